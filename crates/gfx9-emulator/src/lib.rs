@@ -1,0 +1,1 @@
+//! gfx90a and gfx942 on the CPU.
