@@ -1,1 +1,3 @@
-//! hiplaunch.
+//! hiplaunch: launch compiled HIP kernels by handle.
+
+pub mod driver;
