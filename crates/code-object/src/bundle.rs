@@ -1,0 +1,251 @@
+//! Clang offload bundles: several code objects in one file, which may be compressed.
+//!
+//! A plain bundle starts with `__CLANG_OFFLOAD_BUNDLE__`; for each entry it has an offset, a size and an id such as
+//! `hipv4-amdgcn-amd-amdhsa--gfx90a`. A compressed one is a bundle behind a `CCOB` header, with zlib or zstd. Both
+//! are described in clang's "Clang Offload Bundler", in "Bundled Binary File Layout" and "Compression and
+//! Decompression".
+
+use std::fmt;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+
+use crate::error::{Error, Result};
+use crate::limits::{MAX_DECOMPRESSED, MAX_DECOMPRESSION_RATIO, MIN_DECOMPRESSED_CAP};
+use crate::target::TargetId;
+
+const MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
+const COMPRESSED_MAGIC: &[u8] = b"CCOB";
+
+/// What an entry of a bundle is for: the first part of its id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EntryKind {
+    /// `host`: the host's part; empty in HIP.
+    Host,
+    /// `hip`: a HIP code object of version 2 or 3, as a rule.
+    Hip,
+    /// `hipv4`: a HIP code object of version 4 or later.
+    HipV4,
+    /// Anything else, such as `openmp`.
+    Other,
+}
+
+/// One entry of a bundle.
+#[derive(Debug, Clone)]
+pub struct BundleEntry {
+    /// Its id, such as `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-`.
+    pub id: String,
+    /// What it is for.
+    pub kind: EntryKind,
+    /// The GPU target in its id; none for the host's entry.
+    pub target: Option<TargetId>,
+    /// Its bytes: a raw ELF code object, as a rule.
+    pub data: EntryData,
+}
+
+/// The bytes of an entry, which shares them with the other entries: dereference it to get at them.
+#[derive(Clone)]
+pub struct EntryData {
+    bundle: Arc<[u8]>,
+    range: Range<usize>,
+}
+
+impl Deref for EntryData {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bundle[self.range.clone()]
+    }
+}
+
+impl AsRef<[u8]> for EntryData {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl fmt::Debug for EntryData {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EntryData({} bytes)", self.range.len())
+    }
+}
+
+/// Whether the bytes start like a bundle, plain or compressed.
+pub fn is_bundle(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC) || is_compressed(bytes)
+}
+
+/// Whether the bytes start like a compressed bundle.
+pub fn is_compressed(bytes: &[u8]) -> bool {
+    bytes.starts_with(COMPRESSED_MAGIC)
+}
+
+/// The entries of a bundle, plain or compressed, in the order of the file.
+///
+/// # Errors
+///
+/// If the bytes are no bundle, are cut short, or decompress to more than the [`limits`](crate::limits) allow.
+pub fn entries(bytes: &[u8]) -> Result<Vec<BundleEntry>> {
+    let bundle: Arc<[u8]> = if is_compressed(bytes) { decompress(bytes)?.into() } else { bytes.into() };
+    let found = raw_entries(&bundle)?;
+    let own = |entry: RawEntry<'_>| BundleEntry {
+        id: entry.id.to_owned(),
+        kind: entry.kind(),
+        target: entry.target(),
+        data: EntryData { bundle: bundle.clone(), range: entry.range },
+    };
+    Ok(found.into_iter().map(own).collect())
+}
+
+/// An entry that borrows from the bundle.
+#[derive(Debug)]
+pub(crate) struct RawEntry<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) range: Range<usize>,
+}
+
+impl RawEntry<'_> {
+    fn kind(&self) -> EntryKind {
+        match self.id.split('-').next() {
+            Some("host") => EntryKind::Host,
+            Some("hip") => EntryKind::Hip,
+            Some("hipv4") => EntryKind::HipV4,
+            _ => EntryKind::Other,
+        }
+    }
+
+    /// The GPU target in the id, after the kind.
+    pub(crate) fn target(&self) -> Option<TargetId> {
+        if self.kind() == EntryKind::Host {
+            return None;
+        }
+        self.id.split_once('-')?.1.parse().ok()
+    }
+}
+
+/// Reads little-endian integers one after the other.
+struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    fn take(&mut self, count: u64) -> Result<&'a [u8]> {
+        let end = usize::try_from(count).ok().and_then(|count| self.at.checked_add(count));
+        let taken = end.and_then(|end| self.bytes.get(self.at..end));
+        let taken =
+            taken.ok_or_else(|| Error::bundle(format!("it ends in its header, at byte {}", self.at)))?;
+        self.at += taken.len();
+        Ok(taken)
+    }
+
+    fn uint(&mut self, width: u64) -> Result<u64> {
+        Ok(self.take(width)?.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
+    }
+}
+
+/// The entries of a plain bundle.
+pub(crate) fn raw_entries(bundle: &[u8]) -> Result<Vec<RawEntry<'_>>> {
+    if !bundle.starts_with(MAGIC) {
+        return Err(Error::bundle("it doesn't start with __CLANG_OFFLOAD_BUNDLE__"));
+    }
+    let mut header = Cursor { bytes: bundle, at: MAGIC.len() };
+    let count = header.uint(8)?;
+    let mut found = Vec::new();
+    // Each turn takes bytes from the header or fails, so a false count ends with the file.
+    for index in 0..count {
+        let (offset, size, id_len) = (header.uint(8)?, header.uint(8)?, header.uint(8)?);
+        let id = std::str::from_utf8(header.take(id_len)?)
+            .map_err(|_| Error::bundle(format!("the id of entry {index} is not valid UTF-8")))?;
+        let range =
+            usize::try_from(offset).ok().zip(offset.checked_add(size).and_then(|end| end.try_into().ok()));
+        let range =
+            range.map(|(start, end): (usize, usize)| start..end).filter(|range| range.end <= bundle.len());
+        let range = range.ok_or_else(|| {
+            Error::bundle(format!("entry {index} ends behind the end of the file; the file was cut short"))
+        })?;
+        found.push(RawEntry { id, range });
+    }
+    Ok(found)
+}
+
+/// The plain bundle in a compressed one.
+///
+/// # Errors
+///
+/// If the header or the compressed data are broken or cut short, or if they would decompress to more than the
+/// [`limits`](crate::limits) allow. The header's hash is not checked, as clang doesn't either.
+pub fn decompress(bytes: &[u8]) -> Result<Vec<u8>> {
+    if !is_compressed(bytes) {
+        return Err(Error::bundle("it doesn't start with CCOB"));
+    }
+    let mut header = Cursor { bytes, at: COMPRESSED_MAGIC.len() };
+    let (version, method) = (header.uint(2)?, header.uint(2)?);
+    // Versions 2 and 3 have the size of the file, so that what follows it isn't taken for a part.
+    let (file_size, size) = match version {
+        1 => (bytes.len() as u64, header.uint(4)?),
+        2 => (header.uint(4)?, header.uint(4)?),
+        3 => (header.uint(8)?, header.uint(8)?),
+        _ => {
+            return Err(Error::bundle(format!(
+                "its compression header has version {version}, not 1, 2 or 3"
+            )));
+        }
+    };
+    header.uint(8)?;
+    let payload =
+        usize::try_from(file_size).ok().and_then(|end| bytes.get(header.at..end)).ok_or_else(|| {
+            Error::bundle(format!(
+                "its header says {file_size} bytes, but there are {}; it was cut short",
+                bytes.len()
+            ))
+        })?;
+    let limit = (payload.len() as u64)
+        .saturating_mul(MAX_DECOMPRESSION_RATIO)
+        .clamp(MIN_DECOMPRESSED_CAP, MAX_DECOMPRESSED);
+    if size > limit {
+        return Err(Error::DecompressedTooLarge { size, limit });
+    }
+    let plain = match method {
+        // llvm::compression::Format
+        0 => zlib(payload, size as usize)?,
+        1 => zstd(payload, size as usize, limit)?,
+        _ => {
+            return Err(Error::bundle(format!(
+                "its compression method is {method}, neither zlib (0) nor zstd (1)"
+            )));
+        }
+    };
+    if plain.len() as u64 != size {
+        let length = plain.len();
+        return Err(Error::bundle(format!(
+            "it decompresses to {length} bytes, not to the {size} of its header"
+        )));
+    }
+    Ok(plain)
+}
+
+fn zlib(payload: &[u8], size: usize) -> Result<Vec<u8>> {
+    miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(payload, size)
+        .map_err(|error| Error::bundle(format!("its zlib data are broken or cut short: {:?}", error.status)))
+}
+
+fn zstd(mut payload: &[u8], size: usize, max_window: u64) -> Result<Vec<u8>> {
+    let broken =
+        |error: &dyn fmt::Display| Error::bundle(format!("its zstd data are broken or cut short: {error}"));
+    let mut decoder = FrameDecoder::new();
+    decoder.set_max_window_size(max_window);
+    decoder.reset(&mut payload).map_err(|error| broken(&error))?;
+    let mut plain = Vec::new();
+    while !decoder.is_finished() {
+        decoder
+            .decode_blocks(&mut payload, BlockDecodingStrategy::UptoBlocks(1))
+            .map_err(|error| broken(&error))?;
+        decoder.collect_to_writer(&mut plain).map_err(|error| broken(&error))?;
+        if plain.len() > size {
+            return Err(broken(&"they are longer than the header says"));
+        }
+    }
+    Ok(plain)
+}

@@ -1,0 +1,259 @@
+//! A code object as a whole: parsed once, shared cheaply, everything in it checked.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::bundle;
+use crate::elf::{self, FunctionSymbol, Global, Relocation, Segment, SegmentRange};
+use crate::error::{Error, Result};
+use crate::metadata;
+use crate::signature::KernelSignature;
+use crate::target::{Processor, TargetId};
+
+/// Version of the code object format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum CodeObjectVersion {
+    /// ROCm 4.2 to 5.5 by default. Kernels read the grid from the dispatch packet.
+    V4,
+    /// ROCm 5.6 on by default. Kernels read the grid from hidden arguments.
+    V5,
+    /// V5 and generic processors.
+    V6,
+}
+
+impl CodeObjectVersion {
+    /// From the ELF header's `EI_ABIVERSION`.
+    pub(crate) fn from_abi_version(abi_version: u8) -> Option<CodeObjectVersion> {
+        match abi_version {
+            2 => Some(CodeObjectVersion::V4),
+            3 => Some(CodeObjectVersion::V5),
+            4 => Some(CodeObjectVersion::V6),
+            _ => None,
+        }
+    }
+
+    /// Lowest `amdhsa.version` of the metadata that it may have. (V6's is V5's.)
+    fn metadata_version(self) -> [u32; 2] {
+        match self {
+            CodeObjectVersion::V4 => [1, 1],
+            CodeObjectVersion::V5 | CodeObjectVersion::V6 => [1, 2],
+        }
+    }
+}
+
+impl fmt::Display for CodeObjectVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            CodeObjectVersion::V4 => "v4",
+            CodeObjectVersion::V5 => "v5",
+            CodeObjectVersion::V6 => "v6",
+        })
+    }
+}
+
+/// A code object: an ELF file for one target, with its kernels' signatures. Cloning it copies a pointer.
+#[derive(Debug, Clone)]
+pub struct CodeObject {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    elf: Arc<[u8]>,
+    version: CodeObjectVersion,
+    target: TargetId,
+    kernels: Vec<KernelSignature>,
+    /// Indices of `kernels` in the order of their names.
+    by_name: Vec<usize>,
+    globals: Vec<Global>,
+    functions: Vec<FunctionSymbol>,
+    segments: Vec<SegmentRange>,
+    relocations: Vec<Relocation>,
+}
+
+impl CodeObject {
+    /// Reads a raw ELF code object. The bytes are copied once, after they proved to be good.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are not an AMDGPU HSA code object of version 4 to 6, or anything in it is missing, cut short,
+    /// inconsistent or beyond the [`limits`](crate::limits).
+    pub fn parse(bytes: &[u8]) -> Result<CodeObject> {
+        let elf = elf::read(bytes)?;
+        let metadata = metadata::read(elf.metadata)?;
+        if metadata.version[0] != 1 || metadata.version < elf.version.metadata_version() {
+            let reason = format!("amdhsa.version is {:?} in a {} code object", metadata.version, elf.version);
+            return Err(Error::BadMetadata { offset: 0, reason });
+        }
+        let target = check_target(&metadata.target, elf.target.clone())?;
+
+        let mut kernels = metadata.kernels;
+        for kernel in &mut kernels {
+            kernel.descriptor = elf.descriptor(bytes, &kernel.name, &kernel.symbol)?;
+        }
+        let mut by_name: Vec<usize> = (0..kernels.len()).collect();
+        by_name.sort_by(|&a, &b| kernels[a].name.cmp(&kernels[b].name));
+        if let Some(pair) = by_name.windows(2).find(|pair| kernels[pair[0]].name == kernels[pair[1]].name) {
+            return Err(Error::DuplicateKernel { kernel: kernels[pair[0]].name.clone() });
+        }
+
+        let mut descriptors: Vec<&str> = kernels.iter().map(|kernel| kernel.symbol.as_str()).collect();
+        descriptors.sort_unstable();
+        let mut globals = elf.objects;
+        globals.retain(|object| descriptors.binary_search(&object.name.as_str()).is_err());
+
+        Ok(CodeObject {
+            inner: Arc::new(Inner {
+                elf: Arc::from(bytes),
+                version: elf.version,
+                target,
+                kernels,
+                by_name,
+                globals,
+                functions: elf.functions,
+                segments: elf.segments,
+                relocations: elf.relocations,
+            }),
+        })
+    }
+
+    /// Reads a raw ELF code object, or the one that fits the device best in an offload bundle, plain or compressed.
+    /// In a bundle, an entry with xnack or sramecc specified goes before one without, and one for the very
+    /// processor before a generic one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoMatchingTarget`] if nothing in it runs on the device; otherwise as [`CodeObject::parse`] and
+    /// [`bundle::entries`].
+    pub fn from_any(bytes: &[u8], device: &TargetId) -> Result<CodeObject> {
+        let decompressed;
+        let mut bundle = bytes;
+        if bundle::is_compressed(bytes) {
+            decompressed = bundle::decompress(bytes)?;
+            bundle = &decompressed;
+        }
+        let no_match = |available| Error::NoMatchingTarget { wanted: Box::new(device.clone()), available };
+        let mut elf = bundle;
+        if bundle::is_bundle(bundle) {
+            let entries = bundle::raw_entries(bundle)?;
+            let fitting = entries.iter().filter_map(|entry| Some((entry, entry.target()?)));
+            let fitting = fitting.filter(|(_, target)| target.is_compatible_with(device));
+            let Some((entry, _)) = fitting.max_by_key(|(_, target)| target.specificity()) else {
+                return Err(no_match(entries.iter().map(|entry| entry.id.to_owned()).collect()));
+            };
+            elf = &bundle[entry.range.clone()];
+        }
+        let object = CodeObject::parse(elf)?;
+        // The id of an entry is only a label; the ELF header decides.
+        if !object.target().is_compatible_with(device) {
+            return Err(no_match(vec![object.target().short()]));
+        }
+        Ok(object)
+    }
+
+    /// The ELF file, for drivers that load it themselves.
+    pub fn elf(&self) -> &[u8] {
+        &self.inner.elf
+    }
+
+    /// The version of the format.
+    pub fn version(&self) -> CodeObjectVersion {
+        self.inner.version
+    }
+
+    /// What it is compiled for.
+    pub fn target(&self) -> &TargetId {
+        &self.inner.target
+    }
+
+    /// The kernels, in the order of the metadata.
+    pub fn kernels(&self) -> &[KernelSignature] {
+        &self.inner.kernels
+    }
+
+    /// The kernel of that name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownKernel`], which lists the kernels there are.
+    pub fn kernel(&self, name: &str) -> Result<&KernelSignature> {
+        let kernels = &self.inner.kernels;
+        match self.inner.by_name.binary_search_by(|&i| kernels[i].name.as_str().cmp(name)) {
+            Ok(at) => Ok(&kernels[self.inner.by_name[at]]),
+            Err(_) => Err(Error::UnknownKernel {
+                name: name.to_owned(),
+                available: kernels.iter().map(|kernel| kernel.name.clone()).collect(),
+            }),
+        }
+    }
+
+    /// The device variables, in the order of their names.
+    pub fn globals(&self) -> &[Global] {
+        &self.inner.globals
+    }
+
+    /// The device variable of that name.
+    pub fn global(&self, name: &str) -> Option<&Global> {
+        let at = self.inner.globals.binary_search_by(|global| global.name.as_str().cmp(name)).ok()?;
+        Some(&self.inner.globals[at])
+    }
+
+    /// The PT_LOAD segments, in the order of their addresses; they don't overlap. Map them at these distances from
+    /// each other, as the code addresses data relative to the program counter.
+    pub fn segments(&self) -> impl Iterator<Item = Segment<'_>> {
+        self.inner.segments.iter().map(|segment| Segment {
+            vaddr: segment.vaddr,
+            mem_size: segment.mem_size,
+            data: &self.inner.elf[segment.file.clone()],
+            readable: segment.readable,
+            writable: segment.writable,
+            executable: segment.executable,
+        })
+    }
+
+    /// The addresses that the segments span; at most [`limits::MAX_IMAGE_SIZE`](crate::limits::MAX_IMAGE_SIZE)
+    /// bytes.
+    pub fn image_range(&self) -> Range<u64> {
+        match (self.inner.segments.first(), self.inner.segments.last()) {
+            (Some(first), Some(last)) => first.vaddr..last.end(),
+            _ => 0..0,
+        }
+    }
+
+    /// What to write after mapping the segments.
+    pub fn relocations(&self) -> &[Relocation] {
+        &self.inner.relocations
+    }
+
+    /// The functions, in the order of their addresses: kernels and, unless the file is stripped, local ones.
+    pub fn symbols(&self) -> &[FunctionSymbol] {
+        &self.inner.functions
+    }
+
+    /// The function that holds that ELF virtual address.
+    pub fn function_at(&self, address: u64) -> Option<&FunctionSymbol> {
+        let after = self.inner.functions.partition_point(|function| function.address <= address);
+        let function = &self.inner.functions[after.checked_sub(1)?];
+        (address - function.address < function.size.max(4)).then_some(function)
+    }
+}
+
+/// Checks that the metadata and the header name the same target, and returns it. Settings that are not specified
+/// don't show in the metadata, so the texts are compared.
+fn check_target(text: &str, header: TargetId) -> Result<TargetId> {
+    let metadata = text.parse::<TargetId>().ok();
+    match metadata {
+        // A processor newer than this crate has only a number in the header, and its name in the metadata.
+        Some(target) if !header.processor.is_known() && !target.processor.is_known() => {
+            let processor =
+                Processor::Other { name: target.processor.name().into(), mach: header.processor.mach() };
+            Ok(TargetId { processor, ..header })
+        }
+        Some(target) if target.short() == header.short() => Ok(header),
+        _ => Err(Error::TargetMismatch {
+            metadata: text.chars().take(256).collect(),
+            header: Box::new(header),
+        }),
+    }
+}

@@ -1,0 +1,231 @@
+//! Everything that can be wrong with a code object, and what to do about it.
+
+use crate::target::TargetId;
+
+/// A `Result` whose error is this crate's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a code object, or a bundle of them, was refused. Each message names the offending thing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The bytes are not an ELF file.
+    #[error("not an AMDGPU code object: expected an ELF file, found {len} bytes starting with {start:02x?}")]
+    NotElf {
+        /// Length of the input, in bytes.
+        len: usize,
+        /// Its first bytes, zero where there are fewer.
+        start: [u8; 8],
+    },
+    /// The ELF file is broken, most often because it was cut short.
+    #[error("malformed or truncated code object: {part}: {reason}")]
+    MalformedElf {
+        /// Which part of the file.
+        part: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// An ELF file, but for another machine: the host's part of a program, for example.
+    #[error(
+        "ELF file for another machine: {reason}; give the device's code object, not the host's executable"
+    )]
+    WrongMachine {
+        /// Which header field differs, and how.
+        reason: String,
+    },
+    /// A version of the code object format that is not supported.
+    #[error(
+        "unsupported code object version (ELF ABI version {abi_version}); recompile with -mcode-object-version=4, 5 or 6"
+    )]
+    UnsupportedVersion {
+        /// The ELF header's `EI_ABIVERSION`: 0 is code object v2, 1 is v3, 2 is v4, 3 is v5, 4 is v6.
+        abi_version: u8,
+    },
+    /// A PT_LOAD segment can't be mapped.
+    #[error("segment {index} of the code object can't be loaded: {reason}")]
+    BadSegment {
+        /// Index of the program header.
+        index: usize,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The segments span more memory than [`limits::MAX_IMAGE_SIZE`](crate::limits::MAX_IMAGE_SIZE).
+    #[error("the code object needs {size} bytes of device memory, more than the limit of {limit}")]
+    ImageTooLarge {
+        /// Bytes from the lowest to the highest address.
+        size: u64,
+        /// The limit, in bytes.
+        limit: u64,
+    },
+    /// A symbol lies outside the segments, or its name can't be read.
+    #[error("symbol `{name}` of the code object is not usable: {reason}")]
+    BadSymbol {
+        /// The symbol's name, as far as it can be told.
+        name: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The names of the symbols are longer in all than the file could reasonably hold.
+    #[error("the symbols' names add up to more than {limit} bytes, the limit for a file of this size")]
+    NamesTooLong {
+        /// The limit, in bytes.
+        limit: usize,
+    },
+    /// A relocation of a kind that AMD's loader doesn't apply to a finished code object.
+    #[error("relocation of unknown kind {kind} at {offset:#x}; link the code object with ld.lld -shared")]
+    UnknownRelocation {
+        /// The ELF relocation type.
+        kind: u32,
+        /// Where it applies, as an ELF virtual address.
+        offset: u64,
+    },
+    /// A relocation that writes outside the segments.
+    #[error("relocation at {offset:#x} lies outside the code object's segments")]
+    RelocationOutOfBounds {
+        /// Where it applies, as an ELF virtual address.
+        offset: u64,
+    },
+    /// A relocation against a symbol that the code object doesn't define.
+    #[error("undefined symbol `{name}`: link the code object that defines it into this one (-fgpu-rdc)")]
+    UndefinedSymbol {
+        /// The symbol's name.
+        name: String,
+    },
+    /// No `NT_AMDGPU_METADATA` note.
+    #[error("the code object has no AMDGPU metadata note; only code objects for amdhsa have one")]
+    NoMetadata,
+    /// The metadata note isn't what LLVM's documentation says it is.
+    #[error("malformed code object metadata at byte {offset} of the note: {reason}")]
+    BadMetadata {
+        /// Byte offset in the note's descriptor.
+        offset: usize,
+        /// What is wrong there.
+        reason: String,
+    },
+    /// The metadata names another target than the ELF header.
+    #[error(
+        "the metadata is for `{metadata}`, the ELF header for `{header}`: the code object was edited or damaged"
+    )]
+    TargetMismatch {
+        /// `amdhsa.target`.
+        metadata: String,
+        /// The target in `e_flags`.
+        header: Box<TargetId>,
+    },
+    /// A kernel's metadata is inconsistent.
+    #[error("kernel `{kernel}`: {reason}")]
+    BadKernel {
+        /// The kernel's name.
+        kernel: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Two kernels of the same name.
+    #[error("the code object has two kernels named `{kernel}`")]
+    DuplicateKernel {
+        /// The name.
+        kernel: String,
+    },
+    /// An argument lies outside the kernarg segment.
+    #[error(
+        "kernel `{kernel}`: argument {index} covers bytes {offset}..{} of a kernarg segment of {kernarg_size} bytes",
+        u64::from(*offset) + u64::from(*size)
+    )]
+    ArgumentOutOfBounds {
+        /// The kernel's name.
+        kernel: String,
+        /// The argument's index among all of them.
+        index: usize,
+        /// Its offset, in bytes.
+        offset: u32,
+        /// Its size, in bytes.
+        size: u32,
+        /// The size of the kernel's kernarg segment, in bytes.
+        kernarg_size: u32,
+    },
+    /// Two arguments share bytes of the kernarg segment.
+    #[error("kernel `{kernel}`: arguments {first} and {second} overlap in the kernarg segment")]
+    ArgumentsOverlap {
+        /// The kernel's name.
+        kernel: String,
+        /// Index of the argument that starts first.
+        first: usize,
+        /// Index of the other.
+        second: usize,
+    },
+    /// The kernel's descriptor is missing or unusable.
+    #[error("kernel `{kernel}`: its descriptor `{symbol}` {reason}")]
+    BadDescriptor {
+        /// The kernel's name.
+        kernel: String,
+        /// The descriptor's symbol.
+        symbol: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// No kernel of that name.
+    #[error("no kernel `{name}` in the code object; {}", list("it has", available))]
+    UnknownKernel {
+        /// The name that was looked for.
+        name: String,
+        /// The kernels that there are.
+        available: Vec<String>,
+    },
+    /// An offload bundle is broken.
+    #[error("malformed offload bundle: {reason}")]
+    BadBundle {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A compressed bundle would decompress to too much.
+    #[error(
+        "the compressed bundle would decompress to {size} bytes, more than the limit of {limit} for its size"
+    )]
+    DecompressedTooLarge {
+        /// The decompressed size in its header, in bytes.
+        size: u64,
+        /// The limit, in bytes.
+        limit: u64,
+    },
+    /// Nothing in the file runs on the device.
+    #[error("no code object for {wanted}; {}", list("the file has", available))]
+    NoMatchingTarget {
+        /// The device.
+        wanted: Box<TargetId>,
+        /// The targets, or bundle entry ids, that there are.
+        available: Vec<String>,
+    },
+    /// A target id that can't be read.
+    #[error(
+        "`{text}` is not a target id such as gfx90a, gfx90a:sramecc+:xnack- or amdgcn-amd-amdhsa--gfx942"
+    )]
+    BadTargetId {
+        /// The text.
+        text: String,
+    },
+}
+
+impl Error {
+    /// A [`Error::MalformedElf`].
+    pub(crate) fn elf(part: &'static str, reason: impl ToString) -> Error {
+        Error::MalformedElf { part, reason: reason.to_string() }
+    }
+
+    /// A [`Error::BadBundle`].
+    pub(crate) fn bundle(reason: impl Into<String>) -> Error {
+        Error::BadBundle { reason: reason.into() }
+    }
+}
+
+/// A list for a message, cut short where it is long: a code object can have thousands of kernels.
+fn list(intro: &str, names: &[String]) -> String {
+    const SHOWN: usize = 20;
+    if names.is_empty() {
+        return format!("{intro} none");
+    }
+    let mut text = format!("{intro} {}", names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", "));
+    if names.len() > SHOWN {
+        text.push_str(&format!(" and {} more", names.len() - SHOWN));
+    }
+    text
+}

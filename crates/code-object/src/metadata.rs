@@ -1,0 +1,357 @@
+//! The `NT_AMDGPU_METADATA` note: MessagePack to kernel signatures, each checked for what launchers rely on.
+//!
+//! The keys and their types are those of LLVM AMDGPU usage, "Code Object V3 Metadata" to "Code Object V5 Metadata";
+//! V6's is V5's. The document is read in one pass and unknown keys are stepped over.
+
+use crate::descriptor::KernelDescriptor;
+use crate::error::{Error, Result};
+use crate::limits::{MAX_KERNARG_ALIGN, MAX_KERNARG_SIZE, MAX_WORKGROUP_SIZE};
+use crate::msgpack::Reader;
+use crate::signature::{Access, AddressSpace, ArgSignature, KernelKind, KernelSignature, ValueKind};
+
+/// What the note holds.
+#[derive(Debug)]
+pub(crate) struct Metadata {
+    /// `amdhsa.version`: major, minor.
+    pub(crate) version: [u32; 2],
+    /// `amdhsa.target`, as text.
+    pub(crate) target: String,
+    /// The kernels, their descriptors still unread.
+    pub(crate) kernels: Vec<KernelSignature>,
+}
+
+/// Puts a value where there must be none yet: a key that comes twice is an error.
+fn set<T>(slot: &mut Option<T>, value: T, reader: &Reader<'_>, key: &str) -> Result<()> {
+    match slot.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(reader.error(format!("the key {key} comes twice"))),
+    }
+}
+
+/// The value of a key that must be there.
+fn need<T>(slot: Option<T>, reader: &Reader<'_>, key: &str) -> Result<T> {
+    slot.ok_or_else(|| reader.error(format!("the key {key} is missing")))
+}
+
+/// An array of exactly `N` integers.
+fn integers<const N: usize>(reader: &mut Reader<'_>, key: &str) -> Result<[u32; N]> {
+    let count = reader.array(key)?;
+    if count as usize != N {
+        return Err(reader.error(format!("{key} has {count} items, not {N}")));
+    }
+    let mut values = [0; N];
+    for value in &mut values {
+        *value = reader.u32(key)?;
+    }
+    Ok(values)
+}
+
+/// A string that must be one of a set.
+fn name<T>(reader: &mut Reader<'_>, key: &str, from_name: impl Fn(&str) -> Option<T>) -> Result<T> {
+    let text = reader.string(key)?;
+    from_name(text).ok_or_else(|| {
+        let shown: String = text.chars().take(64).collect();
+        reader.error(format!("unknown {key} `{shown}`"))
+    })
+}
+
+/// Reads the note's descriptor.
+pub(crate) fn read(note: &[u8]) -> Result<Metadata> {
+    let reader = &mut Reader::new(note);
+    let (mut version, mut target, mut kernels) = (None, None, None);
+    for _ in 0..reader.map("the metadata")? {
+        match reader.string("a key of the metadata")? {
+            key @ "amdhsa.version" => {
+                let value = integers::<2>(reader, key)?;
+                set(&mut version, value, reader, key)?;
+            }
+            key @ "amdhsa.target" => {
+                let value = reader.string(key)?.to_owned();
+                set(&mut target, value, reader, key)?;
+            }
+            key @ "amdhsa.kernels" => {
+                // Not reserved ahead: the count may be a lie.
+                let mut list = Vec::new();
+                for _ in 0..reader.array(key)? {
+                    list.push(kernel(reader)?);
+                }
+                set(&mut kernels, list, reader, key)?;
+            }
+            _ => reader.skip()?,
+        }
+    }
+    Ok(Metadata {
+        version: need(version, reader, "amdhsa.version")?,
+        target: need(target, reader, "amdhsa.target")?,
+        kernels: need(kernels, reader, "amdhsa.kernels")?,
+    })
+}
+
+/// The keys of a kernel, as far as they have been seen.
+#[derive(Default)]
+struct Keys {
+    name: Option<String>,
+    symbol: Option<String>,
+    kernarg_size: Option<u32>,
+    kernarg_align: Option<u32>,
+    group_segment_fixed_size: Option<u32>,
+    private_segment_fixed_size: Option<u32>,
+    max_flat_workgroup_size: Option<u32>,
+    reqd_workgroup_size: Option<[u32; 3]>,
+    workgroup_size_hint: Option<[u32; 3]>,
+    wavefront_size: Option<u32>,
+    sgpr_count: Option<u32>,
+    vgpr_count: Option<u32>,
+    agpr_count: Option<u32>,
+    sgpr_spill_count: Option<u32>,
+    vgpr_spill_count: Option<u32>,
+    uses_dynamic_stack: Option<bool>,
+    uniform_work_group_size: Option<bool>,
+    workgroup_processor_mode: Option<bool>,
+    kind: Option<KernelKind>,
+    language: Option<String>,
+    language_version: Option<[u32; 2]>,
+    args: Option<Vec<ArgSignature>>,
+}
+
+impl Keys {
+    /// Reads the value of one key.
+    fn read(&mut self, reader: &mut Reader<'_>, key: &str) -> Result<()> {
+        let integer = match key {
+            ".kernarg_segment_size" => &mut self.kernarg_size,
+            ".kernarg_segment_align" => &mut self.kernarg_align,
+            ".group_segment_fixed_size" => &mut self.group_segment_fixed_size,
+            ".private_segment_fixed_size" => &mut self.private_segment_fixed_size,
+            ".max_flat_workgroup_size" => &mut self.max_flat_workgroup_size,
+            ".wavefront_size" => &mut self.wavefront_size,
+            ".sgpr_count" => &mut self.sgpr_count,
+            ".vgpr_count" => &mut self.vgpr_count,
+            ".agpr_count" => &mut self.agpr_count,
+            ".sgpr_spill_count" => &mut self.sgpr_spill_count,
+            ".vgpr_spill_count" => &mut self.vgpr_spill_count,
+            _ => return self.read_other(reader, key),
+        };
+        let value = reader.u32(key)?;
+        set(integer, value, reader, key)
+    }
+
+    /// Reads the value of a key that isn't an integer.
+    fn read_other(&mut self, reader: &mut Reader<'_>, key: &str) -> Result<()> {
+        match key {
+            ".name" | ".symbol" | ".language" => {
+                let value = reader.string(key)?.to_owned();
+                let slot = match key {
+                    ".name" => &mut self.name,
+                    ".symbol" => &mut self.symbol,
+                    _ => &mut self.language,
+                };
+                set(slot, value, reader, key)
+            }
+            ".reqd_workgroup_size" | ".workgroup_size_hint" => {
+                let value = integers::<3>(reader, key)?;
+                let required = key == ".reqd_workgroup_size";
+                let slot =
+                    if required { &mut self.reqd_workgroup_size } else { &mut self.workgroup_size_hint };
+                set(slot, value, reader, key)
+            }
+            ".uses_dynamic_stack" | ".uniform_work_group_size" | ".workgroup_processor_mode" => {
+                let value = reader.boolean(key)?;
+                let slot = match key {
+                    ".uses_dynamic_stack" => &mut self.uses_dynamic_stack,
+                    ".uniform_work_group_size" => &mut self.uniform_work_group_size,
+                    _ => &mut self.workgroup_processor_mode,
+                };
+                set(slot, value, reader, key)
+            }
+            ".kind" => {
+                let value = name(reader, key, |text| match text {
+                    "normal" => Some(KernelKind::Normal),
+                    "init" => Some(KernelKind::Init),
+                    "fini" => Some(KernelKind::Fini),
+                    _ => None,
+                })?;
+                set(&mut self.kind, value, reader, key)
+            }
+            ".language_version" => {
+                let value = integers::<2>(reader, key)?;
+                set(&mut self.language_version, value, reader, key)
+            }
+            ".args" => {
+                let mut list = Vec::new();
+                for _ in 0..reader.array(key)? {
+                    list.push(argument(reader)?);
+                }
+                set(&mut self.args, list, reader, key)
+            }
+            _ => reader.skip(),
+        }
+    }
+}
+
+/// One entry of `amdhsa.kernels`.
+fn kernel(reader: &mut Reader<'_>) -> Result<KernelSignature> {
+    let mut keys = Keys::default();
+    for _ in 0..reader.map("a kernel")? {
+        let key = reader.string("a key of a kernel")?;
+        keys.read(reader, key)?;
+    }
+    let kernel = KernelSignature {
+        name: need(keys.name, reader, ".name")?,
+        symbol: need(keys.symbol, reader, ".symbol")?,
+        kernarg_size: need(keys.kernarg_size, reader, ".kernarg_segment_size")?,
+        kernarg_align: need(keys.kernarg_align, reader, ".kernarg_segment_align")?,
+        group_segment_fixed_size: need(keys.group_segment_fixed_size, reader, ".group_segment_fixed_size")?,
+        private_segment_fixed_size: need(
+            keys.private_segment_fixed_size,
+            reader,
+            ".private_segment_fixed_size",
+        )?,
+        max_flat_workgroup_size: need(keys.max_flat_workgroup_size, reader, ".max_flat_workgroup_size")?,
+        reqd_workgroup_size: keys.reqd_workgroup_size,
+        workgroup_size_hint: keys.workgroup_size_hint,
+        wavefront_size: need(keys.wavefront_size, reader, ".wavefront_size")?,
+        sgpr_count: need(keys.sgpr_count, reader, ".sgpr_count")?,
+        vgpr_count: need(keys.vgpr_count, reader, ".vgpr_count")?,
+        agpr_count: keys.agpr_count.unwrap_or(0),
+        sgpr_spill_count: keys.sgpr_spill_count.unwrap_or(0),
+        vgpr_spill_count: keys.vgpr_spill_count.unwrap_or(0),
+        uses_dynamic_stack: keys.uses_dynamic_stack.unwrap_or(false),
+        uniform_work_group_size: keys.uniform_work_group_size.unwrap_or(false),
+        workgroup_processor_mode: keys.workgroup_processor_mode.unwrap_or(false),
+        kind: keys.kind.unwrap_or_default(),
+        language: keys.language,
+        language_version: keys.language_version,
+        args: keys.args.unwrap_or_default(),
+        descriptor: KernelDescriptor::UNREAD,
+    };
+    check(&kernel)?;
+    Ok(kernel)
+}
+
+/// One entry of `.args`.
+fn argument(reader: &mut Reader<'_>) -> Result<ArgSignature> {
+    let (mut arg_name, mut type_name, mut offset, mut size, mut kind) = (None, None, None, None, None);
+    let (mut address_space, mut access, mut actual_access, mut pointee_align) = (None, None, None, None);
+    let (mut is_const, mut is_restrict, mut is_volatile, mut is_pipe) = (None, None, None, None);
+    for _ in 0..reader.map("an argument")? {
+        match reader.string("a key of an argument")? {
+            key @ (".name" | ".type_name") => {
+                let value = reader.string(key)?.to_owned();
+                set(if key == ".name" { &mut arg_name } else { &mut type_name }, value, reader, key)?;
+            }
+            key @ (".offset" | ".size" | ".pointee_align") => {
+                let value = reader.u32(key)?;
+                let slot = match key {
+                    ".offset" => &mut offset,
+                    ".size" => &mut size,
+                    _ => &mut pointee_align,
+                };
+                set(slot, value, reader, key)?;
+            }
+            key @ ".value_kind" => {
+                let value = name(reader, key, ValueKind::from_name)?;
+                set(&mut kind, value, reader, key)?;
+            }
+            key @ ".address_space" => {
+                let value = name(reader, key, AddressSpace::from_name)?;
+                set(&mut address_space, value, reader, key)?;
+            }
+            key @ (".access" | ".actual_access") => {
+                let value = name(reader, key, Access::from_name)?;
+                set(if key == ".access" { &mut access } else { &mut actual_access }, value, reader, key)?;
+            }
+            key @ (".is_const" | ".is_restrict" | ".is_volatile" | ".is_pipe") => {
+                let value = reader.boolean(key)?;
+                let slot = match key {
+                    ".is_const" => &mut is_const,
+                    ".is_restrict" => &mut is_restrict,
+                    ".is_volatile" => &mut is_volatile,
+                    _ => &mut is_pipe,
+                };
+                set(slot, value, reader, key)?;
+            }
+            _ => reader.skip()?,
+        }
+    }
+    Ok(ArgSignature {
+        name: arg_name,
+        type_name,
+        offset: need(offset, reader, ".offset")?,
+        size: need(size, reader, ".size")?,
+        kind: need(kind, reader, ".value_kind")?,
+        address_space,
+        access,
+        actual_access,
+        pointee_align,
+        is_const: is_const.unwrap_or(false),
+        is_restrict: is_restrict.unwrap_or(false),
+        is_volatile: is_volatile.unwrap_or(false),
+        is_pipe: is_pipe.unwrap_or(false),
+    })
+}
+
+/// Checks what launchers rely on.
+fn check(kernel: &KernelSignature) -> Result<()> {
+    let bad = |reason: String| Error::BadKernel { kernel: kernel.name.clone(), reason };
+    if kernel.kernarg_size > MAX_KERNARG_SIZE {
+        let size = kernel.kernarg_size;
+        return Err(bad(format!("a kernarg segment of {size} bytes; the limit is {MAX_KERNARG_SIZE}")));
+    }
+    if !kernel.kernarg_align.is_power_of_two() || kernel.kernarg_align > MAX_KERNARG_ALIGN {
+        let align = kernel.kernarg_align;
+        return Err(bad(format!(
+            "a kernarg alignment of {align}, which isn't a power of two up to {MAX_KERNARG_ALIGN}"
+        )));
+    }
+    if !(1..=MAX_WORKGROUP_SIZE).contains(&kernel.max_flat_workgroup_size) {
+        let size = kernel.max_flat_workgroup_size;
+        return Err(bad(format!("a workgroup limit of {size} work-items, not 1 to {MAX_WORKGROUP_SIZE}")));
+    }
+    if let Some(size @ [x, y, z]) = kernel.reqd_workgroup_size {
+        let items = u128::from(x) * u128::from(y) * u128::from(z);
+        if items == 0 || items > kernel.max_flat_workgroup_size.into() {
+            let limit = kernel.max_flat_workgroup_size;
+            return Err(bad(format!("a required workgroup size of {size:?}, not 1 to {limit} work-items")));
+        }
+    }
+    if kernel.wavefront_size != 32 && kernel.wavefront_size != 64 {
+        return Err(bad(format!("a wavefront size of {}, neither 32 nor 64", kernel.wavefront_size)));
+    }
+    check_args(kernel)
+}
+
+/// Checks that the arguments lie within the kernarg segment, don't overlap, and have hidden ones last, each of its
+/// proper size: then a launcher can write them without looking.
+fn check_args(kernel: &KernelSignature) -> Result<()> {
+    for (index, arg) in kernel.args.iter().enumerate() {
+        if arg.offset.checked_add(arg.size).is_none_or(|end| end > kernel.kernarg_size) {
+            return Err(Error::ArgumentOutOfBounds {
+                kernel: kernel.name.clone(),
+                index,
+                offset: arg.offset,
+                size: arg.size,
+                kernarg_size: kernel.kernarg_size,
+            });
+        }
+        let bad = |reason| Err(Error::BadKernel { kernel: kernel.name.clone(), reason });
+        match arg.kind {
+            ValueKind::Hidden(hidden) if hidden.size().is_some_and(|size| size != arg.size) => {
+                return bad(format!("argument {index}, {}, has {} bytes", hidden.name(), arg.size));
+            }
+            ValueKind::Hidden(_) => {}
+            _ if index > 0 && kernel.args[index - 1].kind.is_hidden() => {
+                return bad(format!("argument {index} is explicit but comes after a hidden one"));
+            }
+            _ => {}
+        }
+    }
+    let mut order: Vec<usize> = (0..kernel.args.len()).filter(|&i| kernel.args[i].size > 0).collect();
+    order.sort_by_key(|&i| kernel.args[i].offset);
+    for pair in order.windows(2) {
+        let (first, second) = (pair[0], pair[1]);
+        if kernel.args[first].end() > kernel.args[second].offset {
+            return Err(Error::ArgumentsOverlap { kernel: kernel.name.clone(), first, second });
+        }
+    }
+    Ok(())
+}

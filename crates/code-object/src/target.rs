@@ -1,0 +1,339 @@
+//! Targets: a processor and its xnack and sramecc setting, as text, in `e_flags`, and against a device.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::str::FromStr;
+
+use crate::error::Error;
+
+/// The only triple that code objects for ROCm have.
+const TRIPLE: &str = "amdgcn-amd-amdhsa";
+
+/// Processors that LLVM knows: `EF_AMDGPU_MACH` number, name, whether it has sramecc and xnack settings.
+/// From LLVM AMDGPU usage, "AMDGPU Processors" and "AMDGPU ELF Header e_flags for Code Object V4 and After".
+const PROCESSORS: &[(u8, &str, bool, bool)] = &[
+    (0x20, "gfx600", false, false),
+    (0x21, "gfx601", false, false),
+    (0x22, "gfx700", false, false),
+    (0x23, "gfx701", false, false),
+    (0x24, "gfx702", false, false),
+    (0x25, "gfx703", false, false),
+    (0x26, "gfx704", false, false),
+    (0x28, "gfx801", false, true),
+    (0x29, "gfx802", false, false),
+    (0x2a, "gfx803", false, false),
+    (0x2b, "gfx810", false, true),
+    (0x2c, "gfx900", false, true),
+    (0x2d, "gfx902", false, true),
+    (0x2e, "gfx904", false, true),
+    (0x2f, "gfx906", true, true),
+    (0x30, "gfx908", true, true),
+    (0x31, "gfx909", false, true),
+    (0x32, "gfx90c", false, true),
+    (0x33, "gfx1010", false, true),
+    (0x34, "gfx1011", false, true),
+    (0x35, "gfx1012", false, true),
+    (0x36, "gfx1030", false, false),
+    (0x37, "gfx1031", false, false),
+    (0x38, "gfx1032", false, false),
+    (0x39, "gfx1033", false, false),
+    (0x3a, "gfx602", false, false),
+    (0x3b, "gfx705", false, false),
+    (0x3c, "gfx805", false, false),
+    (0x3d, "gfx1035", false, false),
+    (0x3e, "gfx1034", false, false),
+    (0x3f, "gfx90a", true, true),
+    (0x40, "gfx940", true, true),
+    (0x41, "gfx1100", false, false),
+    (0x42, "gfx1013", false, true),
+    (0x43, "gfx1150", false, false),
+    (0x44, "gfx1103", false, false),
+    (0x45, "gfx1036", false, false),
+    (0x46, "gfx1101", false, false),
+    (0x47, "gfx1102", false, false),
+    (0x48, "gfx1200", false, false),
+    (0x49, "gfx1250", true, true),
+    (0x4a, "gfx1151", false, false),
+    (0x4b, "gfx941", true, true),
+    (0x4c, "gfx942", true, true),
+    (0x4e, "gfx1201", false, false),
+    (0x4f, "gfx950", true, true),
+    (0x50, "gfx1310", false, false),
+    (0x51, "gfx9-generic", false, true),
+    (0x52, "gfx10-1-generic", false, true),
+    (0x53, "gfx10-3-generic", false, false),
+    (0x54, "gfx11-generic", false, false),
+    (0x55, "gfx1152", false, false),
+    (0x58, "gfx1153", false, false),
+    (0x59, "gfx12-generic", false, false),
+    (0x5a, "gfx1251", true, true),
+    (0x5b, "gfx12-5-generic", true, true),
+    (0x5c, "gfx1172", false, false),
+    (0x5d, "gfx1170", false, false),
+    (0x5e, "gfx1171", false, false),
+    (0x5f, "gfx9-4-generic", true, true),
+];
+
+/// Generic processors and those that run their code: LLVM AMDGPU usage, "AMDGPU Generic Processors".
+const GENERIC: &[(&str, &[&str])] = &[
+    ("gfx9-generic", &["gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"]),
+    ("gfx9-4-generic", &["gfx940", "gfx941", "gfx942", "gfx950"]),
+    ("gfx10-1-generic", &["gfx1010", "gfx1011", "gfx1012", "gfx1013"]),
+    ("gfx10-3-generic", &["gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"]),
+    (
+        "gfx11-generic",
+        &["gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153"],
+    ),
+    ("gfx12-generic", &["gfx1200", "gfx1201"]),
+    ("gfx12-5-generic", &["gfx1250", "gfx1251"]),
+];
+
+/// An AMD GPU processor. Two are equal when their names are.
+#[derive(Debug, Clone)]
+pub enum Processor {
+    /// MI200 (CDNA 2).
+    Gfx90a,
+    /// MI300 (CDNA 3).
+    Gfx942,
+    /// Any other.
+    Other {
+        /// LLVM's name of it, such as `gfx1100`.
+        name: String,
+        /// Its number in the low byte of `e_flags`, 0 if it is not known.
+        mach: u8,
+    },
+}
+
+impl Processor {
+    /// LLVM's name, such as `gfx90a`.
+    pub fn name(&self) -> &str {
+        match self {
+            Processor::Gfx90a => "gfx90a",
+            Processor::Gfx942 => "gfx942",
+            Processor::Other { name, .. } => name,
+        }
+    }
+
+    /// The number in the low byte of `e_flags` (`EF_AMDGPU_MACH`), 0 if it is not known.
+    pub fn mach(&self) -> u8 {
+        match self {
+            Processor::Gfx90a => 0x3f,
+            Processor::Gfx942 => 0x4c,
+            Processor::Other { mach, .. } => *mach,
+        }
+    }
+
+    /// The processor of that name. An unknown name gives one with the number 0.
+    fn from_name(name: &str) -> Processor {
+        match name {
+            "gfx90a" => Processor::Gfx90a,
+            "gfx942" => Processor::Gfx942,
+            _ => {
+                let mach = PROCESSORS.iter().find(|p| p.1 == name).map_or(0, |p| p.0);
+                Processor::Other { name: name.to_owned(), mach }
+            }
+        }
+    }
+
+    /// The processor of that number; one that this table doesn't know is called `gfx-mach-0x..`.
+    fn from_mach(mach: u8) -> Processor {
+        match PROCESSORS.iter().find(|p| p.0 == mach) {
+            Some(p) => Processor::from_name(p.1),
+            None => Processor::Other { name: format!("gfx-mach-{mach:#04x}"), mach },
+        }
+    }
+
+    /// Whether the table has it.
+    pub(crate) fn is_known(&self) -> bool {
+        PROCESSORS.iter().any(|p| p.1 == self.name())
+    }
+
+    /// Whether it has a sramecc and an xnack setting. Unknown ones are taken to have both.
+    fn features(&self) -> (bool, bool) {
+        PROCESSORS.iter().find(|p| p.1 == self.name()).map_or((true, true), |p| (p.2, p.3))
+    }
+
+    /// Whether code for `self` runs on `device`: the same processor, or a generic one that covers it.
+    fn runs_on(&self, device: &Processor) -> bool {
+        self == device || GENERIC.iter().any(|(name, of)| *name == self.name() && of.contains(&device.name()))
+    }
+
+    /// Whether code for it runs on a family of processors, as code for `gfx9-4-generic` does.
+    pub fn is_generic(&self) -> bool {
+        self.name().ends_with("-generic")
+    }
+}
+
+impl PartialEq for Processor {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Processor {}
+
+impl Hash for Processor {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name().hash(state);
+    }
+}
+
+impl fmt::Display for Processor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The setting of a target feature (xnack: page faults can be retried; sramecc: memory is error-corrected).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FeatureSetting {
+    /// The processor has no such feature.
+    Unsupported,
+    /// Not specified: such code runs with either setting.
+    Any,
+    /// `-`: off.
+    Off,
+    /// `+`: on.
+    On,
+}
+
+impl FeatureSetting {
+    /// Whether it is `+` or `-`.
+    pub fn is_specified(self) -> bool {
+        matches!(self, FeatureSetting::Off | FeatureSetting::On)
+    }
+
+    /// The two bits of `e_flags` that hold it.
+    fn from_bits(bits: u32) -> FeatureSetting {
+        match bits & 3 {
+            0 => FeatureSetting::Unsupported,
+            1 => FeatureSetting::Any,
+            2 => FeatureSetting::Off,
+            _ => FeatureSetting::On,
+        }
+    }
+
+    /// The setting where none is written.
+    fn unspecified(supported: bool) -> FeatureSetting {
+        if supported { FeatureSetting::Any } else { FeatureSetting::Unsupported }
+    }
+
+    /// Whether code with this setting runs on a device with that one.
+    fn runs_on(self, device: FeatureSetting) -> bool {
+        !self.is_specified() || self == device
+    }
+}
+
+/// What a code object is compiled for, or what a device is: a processor and its feature settings.
+///
+/// Written `gfx90a:sramecc+:xnack-`, or in full `amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-`; both are read, and
+/// a feature that is not mentioned is [`FeatureSetting::Any`] if the processor has it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TargetId {
+    /// The processor.
+    pub processor: Processor,
+    /// Retry of page faults.
+    pub xnack: FeatureSetting,
+    /// Error correction of the on-chip memories.
+    pub sramecc: FeatureSetting,
+}
+
+impl TargetId {
+    /// A processor with no setting specified.
+    pub fn new(processor: Processor) -> TargetId {
+        let (sramecc, xnack) = processor.features();
+        TargetId {
+            processor,
+            xnack: FeatureSetting::unspecified(xnack),
+            sramecc: FeatureSetting::unspecified(sramecc),
+        }
+    }
+
+    /// The target in the `e_flags` of a code object v4 or later (LLVM AMDGPU usage, "AMDGPU ELF Header e_flags
+    /// for Code Object V4 and After").
+    pub(crate) fn from_e_flags(flags: u32) -> TargetId {
+        TargetId {
+            processor: Processor::from_mach(flags as u8),
+            xnack: FeatureSetting::from_bits(flags >> 8),
+            sramecc: FeatureSetting::from_bits(flags >> 10),
+        }
+    }
+
+    /// Whether code for this target runs on `device`: the processor is the same or a generic one that covers it,
+    /// and a setting that is specified here is the device's. A device with an unspecified setting runs only code
+    /// that leaves it unspecified too.
+    pub fn is_compatible_with(&self, device: &TargetId) -> bool {
+        self.processor.runs_on(&device.processor)
+            && self.xnack.runs_on(device.xnack)
+            && self.sramecc.runs_on(device.sramecc)
+    }
+
+    /// How closely the target fits a device that it is compatible with: the greater, the better.
+    pub(crate) fn specificity(&self) -> u32 {
+        u32::from(!self.processor.is_generic()) * 4
+            + u32::from(self.xnack.is_specified())
+            + u32::from(self.sramecc.is_specified())
+    }
+
+    /// The short form, such as `gfx90a:sramecc+:xnack-`. The alternate form of `Display`, `{:#}`, is the same.
+    pub fn short(&self) -> String {
+        format!("{self:#}")
+    }
+}
+
+impl fmt::Display for TargetId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !f.alternate() {
+            write!(f, "{TRIPLE}--")?;
+        }
+        f.write_str(self.processor.name())?;
+        // Features come in alphabetic order: LLVM AMDGPU usage, "Target ID".
+        for (name, setting) in [("sramecc", self.sramecc), ("xnack", self.xnack)] {
+            match setting {
+                FeatureSetting::On => write!(f, ":{name}+")?,
+                FeatureSetting::Off => write!(f, ":{name}-")?,
+                FeatureSetting::Any | FeatureSetting::Unsupported => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for TargetId {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<TargetId, Error> {
+        let bad = || Error::BadTargetId { text: text.chars().take(256).collect() };
+        let mut id = text;
+        if let Some(rest) = text.strip_prefix(TRIPLE) {
+            // Then `--gfx..`, or `-gfx..` (bundles before v4), or `-unknown-gfx..` (newer LLVM).
+            let rest = rest.strip_prefix('-').ok_or_else(bad)?;
+            id = if rest.starts_with("gfx") { rest } else { rest.split_once('-').ok_or_else(bad)?.1 };
+        }
+        let mut parts = id.split(':');
+        let name = parts.next().unwrap_or_default();
+        let plain = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+        if !name.starts_with("gfx") || name.len() == 3 || name.len() > 32 || !plain {
+            return Err(bad());
+        }
+        let mut target = TargetId::new(Processor::from_name(name));
+        for part in parts {
+            let (feature, setting) = match (part.strip_suffix('+'), part.strip_suffix('-')) {
+                (Some(feature), _) => (feature, FeatureSetting::On),
+                (_, Some(feature)) => (feature, FeatureSetting::Off),
+                _ => return Err(bad()),
+            };
+            let slot = match feature {
+                "xnack" => &mut target.xnack,
+                "sramecc" => &mut target.sramecc,
+                _ => return Err(bad()),
+            };
+            // Unsupported by this processor, or given twice.
+            if *slot != FeatureSetting::Any {
+                return Err(bad());
+            }
+            *slot = setting;
+        }
+        Ok(target)
+    }
+}
