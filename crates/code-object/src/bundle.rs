@@ -18,17 +18,17 @@ use crate::target::TargetId;
 const MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 const COMPRESSED_MAGIC: &[u8] = b"CCOB";
 
-/// What an entry of a bundle is for: the first part of its id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// What an entry of a bundle is for: the first part of its id. The greater, the rather it is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EntryKind {
     /// `host`: the host's part; empty in HIP.
     Host,
+    /// Anything else, such as `openmp`.
+    Other,
     /// `hip`: a HIP code object of version 2 or 3, as a rule.
     Hip,
     /// `hipv4`: a HIP code object of version 4 or later.
     HipV4,
-    /// Anything else, such as `openmp`.
-    Other,
 }
 
 /// One entry of a bundle.
@@ -106,7 +106,8 @@ pub(crate) struct RawEntry<'a> {
 }
 
 impl RawEntry<'_> {
-    fn kind(&self) -> EntryKind {
+    /// What the entry is for.
+    pub(crate) fn kind(&self) -> EntryKind {
         match self.id.split('-').next() {
             Some("host") => EntryKind::Host,
             Some("hip") => EntryKind::Hip,

@@ -119,8 +119,8 @@ impl CodeObject {
     }
 
     /// Reads a raw ELF code object, or the one that fits the device best in an offload bundle, plain or compressed.
-    /// In a bundle, an entry with xnack or sramecc specified goes before one without, and one for the very
-    /// processor before a generic one.
+    /// In a bundle, `hipv4` entries go before `hip` ones and these before others; then entries for the very processor
+    /// before generic ones; then those with xnack or sramecc specified before those without.
     ///
     /// # Errors
     ///
@@ -139,7 +139,8 @@ impl CodeObject {
             let entries = bundle::raw_entries(bundle)?;
             let fitting = entries.iter().filter_map(|entry| Some((entry, entry.target()?)));
             let fitting = fitting.filter(|(_, target)| target.is_compatible_with(device));
-            let Some((entry, _)) = fitting.max_by_key(|(_, target)| target.specificity()) else {
+            let Some((entry, _)) = fitting.max_by_key(|(entry, target)| (entry.kind(), target.specificity()))
+            else {
                 return Err(no_match(entries.iter().map(|entry| entry.id.to_owned()).collect()));
             };
             elf = &bundle[entry.range.clone()];
