@@ -1,3 +1,24 @@
-//! hiplaunch: launch compiled HIP kernels by handle.
+//! Launch compiled HIP kernels by handle, with nothing allocated and nothing blocking on the hot path: on AMD GPUs
+//! through the ROCm installed there, and on a machine without a GPU through an embedded emulator that runs the same
+//! gfx90a and gfx942 code objects.
 
+pub mod device;
 pub mod driver;
+pub mod error;
+pub mod event;
+pub mod fault;
+pub mod launcher;
+pub mod memory;
+pub mod module;
+pub mod stream;
+
+pub use device::Device;
+pub use driver::backend::Backend;
+pub use error::{Error, LaunchProblem, Result};
+pub use event::Event;
+pub use launcher::{
+    Arg, Block, HostData, KernelHandle, LaunchDims, Launcher, LauncherBuilder, Output, Patch, PatchTarget,
+    Staging, Stream, Ticket,
+};
+pub use memory::{DeviceBuffer, DeviceScratchBuffer};
+pub use module::Module;

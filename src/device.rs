@@ -1,0 +1,168 @@
+//! A device: its driver, its limits, whether its context is lost, and how much memory is held on it.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use crate::driver::{DeviceId, DeviceProperties, Driver, DriverError, ErrorCode};
+use crate::error::{Error, OutOfMemory, Result};
+use crate::fault::{FaultReport, InFlight};
+
+/// Collects the launches in flight on a device, for a fault's report.
+type InFlightSource = Box<dyn Fn() -> Vec<InFlight> + Send + Sync>;
+
+/// A device of an open driver. Cheap to clone; all clones are the same device.
+#[derive(Clone)]
+pub struct Device(Arc<Inner>);
+
+struct Inner {
+    driver: Arc<dyn Driver>,
+    id: DeviceId,
+    properties: DeviceProperties,
+    lost: AtomicBool,
+    fault: OnceLock<Arc<FaultReport>>,
+    in_flight: Mutex<Option<InFlightSource>>,
+    held_device: AtomicU64,
+    held_pinned: AtomicU64,
+}
+
+impl std::fmt::Debug for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Device").field("id", &self.0.id).field("name", &self.0.properties.name).finish()
+    }
+}
+
+impl PartialEq for Device {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Device {
+    /// Opens device `id` of a driver.
+    ///
+    /// # Errors
+    /// The driver's, when it has no such device.
+    pub fn open(driver: Arc<dyn Driver>, id: DeviceId) -> Result<Device> {
+        let properties = driver.device_properties(id)?;
+        Ok(Device(Arc::new(Inner {
+            driver,
+            id,
+            properties,
+            lost: AtomicBool::new(false),
+            fault: OnceLock::new(),
+            in_flight: Mutex::new(None),
+            held_device: AtomicU64::new(0),
+            held_pinned: AtomicU64::new(0),
+        })))
+    }
+
+    /// Its ordinal.
+    pub fn id(&self) -> DeviceId {
+        self.0.id
+    }
+
+    /// Its driver.
+    pub fn driver(&self) -> &Arc<dyn Driver> {
+        &self.0.driver
+    }
+
+    /// The driver as a plain reference, for the hot path.
+    #[inline]
+    pub(crate) fn raw(&self) -> &dyn Driver {
+        &*self.0.driver
+    }
+
+    /// Its names and limits.
+    #[inline]
+    pub fn properties(&self) -> &DeviceProperties {
+        &self.0.properties
+    }
+
+    /// Bytes of device memory that this library holds on it.
+    pub fn held_bytes(&self) -> u64 {
+        self.0.held_device.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of pinned host memory that this library holds for it.
+    pub fn held_pinned_bytes(&self) -> u64 {
+        self.0.held_pinned.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add_held(&self, bytes: u64) {
+        self.0.held_device.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn sub_held(&self, bytes: u64) {
+        self.0.held_device.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add_held_pinned(&self, bytes: u64) {
+        self.0.held_pinned.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn sub_held_pinned(&self, bytes: u64) {
+        self.0.held_pinned.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// The fault that lost the device's context, if one did.
+    pub fn fault(&self) -> Option<Arc<FaultReport>> {
+        self.0.fault.get().cloned()
+    }
+
+    /// Fails fast once the context is lost.
+    #[inline]
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.0.lost.load(Ordering::Acquire) { Err(self.lost_error()) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn lost_error(&self) -> Error {
+        match self.0.fault.get() {
+            Some(report) => Error::DeviceLost(report.clone()),
+            None => DriverError::new("hipGetLastError", ErrorCode::UNKNOWN).into(),
+        }
+    }
+
+    pub(crate) fn set_in_flight_source(&self, source: InFlightSource) {
+        *self.0.in_flight.lock().unwrap_or_else(PoisonError::into_inner) = Some(source);
+    }
+
+    /// Turns a driver error into ours; a sticky code marks the device as lost and keeps the report. Call it with no
+    /// stream's lock held, as the report looks at every stream.
+    #[cold]
+    pub(crate) fn error(&self, e: DriverError) -> Error {
+        if !e.code.is_sticky() {
+            return e.into();
+        }
+        let report = self.0.fault.get_or_init(|| {
+            let source = self.0.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::new(FaultReport {
+                device: self.0.id,
+                call: e.call,
+                code: e.code,
+                detail: e.detail.clone(),
+                in_flight: source.as_ref().map(|s| s()).unwrap_or_default(),
+            })
+        });
+        self.0.lost.store(true, Ordering::Release);
+        Error::DeviceLost(report.clone())
+    }
+
+    /// The typed form of a failed allocation.
+    #[cold]
+    pub(crate) fn allocation_error(&self, kind: &'static str, requested: usize, e: DriverError) -> Error {
+        if e.code != ErrorCode::OUT_OF_MEMORY {
+            return self.error(e);
+        }
+        let info = self.0.driver.mem_info(self.0.id).ok();
+        Error::OutOfMemory(Box::new(OutOfMemory {
+            kernel: None,
+            kind,
+            device: self.0.id,
+            requested: requested as u64,
+            free: info.map(|i| i.free),
+            total: info.map(|i| i.total),
+            held: if kind == "device" { self.held_bytes() } else { self.held_pinned_bytes() },
+        }))
+    }
+}

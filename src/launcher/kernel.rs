@@ -1,0 +1,214 @@
+//! A registered kernel: its function, what its metadata demand of a launch, and where it ran.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use code_object::{KernelSignature, ValueKind};
+
+use crate::device::Device;
+use crate::driver::RawFunction;
+use crate::error::{Error, LaunchProblem, Result};
+use crate::module::Module;
+
+use super::args::{Arg, LaunchDims};
+use super::lane::Lane;
+
+/// HIP's safe contract for arguments by value.
+const MAX_KERNARG: u32 = 4096;
+
+/// What a parameter takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ParameterKind {
+    Value,
+    Pointer,
+}
+
+/// An explicit parameter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parameter {
+    pub(crate) offset: u32,
+    pub(crate) size: u32,
+    pub(crate) kind: ParameterKind,
+}
+
+/// A kernel on a device. When the last reference goes, its module is kept until the last launch has finished.
+#[derive(Debug)]
+pub(crate) struct Kernel {
+    /// Differs between a kernel and the one that replaces it under the same handle.
+    pub(crate) id: u64,
+    pub(crate) name: Arc<str>,
+    pub(crate) function: RawFunction,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) kernarg_bytes: u32,
+    pub(crate) explicit_bytes: u32,
+    max_total: u32,
+    static_lds: u32,
+    required_block: Option<[u32; 3]>,
+    signature: KernelSignature,
+    module: Module,
+    lanes: Mutex<Vec<Weak<Lane>>>,
+}
+
+impl Kernel {
+    /// Looks a kernel up in a loaded module and checks that it can be launched at all.
+    pub(crate) fn new(module: &Module, name: &str) -> Result<Kernel> {
+        static ID: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+        let signature = module.code_object().kernel(name)?.clone();
+        let name: Arc<str> = Arc::from(signature.name.as_str());
+        let refuse = |problem| Error::Launch { kernel: name.clone(), problem: Box::new(problem) };
+        if signature.kernarg_size > MAX_KERNARG {
+            return Err(refuse(LaunchProblem::KernargTooLarge {
+                bytes: signature.kernarg_size,
+                limit: MAX_KERNARG,
+            }));
+        }
+        let limits = module.device().properties();
+        if signature.group_segment_fixed_size > limits.max_lds_per_block {
+            let (fixed, limit) = (signature.group_segment_fixed_size, limits.max_lds_per_block);
+            return Err(refuse(LaunchProblem::Lds { fixed, dynamic: 0, limit }));
+        }
+        let parameters: Vec<Parameter> = signature
+            .explicit_args()
+            .iter()
+            .map(|a| Parameter {
+                offset: a.offset,
+                size: a.size,
+                kind: if matches!(a.kind, ValueKind::GlobalBuffer) {
+                    ParameterKind::Pointer
+                } else {
+                    ParameterKind::Value
+                },
+            })
+            .collect();
+        // Packing relies on it; the metadata come from a file.
+        if parameters
+            .iter()
+            .any(|p| u64::from(p.offset) + u64::from(p.size) > u64::from(signature.kernarg_size))
+        {
+            return Err(Error::invalid(
+                "kernel metadata",
+                format!("`{name}` has an argument outside its kernarg segment"),
+            ));
+        }
+        let function = module.function(&signature.name)?;
+        let max_total = match signature.max_flat_workgroup_size {
+            0 => limits.max_threads_per_block,
+            n => n.min(limits.max_threads_per_block),
+        };
+        Ok(Kernel {
+            id: ID.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
+            name,
+            function,
+            parameters,
+            kernarg_bytes: signature.kernarg_size,
+            explicit_bytes: signature.explicit_size(),
+            max_total,
+            static_lds: signature.group_segment_fixed_size,
+            required_block: signature.reqd_workgroup_size,
+            signature,
+            module: module.clone(),
+            lanes: Mutex::new(Vec::new()),
+        })
+    }
+
+    #[inline]
+    pub(crate) fn device(&self) -> &Device {
+        self.module.device()
+    }
+
+    pub(crate) fn signature(&self) -> &KernelSignature {
+        &self.signature
+    }
+
+    #[cold]
+    pub(crate) fn refuse(&self, problem: LaunchProblem) -> Error {
+        Error::Launch { kernel: self.name.clone(), problem: Box::new(problem) }
+    }
+
+    /// Checks grid, block and LDS against the kernel's and the device's limits.
+    #[inline]
+    pub(crate) fn check_dims(&self, dims: &LaunchDims) -> Result<()> {
+        let limits = self.device().properties();
+        let (grid, block) = (dims.grid, dims.block);
+        let total = block.iter().map(|&b| u64::from(b)).fold(1u64, u64::saturating_mul);
+        if total == 0 || total > u64::from(self.max_total) || (0..3).any(|i| block[i] > limits.max_block[i]) {
+            let (max_axes, max_total) = (limits.max_block, self.max_total);
+            return Err(self.refuse(LaunchProblem::Block { block, max_axes, max_total }));
+        }
+        if let Some(required) = self.required_block
+            && required != block
+        {
+            return Err(self.refuse(LaunchProblem::RequiredBlock { block, required }));
+        }
+        // `grid * block` above u32 in an axis is hipErrorInvalidConfiguration.
+        let over = |i: usize| {
+            grid[i] > limits.max_grid[i] || u64::from(grid[i]) * u64::from(block[i]) > u64::from(u32::MAX)
+        };
+        if (0..3).any(over) {
+            return Err(self.refuse(LaunchProblem::Grid { grid, block, max_axes: limits.max_grid }));
+        }
+        if u64::from(self.static_lds) + u64::from(dims.dynamic_lds) > u64::from(limits.max_lds_per_block) {
+            let (fixed, dynamic, limit) = (self.static_lds, dims.dynamic_lds, limits.max_lds_per_block);
+            return Err(self.refuse(LaunchProblem::Lds { fixed, dynamic, limit }));
+        }
+        Ok(())
+    }
+
+    /// Checks number, size and kind of the arguments against the metadata.
+    #[inline]
+    pub(crate) fn check_args(&self, args: &[Arg<'_>]) -> Result<()> {
+        if args.len() != self.parameters.len() {
+            return Err(self
+                .refuse(LaunchProblem::ArgumentCount { expected: self.parameters.len(), got: args.len() }));
+        }
+        for (index, (arg, parameter)) in args.iter().zip(&self.parameters).enumerate() {
+            let kind_fits = match arg {
+                Arg::Scalar { .. } | Arg::Value(_) => parameter.kind == ParameterKind::Value,
+                Arg::Pointer(_) | Arg::Host(_) | Arg::Block(_) => parameter.kind == ParameterKind::Pointer,
+                Arg::Raw(_) => true,
+            };
+            if !kind_fits || arg.size() != parameter.size as usize {
+                return Err(self.refuse_arg(index, arg, kind_fits));
+            }
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn refuse_arg(&self, index: usize, arg: &Arg<'_>, kind_fits: bool) -> Error {
+        let parameter = self.parameters[index];
+        let name = self.signature.explicit_args().get(index).and_then(|a| a.name.as_deref()).map(Box::from);
+        if kind_fits {
+            return self.refuse(LaunchProblem::ArgumentSize {
+                index,
+                name,
+                expected: parameter.size,
+                got: arg.size(),
+            });
+        }
+        let expected = match parameter.kind {
+            ParameterKind::Pointer => "pointer",
+            ParameterKind::Value => "value",
+        };
+        self.refuse(LaunchProblem::ArgumentKind { index, name, expected, got: arg.kind() })
+    }
+
+    /// Notes that the kernel is launched on `lane`.
+    #[cold]
+    pub(crate) fn runs_on(&self, lane: &Arc<Lane>) {
+        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        lanes.retain(|l| l.strong_count() > 0);
+        if !lanes.iter().any(|l| std::ptr::eq(l.as_ptr(), Arc::as_ptr(lane))) {
+            lanes.push(Arc::downgrade(lane));
+        }
+    }
+}
+
+impl Drop for Kernel {
+    /// Leaves the module to every stream that may still run a launch of it.
+    fn drop(&mut self) {
+        let lanes = std::mem::take(self.lanes.get_mut().unwrap_or_else(PoisonError::into_inner));
+        for lane in lanes.iter().filter_map(Weak::upgrade) {
+            lane.retire(self.id, &self.module);
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! What launches on one stream share: staging ring, result slots, scratch of each kernel, and what is in flight.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::BuildHasherDefault;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::device::Device;
+use crate::driver::StreamOptions;
+use crate::error::Result;
+use crate::event::Event;
+use crate::fault::InFlight;
+use crate::memory::{DeviceScratchBuffer, PinnedRing, ResultSlots};
+use crate::module::Module;
+use crate::stream::StreamCore;
+
+use super::args::LaunchDims;
+use super::kernel::Kernel;
+use super::registry::{HandleHasher, KernelHandle};
+
+/// Launches remembered for a fault's report.
+const REMEMBERED: usize = 32;
+/// Bytes of the kernarg segment remembered with each.
+const REMEMBERED_BYTES: usize = 64;
+
+/// A stream to launch on. Cheap to clone; dropping the last clone, and the last ticket, waits for its work.
+///
+/// It is a [`StreamCore`] with what launches on it share.
+#[derive(Clone, Debug)]
+pub struct Stream(pub(crate) Arc<Lane>);
+
+impl Deref for Stream {
+    type Target = StreamCore;
+
+    #[inline]
+    fn deref(&self) -> &StreamCore {
+        &self.0.core
+    }
+}
+
+impl Stream {
+    /// Waits for all work on the stream, and then lets go of what only waited for that: modules of unregistered
+    /// kernels, scratch outgrown.
+    ///
+    /// # Errors
+    /// The driver's; a fault of a kernel comes out here.
+    pub fn synchronize(&self) -> Result<()> {
+        self.0.core.synchronize()?;
+        self.0.collect();
+        Ok(())
+    }
+
+    /// Bytes of device scratch held for kernels on this stream.
+    pub fn scratch_bytes(&self) -> usize {
+        self.0.lock().entries.values().map(|e| e.scratch.held()).sum()
+    }
+
+    /// Bytes of pinned host memory held for staging and results.
+    pub fn pinned_bytes(&self) -> usize {
+        self.0.lock().ring.held() + self.0.slots().held()
+    }
+
+    /// Waits for the stream and frees its scratch; the next launches allocate it again.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn trim(&self) -> Result<()> {
+        self.synchronize()?;
+        let entries = std::mem::take(&mut self.0.lock().entries);
+        drop(entries);
+        Ok(())
+    }
+}
+
+/// Limits of a stream's staging memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LaneOptions {
+    pub(crate) segment_bytes: usize,
+    pub(crate) max_segments: usize,
+}
+
+/// A stream and its shared state. One lock makes enqueuing atomic; another guards the result slots, which tickets give
+/// back from any thread.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    // Dropped in this order: state and slots give their memory back before the stream goes.
+    state: Mutex<LaneState>,
+    slots: Mutex<ResultSlots>,
+    retired: AtomicUsize,
+    pub(crate) core: StreamCore,
+}
+
+#[derive(Debug)]
+pub(crate) struct LaneState {
+    pub(crate) ring: PinnedRing,
+    pub(crate) entries: HashMap<KernelHandle, Entry, BuildHasherDefault<HandleHasher>>,
+    recent: VecDeque<Recent>,
+    retired: Vec<Retired>,
+}
+
+/// What belongs to one (kernel, stream) pair.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) kernel: u64,
+    pub(crate) name: Arc<str>,
+    /// The kernarg segment at its full size; hidden arguments and padding stay zero.
+    pub(crate) kernarg: Vec<u8>,
+    pub(crate) scratch: DeviceScratchBuffer,
+    /// What the start of the scratch holds, as far as the host copied it there.
+    pub(crate) shadow: Vec<u8>,
+    pub(crate) shadow_good: bool,
+}
+
+#[derive(Debug)]
+struct Recent {
+    sequence: u64,
+    handle: KernelHandle,
+    dims: LaunchDims,
+    bytes: u32,
+    start: [u8; REMEMBERED_BYTES],
+}
+
+/// A module, or an entry with its scratch, that work in flight may still use.
+#[derive(Debug)]
+struct Retired {
+    sequence: u64,
+    fence: Event,
+    _module: Module,
+    _entries: Vec<Entry>,
+}
+
+impl Lane {
+    pub(crate) fn new(device: &Device, stream: StreamOptions, options: LaneOptions) -> Result<Arc<Lane>> {
+        let core = StreamCore::new(device, stream)?;
+        let state = LaneState {
+            ring: PinnedRing::new(options.segment_bytes, options.max_segments),
+            entries: HashMap::default(),
+            recent: VecDeque::with_capacity(REMEMBERED),
+            retired: Vec::new(),
+        };
+        Ok(Arc::new(Lane {
+            state: Mutex::new(state),
+            slots: Mutex::new(ResultSlots::default()),
+            retired: AtomicUsize::new(0),
+            core,
+        }))
+    }
+
+    /// A panic while enqueuing leaves nothing half-changed that matters: the next launch packs everything anew.
+    #[inline]
+    pub(crate) fn lock(&self) -> MutexGuard<'_, LaneState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[inline]
+    pub(crate) fn slots(&self) -> MutexGuard<'_, ResultSlots> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps `module`, and the scratch of kernel `kernel`, until all work enqueued so far has finished.
+    pub(crate) fn retire(&self, kernel: u64, module: &Module) {
+        let mut state = self.lock();
+        let entries: Vec<Entry> = {
+            let gone: Vec<KernelHandle> =
+                state.entries.iter().filter(|(_, e)| e.kernel == kernel).map(|(h, _)| *h).collect();
+            gone.iter().filter_map(|h| state.entries.remove(h)).collect()
+        };
+        let sequence = self.core.enqueued();
+        if self.core.completed() >= sequence || self.core.device().check().is_err() {
+            drop(state);
+            drop(entries);
+            return;
+        }
+        let fence = Event::new(self.core.device(), false).and_then(|e| {
+            // Not `Event::record`: its error report would want this lock.
+            let device = self.core.device();
+            // SAFETY: both are live and of one device.
+            unsafe { device.raw().event_record(device.id(), e.raw(), self.core.raw()) }?;
+            Ok(e)
+        });
+        match fence {
+            Ok(fence) => {
+                state.retired.push(Retired { sequence, fence, _module: module.clone(), _entries: entries });
+                self.retired.store(state.retired.len(), Ordering::Relaxed);
+            }
+            Err(e) => {
+                drop(state);
+                log::warn!("no fence for an unregistered kernel ({e}); waiting for its stream instead");
+                if let Err(e) = self.core.synchronize() {
+                    log::warn!("waiting for an unregistered kernel: {e}");
+                }
+                drop(entries);
+            }
+        }
+    }
+
+    /// Drops what was retired and has finished; never waits.
+    pub(crate) fn collect(&self) {
+        if self.retired.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let mut done = Vec::new();
+        {
+            let mut state = self.lock();
+            let mut i = 0;
+            while i < state.retired.len() {
+                let r = &state.retired[i];
+                if matches!(self.core.reached(r.sequence, r.fence.raw()), Ok(true)) {
+                    done.push(state.retired.swap_remove(i));
+                } else {
+                    i += 1;
+                }
+            }
+            self.retired.store(state.retired.len(), Ordering::Relaxed);
+        }
+        // Unloading and freeing are driver calls: not under the lock.
+        drop(done);
+    }
+
+    /// The launches not known to have finished.
+    pub(crate) fn in_flight(&self) -> Vec<InFlight> {
+        let state = self.lock();
+        let completed = self.core.completed();
+        state
+            .recent
+            .iter()
+            .filter(|r| r.sequence > completed)
+            .map(|r| InFlight {
+                kernel: match state.entries.get(&r.handle) {
+                    Some(e) => e.name.clone(),
+                    None => Arc::from(format!("unregistered {:?}", r.handle)),
+                },
+                stream: self.core.number(),
+                sequence: r.sequence,
+                grid: r.dims.grid,
+                block: r.dims.block,
+                dynamic_lds: r.dims.dynamic_lds,
+                argument_bytes: r.bytes,
+                arguments: r.start[..REMEMBERED_BYTES.min(r.bytes as usize)].to_vec(),
+            })
+            .collect()
+    }
+}
+
+impl LaneState {
+    /// The pair's state, made on its first launch.
+    #[inline]
+    pub(crate) fn entry(&mut self, lane: &Arc<Lane>, handle: KernelHandle, kernel: &Kernel) -> &mut Entry {
+        let entry = self.entries.entry(handle).or_insert_with(|| Entry {
+            kernel: 0,
+            name: kernel.name.clone(),
+            kernarg: Vec::new(),
+            scratch: DeviceScratchBuffer::new(lane.core.device()),
+            shadow: Vec::new(),
+            shadow_good: false,
+        });
+        if entry.kernel != kernel.id {
+            // First launch, or the handle's kernel was replaced: the arguments may lie elsewhere now.
+            kernel.runs_on(lane);
+            entry.kernel = kernel.id;
+            entry.name = kernel.name.clone();
+            entry.kernarg.clear();
+            entry.kernarg.resize(kernel.kernarg_bytes as usize, 0);
+        }
+        entry
+    }
+
+    /// Remembers a launch for a fault's report.
+    #[inline]
+    pub(crate) fn remember(
+        &mut self,
+        sequence: u64,
+        handle: KernelHandle,
+        dims: LaunchDims,
+        explicit_bytes: u32,
+    ) {
+        let mut start = [0; REMEMBERED_BYTES];
+        if let Some(entry) = self.entries.get(&handle) {
+            let n = entry.kernarg.len().min(REMEMBERED_BYTES);
+            start[..n].copy_from_slice(&entry.kernarg[..n]);
+        }
+        if self.recent.len() == REMEMBERED {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(Recent { sequence, handle, dims, bytes: explicit_bytes, start });
+    }
+}
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        if self.core.completed() < self.core.enqueued()
+            && let Err(e) = self.core.synchronize()
+        {
+            log::warn!("waiting for a stream that is dropped: {e}");
+        }
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        state.ring.clear(&self.core);
+        state.entries.clear();
+        state.retired.clear();
+        self.slots.get_mut().unwrap_or_else(PoisonError::into_inner).clear(&self.core);
+    }
+}

@@ -1,0 +1,627 @@
+//! The launch itself: check everything, lay out what is staged, then enqueue copies, kernel, results and event.
+//!
+//! ```text
+//! host image, one piece each:   [ block | in arrays | inout arrays | out arrays | result block ]
+//!                                 <------- one H2D ------------->
+//!                                                     <------------ one D2H ----------------->
+//! ```
+//!
+//! With [`Staging::Mapped`] the same image lies in pinned memory that the kernel addresses itself: the first part in
+//! the staging ring, the second in the result slot.
+
+use std::sync::Arc;
+
+use crate::driver::{Capability, DevicePtr, DriverError, ErrorCode, KernelLaunch, MemoryAccess};
+use crate::error::{Error, LaunchProblem, Result};
+use crate::memory::{Failed, ResultSlot};
+
+use super::args::{Arg, Block, HostData, LaunchDims, PatchTarget, Staging};
+use super::kernel::Kernel;
+use super::lane::{Entry, Lane, LaneState};
+use super::registry::KernelHandle;
+use super::ticket::{Spans, Ticket};
+
+/// Pieces of the image start at multiples of this: a cache line, and enough for any vector type.
+const ALIGN: u64 = 64;
+/// Largest image; output offsets are 32 bits.
+const MAX_IMAGE: u64 = 1 << 31;
+
+/// Arguments as the caller has them.
+#[derive(Clone, Copy)]
+pub(super) enum Source<'a> {
+    /// One value for each parameter.
+    Args(&'a [Arg<'a>]),
+    /// The explicit part of the kernarg segment, packed by a compiler that knows the layout.
+    Packed(&'a [u8]),
+}
+
+/// One launch as the caller asked for it.
+#[derive(Clone, Copy)]
+pub(super) struct Request<'a> {
+    pub(super) handle: KernelHandle,
+    pub(super) dims: LaunchDims,
+    pub(super) staging: Staging,
+    pub(super) source: Source<'a>,
+}
+
+/// Sizes of the image's three parts in bytes, pieces padded to [`ALIGN`].
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+struct Image {
+    /// Blocks and in arrays.
+    input: u64,
+    /// Inout arrays.
+    inout: u64,
+    /// Out arrays and result blocks.
+    output: u64,
+}
+
+impl Image {
+    fn add(&mut self, data: &HostData<'_>) {
+        let (part, bytes) = match data {
+            HostData::In(d) => (&mut self.input, d.len()),
+            HostData::InOut(d) => (&mut self.inout, d.len()),
+            HostData::Out(n) => (&mut self.output, *n),
+        };
+        *part = part.saturating_add(padded(bytes));
+    }
+
+    /// Measures what the arguments stage.
+    #[inline]
+    fn measure(args: &[Arg<'_>]) -> Image {
+        let mut image = Image::default();
+        for arg in args {
+            match arg {
+                Arg::Host(data) => image.add(data),
+                Arg::Block(block) => {
+                    image.add(&HostData::In(block.bytes));
+                    block.segments.iter().for_each(|s| image.add(s));
+                    if block.result_bytes > 0 {
+                        image.add(&HostData::Out(block.result_bytes));
+                    }
+                }
+                _ => {}
+            }
+        }
+        image
+    }
+
+    fn total(&self) -> u64 {
+        self.input.saturating_add(self.inout).saturating_add(self.output)
+    }
+
+    fn to_device(self) -> usize {
+        (self.input + self.inout) as usize
+    }
+
+    fn to_host(self) -> usize {
+        (self.inout + self.output) as usize
+    }
+}
+
+/// A piece's length with its padding; empty pieces still have an address of their own.
+#[inline]
+fn padded(bytes: usize) -> u64 {
+    (bytes.max(1) as u64).checked_next_multiple_of(ALIGN).unwrap_or(u64::MAX)
+}
+
+/// Enqueues a launch. Every check that needs no device comes before the first call.
+pub(super) fn launch(kernel: &Kernel, lane: &Arc<Lane>, request: &Request<'_>) -> Result<Ticket> {
+    let device = lane.core.device();
+    if kernel.device() != device {
+        let (kernel_device, stream) = (kernel.device().id(), device.id());
+        return Err(kernel.refuse(LaunchProblem::WrongDevice { kernel: kernel_device, stream }));
+    }
+    device.check()?;
+    kernel.check_dims(&request.dims)?;
+    let image = match request.source {
+        Source::Args(args) => {
+            kernel.check_args(args)?;
+            Image::measure(args)
+        }
+        Source::Packed(bytes) => {
+            if bytes.len() != kernel.explicit_bytes as usize {
+                let (expected, got) = (kernel.explicit_bytes, bytes.len());
+                return Err(kernel.refuse(LaunchProblem::PackedSize { expected, got }));
+            }
+            Image::default()
+        }
+    };
+    if image.total() > 0 {
+        check_image(kernel, request, &image)?;
+    }
+    match enqueue(kernel, lane, request, &image) {
+        Ok(ticket) => Ok(ticket),
+        // The lock is gone by now.
+        Err(failed) => Err(failed.into_error(device).for_kernel(&kernel.name)),
+    }
+}
+
+#[cold]
+fn check_patches(kernel: &Kernel, block: &Block<'_>) -> Result<()> {
+    let refuse = |problem: String| Err(kernel.refuse(LaunchProblem::Patch(problem.into_boxed_str())));
+    let mut end = 0;
+    for (i, patch) in block.patches.iter().enumerate() {
+        if patch.offset < end {
+            return refuse(format!(
+                "patch {i} at byte {} overlaps or precedes the one before it",
+                patch.offset
+            ));
+        }
+        match patch.offset.checked_add(8) {
+            Some(e) if e <= block.bytes.len() => end = e,
+            _ => {
+                return refuse(format!(
+                    "patch {i} at byte {} ends behind the block's {} bytes",
+                    patch.offset,
+                    block.bytes.len()
+                ));
+            }
+        }
+        match patch.target {
+            PatchTarget::Segment(s) if s >= block.segments.len() => {
+                return refuse(format!("patch {i} names segment {s} of {}", block.segments.len()));
+            }
+            PatchTarget::Result if block.result_bytes == 0 => {
+                return refuse(format!("patch {i} names the result block, but result_bytes is 0"));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn check_image(kernel: &Kernel, request: &Request<'_>, image: &Image) -> Result<()> {
+    if image.total() > MAX_IMAGE {
+        return Err(kernel.refuse(LaunchProblem::TooMuchData { bytes: image.total(), limit: MAX_IMAGE }));
+    }
+    if request.staging == Staging::Mapped
+        && !kernel.device().raw().capabilities().has(Capability::MappedHostMemory)
+    {
+        return Err(Error::invalid(
+            "Staging::Mapped",
+            "the driver has no mapped host memory; use Staging::Copy",
+        ));
+    }
+    if let Source::Args(args) = request.source {
+        for arg in args {
+            if let Arg::Block(block) = arg
+                && !block.patches.is_empty()
+            {
+                // In order and in bounds is the common case.
+                let mut end = 0;
+                let good = block.patches.iter().all(|p| {
+                    let fits =
+                        p.offset >= end && p.offset.checked_add(8).is_some_and(|e| e <= block.bytes.len());
+                    end = p.offset.wrapping_add(8);
+                    fits && match p.target {
+                        PatchTarget::Result => block.result_bytes > 0,
+                        PatchTarget::Segment(s) => s < block.segments.len(),
+                        PatchTarget::Device(_) => true,
+                    }
+                });
+                if !good {
+                    check_patches(kernel, block)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Addresses of the image's parts as the kernel sees them, advanced piece by piece.
+#[derive(Clone, Copy, Debug)]
+struct Cursor {
+    input: u64,
+    inout: u64,
+    output: u64,
+}
+
+impl Cursor {
+    #[inline]
+    fn next(&mut self, data: &HostData<'_>) -> DevicePtr {
+        let (at, bytes) = match data {
+            HostData::In(d) => (&mut self.input, d.len()),
+            HostData::InOut(d) => (&mut self.inout, d.len()),
+            HostData::Out(n) => (&mut self.output, *n),
+        };
+        let ptr = DevicePtr(*at);
+        *at += padded(bytes);
+        ptr
+    }
+
+    #[inline]
+    fn skip(&mut self, data: &HostData<'_>) {
+        self.next(data);
+    }
+}
+
+/// One part of the image, filled from its start.
+struct Part<'a> {
+    bytes: &'a mut [u8],
+    used: usize,
+}
+
+impl Part<'_> {
+    /// Writes `bytes` at `at` behind the pieces so far; whether that changed anything.
+    #[inline]
+    fn put(&mut self, at: usize, bytes: &[u8]) -> bool {
+        let start = self.used + at;
+        let place = &mut self.bytes[start..start + bytes.len()];
+        let changed = place != bytes;
+        if changed {
+            place.copy_from_slice(bytes);
+        }
+        changed
+    }
+
+    /// Ends a piece of `bytes`.
+    #[inline]
+    fn end(&mut self, bytes: usize) {
+        self.used += padded(bytes) as usize;
+    }
+}
+
+/// Writes the image's host-to-device part and notices whether it changes.
+struct Writer<'a> {
+    input: Part<'a>,
+    inout: Part<'a>,
+    changed: bool,
+}
+
+impl<'a> Writer<'a> {
+    fn new(input: &'a mut [u8], inout: &'a mut [u8], changed: bool) -> Writer<'a> {
+        Writer { input: Part { bytes: input, used: 0 }, inout: Part { bytes: inout, used: 0 }, changed }
+    }
+
+    #[inline]
+    fn data(&mut self, data: &HostData<'_>) {
+        match data {
+            HostData::In(d) => {
+                self.changed |= self.input.put(0, d);
+                self.input.end(d.len());
+            }
+            HostData::InOut(d) => {
+                self.inout.put(0, d);
+                self.inout.end(d.len());
+                // The kernel overwrites it on the device, so it always travels.
+                self.changed = true;
+            }
+            HostData::Out(_) => {}
+        }
+    }
+
+    /// Writes a block with its addresses; its segments follow.
+    #[inline]
+    fn block(&mut self, block: &Block<'_>, segments: Cursor) {
+        let mut from = 0;
+        for patch in block.patches {
+            self.changed |= self.input.put(from, &block.bytes[from..patch.offset]);
+            let address = match patch.target {
+                PatchTarget::Device(ptr) => ptr,
+                PatchTarget::Segment(s) => {
+                    let mut at = segments;
+                    block.segments[..s].iter().for_each(|d| at.skip(d));
+                    at.next(&block.segments[s])
+                }
+                PatchTarget::Result => {
+                    let mut at = segments;
+                    block.segments.iter().for_each(|d| at.skip(d));
+                    at.next(&HostData::Out(block.result_bytes))
+                }
+            };
+            self.changed |= self.input.put(patch.offset, &address.0.to_le_bytes());
+            from = patch.offset + 8;
+        }
+        self.changed |= self.input.put(from, &block.bytes[from..]);
+        self.input.end(block.bytes.len());
+        block.segments.iter().for_each(|s| self.data(s));
+    }
+}
+
+/// Writes a value into the kernarg segment; offset and size were checked against it when the kernel was registered.
+#[inline]
+fn put_arg(kernarg: &mut [u8], offset: u32, bytes: &[u8]) {
+    let at = offset as usize;
+    if let Some(place) = kernarg.get_mut(at..at + bytes.len()) {
+        place.copy_from_slice(bytes);
+    }
+}
+
+/// Packs the explicit arguments; host data get the addresses that `cursor` gives them.
+#[inline]
+fn pack(kernel: &Kernel, kernarg: &mut [u8], source: Source<'_>, mut cursor: Cursor) {
+    let args = match source {
+        Source::Packed(bytes) => return put_arg(kernarg, 0, bytes),
+        Source::Args(args) => args,
+    };
+    for (arg, parameter) in args.iter().zip(&kernel.parameters) {
+        let at = parameter.offset;
+        match arg {
+            Arg::Scalar { bits, size } => match size {
+                4 => put_arg(kernarg, at, &(*bits as u32).to_le_bytes()),
+                8 => put_arg(kernarg, at, &bits.to_le_bytes()),
+                2 => put_arg(kernarg, at, &(*bits as u16).to_le_bytes()),
+                _ => put_arg(kernarg, at, &(*bits as u8).to_le_bytes()),
+            },
+            Arg::Pointer(ptr) => put_arg(kernarg, at, &ptr.0.to_le_bytes()),
+            Arg::Value(bytes) | Arg::Raw(bytes) => put_arg(kernarg, at, bytes),
+            Arg::Host(data) => put_arg(kernarg, at, &cursor.next(data).0.to_le_bytes()),
+            Arg::Block(block) => {
+                put_arg(kernarg, at, &cursor.next(&HostData::In(block.bytes)).0.to_le_bytes());
+                block.segments.iter().for_each(|d| cursor.skip(d));
+                if block.result_bytes > 0 {
+                    cursor.next(&HostData::Out(block.result_bytes));
+                }
+            }
+        }
+    }
+}
+
+/// Writes the image's host-to-device part.
+#[inline]
+fn write_image(writer: &mut Writer<'_>, source: Source<'_>, mut cursor: Cursor) {
+    let Source::Args(args) = source else { return };
+    for arg in args {
+        match arg {
+            Arg::Host(data) => {
+                writer.data(data);
+                cursor.next(data);
+            }
+            Arg::Block(block) => {
+                cursor.next(&HostData::In(block.bytes));
+                writer.block(block, cursor);
+                block.segments.iter().for_each(|d| cursor.skip(d));
+                if block.result_bytes > 0 {
+                    cursor.next(&HostData::Out(block.result_bytes));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Where each output lies in the result slot, in the order of the arguments.
+#[inline]
+fn output_spans(source: Source<'_>, image: &Image) -> Spans {
+    let mut spans = Spans::new();
+    let Source::Args(args) = source else { return spans };
+    let mut at = Cursor { input: 0, inout: 0, output: image.inout };
+    let mut add = |data: &HostData<'_>| {
+        let offset = at.next(data).0 as u32;
+        match data {
+            HostData::In(_) => {}
+            HostData::InOut(d) => spans.push((offset, d.len() as u32)),
+            HostData::Out(n) => spans.push((offset, *n as u32)),
+        }
+    };
+    for arg in args {
+        match arg {
+            Arg::Host(data) => add(data),
+            Arg::Block(block) => {
+                block.segments.iter().for_each(&mut add);
+                if block.result_bytes > 0 {
+                    add(&HostData::Out(block.result_bytes));
+                }
+            }
+            _ => {}
+        }
+    }
+    spans
+}
+
+/// What is to be done around the kernel, once the memory for it is there.
+struct Staged {
+    /// Where the kernel sees the parts.
+    cursor: Cursor,
+    /// Host address of an H2D copy to the scratch, if one is needed.
+    copy_from: Option<std::ptr::NonNull<u8>>,
+    /// Whether a slot of the ring is used.
+    uses_ring: bool,
+    slot: Option<ResultSlot>,
+}
+
+fn enqueue(
+    kernel: &Kernel,
+    lane: &Arc<Lane>,
+    request: &Request<'_>,
+    image: &Image,
+) -> std::result::Result<Ticket, Failed> {
+    let mut state = lane.lock();
+    let state = &mut *state;
+    state.entry(lane, request.handle, kernel);
+    let LaneState { ring, entries, .. } = state;
+    let Some(entry) = entries.get_mut(&request.handle) else {
+        return Err(DriverError::new("launch", ErrorCode::INVALID_HANDLE).into());
+    };
+    let staged = if image.total() == 0 {
+        Staged {
+            cursor: Cursor { input: 0, inout: 0, output: 0 },
+            copy_from: None,
+            uses_ring: false,
+            slot: None,
+        }
+    } else {
+        stage(lane, entry, ring, request, image)?
+    };
+    pack(kernel, &mut entry.kernarg, request.source, staged.cursor);
+
+    let sequence = lane.core.next();
+    if staged.uses_ring {
+        ring.used_by(sequence);
+    }
+    let outcome = submit(kernel, lane, request, image, entry, &staged);
+    // Whatever happened, something may have been enqueued.
+    lane.core.publish(sequence);
+    match outcome {
+        Ok(()) if staged.copy_from.is_some() => entry.shadow_good = true,
+        Ok(()) => {}
+        Err(Stopped { failed, slot_in_use }) => {
+            if let Some(slot) = staged.slot
+                && !slot_in_use
+            {
+                lane.slots().release(slot);
+            }
+            return Err(failed);
+        }
+    }
+    state.remember(sequence, request.handle, request.dims, kernel.explicit_bytes);
+    let spans = if staged.slot.is_some() { output_spans(request.source, image) } else { Spans::new() };
+    Ok(Ticket::new(lane.clone(), sequence, staged.slot, spans))
+}
+
+/// Finds memory for the image and writes its host-to-device part.
+fn stage(
+    lane: &Arc<Lane>,
+    entry: &mut Entry,
+    ring: &mut crate::memory::PinnedRing,
+    request: &Request<'_>,
+    image: &Image,
+) -> std::result::Result<Staged, Failed> {
+    let (core, device) = (&lane.core, lane.core.device());
+    let to_host = image.to_host();
+    let slot = if to_host > 0 { Some(lane.slots().take(core, to_host)?) } else { None };
+    let give_back = |failed| {
+        if let Some(slot) = slot {
+            lane.slots().release(slot);
+        }
+        failed
+    };
+    if request.staging == Staging::Mapped {
+        let (input, inout) = (image.input as usize, image.inout as usize);
+        let mut cursor = Cursor { input: 0, inout: 0, output: 0 };
+        // SAFETY (of both slices below): ring and slots gave out that many bytes, which no work in flight uses and
+        // nobody else touches, as the stream's lock is held and the slot is this launch's; the two do not overlap.
+        let mut input_bytes: &mut [u8] = &mut [];
+        if input > 0 {
+            let staging = ring.take(core, input).map_err(give_back)?;
+            cursor.input = staging.device.0;
+            device.raw().note_host_write(staging.host.as_ptr(), input);
+            // SAFETY: as above.
+            input_bytes = unsafe { zeroed_slice(staging.host, input) };
+        }
+        let mut inout_bytes: &mut [u8] = &mut [];
+        if let Some(slot) = &slot {
+            cursor.inout = slot.device.0;
+            cursor.output = slot.device.0 + image.inout;
+            if inout > 0 {
+                device.raw().note_host_write(slot.host.as_ptr(), inout);
+                // SAFETY: as above.
+                inout_bytes = unsafe { zeroed_slice(slot.host, inout) };
+            }
+        }
+        write_image(&mut Writer::new(input_bytes, inout_bytes, false), request.source, cursor);
+        return Ok(Staged { cursor, copy_from: None, uses_ring: input > 0, slot });
+    }
+
+    let total = image.total() as usize;
+    if entry.scratch.ensure_raw(total, core).map_err(give_back)? {
+        entry.shadow_good = false;
+    }
+    let base = entry.scratch.ptr().0;
+    let cursor = Cursor { input: base, inout: base + image.input, output: base + image.input + image.inout };
+    let to_device = image.to_device();
+    if to_device == 0 {
+        return Ok(Staged { cursor, copy_from: None, uses_ring: false, slot });
+    }
+    let same_size = entry.shadow.len() == to_device;
+    if !same_size {
+        entry.shadow.resize(to_device, 0);
+    }
+    let unknown = !entry.shadow_good || !same_size;
+    let (input, inout) = entry.shadow.split_at_mut(image.input as usize);
+    let mut writer = Writer::new(input, inout, unknown);
+    write_image(&mut writer, request.source, cursor);
+    if !writer.changed {
+        return Ok(Staged { cursor, copy_from: None, uses_ring: false, slot });
+    }
+    // Until the copy is enqueued, the device holds something else than the shadow.
+    entry.shadow_good = false;
+    let staging = ring.take(core, to_device).map_err(give_back)?;
+    device.raw().note_host_write(staging.host.as_ptr(), to_device);
+    // SAFETY: the ring gave out `to_device` bytes that no work in flight uses; the shadow is as long and elsewhere.
+    unsafe { std::ptr::copy_nonoverlapping(entry.shadow.as_ptr(), staging.host.as_ptr(), to_device) };
+    Ok(Staged { cursor, copy_from: Some(staging.host), uses_ring: true, slot })
+}
+
+/// Pinned memory as a slice, zeroed: it may never have been written.
+///
+/// # Safety
+/// `host` is good for `bytes`, which nobody else uses for as long as the slice lives.
+unsafe fn zeroed_slice<'a>(host: std::ptr::NonNull<u8>, bytes: usize) -> &'a mut [u8] {
+    // SAFETY: the caller's promise; zeroing initialises every byte before a reference to it is made.
+    unsafe {
+        host.write_bytes(0, bytes);
+        std::slice::from_raw_parts_mut(host.as_ptr(), bytes)
+    }
+}
+
+/// A submission that stopped on the way.
+struct Stopped {
+    failed: Failed,
+    /// Work that was enqueued may write the result slot, and no event tells when.
+    slot_in_use: bool,
+}
+
+/// Enqueues the copies, the kernel and the event on the lane's stream.
+fn submit(
+    kernel: &Kernel,
+    lane: &Lane,
+    request: &Request<'_>,
+    image: &Image,
+    entry: &Entry,
+    staged: &Staged,
+) -> std::result::Result<(), Stopped> {
+    let (device, stream) = (lane.core.device(), lane.core.raw());
+    let (driver, id) = (device.raw(), device.id());
+    let free = |e: DriverError| Stopped { failed: e.into(), slot_in_use: false };
+    let mapped = request.staging == Staging::Mapped;
+    if let Some(host) = staged.copy_from {
+        // SAFETY: the ring keeps the staged bytes until its fence; the scratch is at least as long as the image.
+        unsafe {
+            driver.memcpy_htod_async(
+                id,
+                DevicePtr(staged.cursor.input),
+                host.as_ptr(),
+                image.to_device(),
+                stream,
+            )
+        }
+        .map_err(free)?;
+    }
+    if !request.dims.is_empty() {
+        let access =
+            |ptr, bytes: u64, write| MemoryAccess { ptr: DevicePtr(ptr), bytes: bytes as usize, write };
+        let all = [
+            access(staged.cursor.input, image.input, false),
+            access(staged.cursor.inout, image.inout + image.output, true),
+        ];
+        let accesses = match (image.input > 0, image.to_host() > 0) {
+            (true, true) => &all[..],
+            (true, false) => &all[..1],
+            (false, true) => &all[1..],
+            (false, false) => &[],
+        };
+        let launch = KernelLaunch {
+            function: kernel.function,
+            grid: request.dims.grid,
+            block: request.dims.block,
+            dynamic_lds: request.dims.dynamic_lds,
+            stream,
+            kernarg: &entry.kernarg,
+            accesses,
+        };
+        // SAFETY: the segment is as long as the metadata say, and was packed after every argument was checked against
+        // them; what the caller's own pointers are good for is the caller's promise.
+        unsafe { driver.launch_kernel(id, &launch) }.map_err(free)?;
+    }
+    let Some(slot) = &staged.slot else { return Ok(()) };
+    if !mapped {
+        let from = DevicePtr(staged.cursor.inout);
+        // SAFETY: the slot is this launch's until its ticket gives it back, after the event recorded below.
+        unsafe { driver.memcpy_dtoh_async(id, slot.host.as_ptr(), from, image.to_host(), stream) }
+            .map_err(free)?;
+    }
+    // SAFETY: the slot's own event and a live stream of one device.
+    unsafe { driver.event_record(id, slot.event, stream) }
+        .map_err(|e| Stopped { failed: e.into(), slot_in_use: true })
+}

@@ -1,0 +1,364 @@
+//! The launcher: register kernels, launch them by handle, read their results.
+
+mod args;
+mod kernel;
+mod lane;
+mod launch;
+mod registry;
+mod ticket;
+mod waker;
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use code_object::KernelSignature;
+
+pub use args::{Arg, Block, HostData, LaunchDims, Patch, PatchTarget, Staging};
+pub use lane::Stream;
+pub use registry::KernelHandle;
+pub use ticket::{Output, Ticket};
+
+use crate::device::Device;
+use crate::driver::backend::{self, Backend};
+use crate::driver::validation::ValidationDriver;
+use crate::driver::{DeviceId, Driver, StreamOptions};
+use crate::error::{Error, Result};
+use crate::module::Module;
+use kernel::Kernel;
+use lane::{Lane, LaneOptions};
+use launch::{Request, Source};
+use registry::Registry;
+
+/// Opens a [`Launcher`] with options.
+#[derive(Debug, Default)]
+pub struct LauncherBuilder {
+    backend: Backend,
+    driver: Option<Arc<dyn Driver>>,
+    validate: Option<bool>,
+    segment_bytes: Option<usize>,
+    max_segments: Option<usize>,
+}
+
+impl LauncherBuilder {
+    /// Which driver to open; [`Backend::Auto`] by default.
+    #[must_use]
+    pub fn backend(mut self, backend: Backend) -> Self {
+        self.backend = backend;
+        self
+    }
+
+    /// A driver that is open already, instead of a backend.
+    #[must_use]
+    pub fn driver(mut self, driver: Arc<dyn Driver>) -> Self {
+        self.driver = Some(driver);
+        self
+    }
+
+    /// Whether to put the validation layer over the driver; without this, `HIPLAUNCH_VALIDATE=1` does.
+    #[must_use]
+    pub fn validate(mut self, on: bool) -> Self {
+        self.validate = Some(on);
+        self
+    }
+
+    /// Pinned staging memory of each stream: segments of `segment_bytes` (256 KiB), at most `max_segments` (4) of them,
+    /// each allocated when first needed. One launch that stages more gets a segment of its own size.
+    #[must_use]
+    pub fn staging_ring(mut self, segment_bytes: usize, max_segments: usize) -> Self {
+        (self.segment_bytes, self.max_segments) = (Some(segment_bytes), Some(max_segments));
+        self
+    }
+
+    /// Opens the driver and every device it has.
+    ///
+    /// # Errors
+    /// [`Error::Open`] when no driver can be opened, the driver's, and [`Error::Invalid`] when there is no device.
+    pub fn build(self) -> Result<Launcher> {
+        let (driver, validation, tried) = match self.driver {
+            Some(driver) => {
+                match backend::validated(driver, self.validate).map_err(|e| Error::Open(Box::new(e)))? {
+                    (driver, validation) => (driver, validation, Vec::new()),
+                }
+            }
+            None => {
+                let opened =
+                    backend::open(self.backend, self.validate).map_err(|e| Error::Open(Box::new(e)))?;
+                (opened.driver, opened.validation, opened.tried)
+            }
+        };
+        let count = driver.device_count()?;
+        if count == 0 {
+            return Err(Error::invalid("Launcher", "the driver has no device; use the emulator's backend"));
+        }
+        let devices =
+            (0..count).map(|i| Device::open(driver.clone(), DeviceId(i))).collect::<Result<Vec<_>>>()?;
+        let lane = LaneOptions {
+            segment_bytes: self.segment_bytes.unwrap_or(256 * 1024),
+            max_segments: self.max_segments.unwrap_or(4),
+        };
+        let lanes: Arc<Lanes> = Arc::default();
+        for device in &devices {
+            let (lanes, id) = (Arc::downgrade(&lanes), device.id());
+            device.set_in_flight_source(Box::new(move || match lanes.upgrade() {
+                Some(lanes) => lanes
+                    .live()
+                    .iter()
+                    .filter(|l| l.core.device().id() == id)
+                    .flat_map(|l| l.in_flight())
+                    .collect(),
+                None => Vec::new(),
+            }));
+        }
+        Ok(Launcher(Arc::new(Inner {
+            registry: Registry::default(),
+            lanes,
+            devices,
+            validation,
+            tried,
+            lane,
+            driver,
+        })))
+    }
+}
+
+/// The streams that are alive.
+#[derive(Debug, Default)]
+struct Lanes(Mutex<Vec<Weak<Lane>>>);
+
+impl Lanes {
+    fn add(&self, lane: &Arc<Lane>) {
+        let mut lanes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lanes.retain(|l| l.strong_count() > 0);
+        lanes.push(Arc::downgrade(lane));
+    }
+
+    fn live(&self) -> Vec<Arc<Lane>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect()
+    }
+}
+
+/// Launches registered kernels by handle. Cheap to clone; every method may be called from any thread.
+#[derive(Clone, Debug)]
+pub struct Launcher(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    // Dropped in this order: kernels leave their modules to the streams; the driver goes last.
+    registry: Registry,
+    lanes: Arc<Lanes>,
+    devices: Vec<Device>,
+    validation: Option<Arc<ValidationDriver>>,
+    tried: Vec<String>,
+    lane: LaneOptions,
+    driver: Arc<dyn Driver>,
+}
+
+impl Launcher {
+    /// Opens a real GPU if one is there, else the emulator.
+    ///
+    /// # Errors
+    /// As [`LauncherBuilder::build`].
+    pub fn new() -> Result<Launcher> {
+        Launcher::builder().build()
+    }
+
+    /// Options.
+    pub fn builder() -> LauncherBuilder {
+        LauncherBuilder::default()
+    }
+
+    /// The driver in use.
+    pub fn driver(&self) -> &Arc<dyn Driver> {
+        &self.0.driver
+    }
+
+    /// The validation layer, where one is on.
+    pub fn validation(&self) -> Option<&Arc<ValidationDriver>> {
+        self.0.validation.as_ref()
+    }
+
+    /// Which drivers were tried, in order, and what came of it.
+    pub fn tried(&self) -> &[String] {
+        &self.0.tried
+    }
+
+    /// Every device.
+    pub fn devices(&self) -> &[Device] {
+        &self.0.devices
+    }
+
+    /// One device.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when there is no such device.
+    pub fn device(&self, ordinal: u32) -> Result<&Device> {
+        self.0.devices.get(ordinal as usize).ok_or_else(|| {
+            Error::invalid("Launcher::device", format!("device {ordinal} of {}", self.0.devices.len()))
+        })
+    }
+
+    /// Makes a stream on a device.
+    ///
+    /// # Errors
+    /// The driver's; [`Error::Invalid`] for a device of another launcher.
+    pub fn stream(&self, device: &Device) -> Result<Stream> {
+        self.stream_with(device, StreamOptions::default())
+    }
+
+    /// Makes a stream with options.
+    ///
+    /// # Errors
+    /// As [`stream`](Launcher::stream).
+    pub fn stream_with(&self, device: &Device, options: StreamOptions) -> Result<Stream> {
+        self.own(device)?;
+        let lane = Lane::new(device, options, self.0.lane)?;
+        self.0.lanes.add(&lane);
+        Ok(Stream(lane))
+    }
+
+    fn own(&self, device: &Device) -> Result<()> {
+        if self.0.devices.contains(device) {
+            Ok(())
+        } else {
+            Err(Error::invalid("Launcher", "the device belongs to another launcher"))
+        }
+    }
+
+    /// Loads a code object and registers one of its kernels.
+    ///
+    /// # Safety
+    /// The code is trusted: nothing checks what a compiled kernel does with the memory it is given.
+    ///
+    /// # Errors
+    /// [`Error::CodeObject`] (an unknown kernel's lists those there), [`Error::WrongTarget`], the driver's.
+    pub unsafe fn register(&self, device: &Device, image: &[u8], kernel: &str) -> Result<KernelHandle> {
+        // SAFETY: the caller vouches for the code.
+        self.register_from(&unsafe { Module::load(device, image) }?, kernel)
+    }
+
+    /// Registers a kernel of a loaded module.
+    ///
+    /// # Errors
+    /// As [`register`](Launcher::register).
+    pub fn register_from(&self, module: &Module, kernel: &str) -> Result<KernelHandle> {
+        self.own(module.device())?;
+        self.0.registry.insert(Arc::new(Kernel::new(module, kernel)?))
+    }
+
+    /// Puts another kernel under a handle, such as a better compiled one. Launches from now on run the new one; the old
+    /// one's module goes when its last launch has finished. On an error the old one stays.
+    ///
+    /// # Safety
+    /// As [`register`](Launcher::register).
+    ///
+    /// # Errors
+    /// As [`register`](Launcher::register), and [`Error::StaleHandle`].
+    pub unsafe fn replace(&self, handle: KernelHandle, image: &[u8], kernel: &str) -> Result<()> {
+        let device = self.0.registry.get(handle)?.device().clone();
+        // SAFETY: the caller vouches for the code.
+        let module = unsafe { Module::load(&device, image) }?;
+        let old = self.0.registry.replace(handle, Arc::new(Kernel::new(&module, kernel)?))?;
+        drop(old);
+        self.collect();
+        Ok(())
+    }
+
+    /// Forgets a kernel; its module goes when its last launch has finished.
+    ///
+    /// # Errors
+    /// [`Error::StaleHandle`].
+    pub fn unregister(&self, handle: KernelHandle) -> Result<()> {
+        let kernel = self.0.registry.remove(handle)?;
+        drop(kernel);
+        self.collect();
+        Ok(())
+    }
+
+    /// Lets go of unregistered kernels' modules whose last launch has finished; never waits. Also done by
+    /// [`unregister`](Launcher::unregister), [`replace`](Launcher::replace) and whatever waits for a stream.
+    pub fn collect(&self) {
+        self.0.lanes.live().iter().for_each(|l| l.collect());
+    }
+
+    /// How many kernels are registered.
+    pub fn registered(&self) -> usize {
+        self.0.registry.len()
+    }
+
+    /// What the code object says of a registered kernel.
+    ///
+    /// # Errors
+    /// [`Error::StaleHandle`].
+    pub fn signature(&self, handle: KernelHandle) -> Result<KernelSignature> {
+        Ok(self.0.registry.get(handle)?.signature().clone())
+    }
+
+    /// Launches a kernel: copies what the arguments stage, the kernel, and copies its outputs back, all in the order of
+    /// `stream`. Never waits for the device, but for staging memory when the ring is full.
+    ///
+    /// # Safety
+    /// The device addresses among the arguments, and within blocks, are good for what the kernel does with them, until
+    /// it has finished.
+    ///
+    /// # Errors
+    /// [`Error::StaleHandle`] and [`Error::Launch`] before any device call; [`Error::OutOfMemory`] and the driver's
+    /// afterwards, naming the kernel. The launcher stays usable after all of them but [`Error::DeviceLost`].
+    #[inline]
+    pub unsafe fn launch(
+        &self,
+        handle: KernelHandle,
+        stream: &Stream,
+        dims: LaunchDims,
+        args: &[Arg<'_>],
+    ) -> Result<Ticket> {
+        let kernel = self.0.registry.get(handle)?;
+        launch::launch(
+            &kernel,
+            &stream.0,
+            &Request { handle, dims, staging: Staging::Copy, source: Source::Args(args) },
+        )
+    }
+
+    /// Launches a kernel whose host data are staged as `staging` says; as [`launch`](Launcher::launch).
+    ///
+    /// # Safety
+    /// As [`launch`](Launcher::launch).
+    ///
+    /// # Errors
+    /// As [`launch`](Launcher::launch); [`Error::Invalid`] where the driver has no mapped memory.
+    #[inline]
+    pub unsafe fn launch_staged(
+        &self,
+        handle: KernelHandle,
+        stream: &Stream,
+        dims: LaunchDims,
+        staging: Staging,
+        args: &[Arg<'_>],
+    ) -> Result<Ticket> {
+        let kernel = self.0.registry.get(handle)?;
+        launch::launch(&kernel, &stream.0, &Request { handle, dims, staging, source: Source::Args(args) })
+    }
+
+    /// Launches a kernel with arguments packed by the caller: the kernarg segment from its start to the end of the last
+    /// explicit argument, at the metadata's offsets.
+    ///
+    /// # Safety
+    /// As [`launch`](Launcher::launch).
+    ///
+    /// # Errors
+    /// As [`launch`](Launcher::launch).
+    #[inline]
+    pub unsafe fn launch_packed(
+        &self,
+        handle: KernelHandle,
+        stream: &Stream,
+        dims: LaunchDims,
+        packed: &[u8],
+    ) -> Result<Ticket> {
+        let kernel = self.0.registry.get(handle)?;
+        launch::launch(
+            &kernel,
+            &stream.0,
+            &Request { handle, dims, staging: Staging::Copy, source: Source::Packed(packed) },
+        )
+    }
+}

@@ -1,0 +1,211 @@
+//! Tickets: the results of a launch, read when they are there.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytemuck::Pod;
+use smallvec::SmallVec;
+
+use crate::error::{Error, Result};
+use crate::memory::ResultSlot;
+
+use super::lane::Lane;
+use super::waker::{self, Registration};
+
+/// Offset and length in bytes of each output in the result slot.
+pub(super) type Spans = SmallVec<[(u32, u32); 4]>;
+
+/// The results of one launch.
+///
+/// [`read`](Ticket::read) waits for that launch alone; awaiting the ticket does not block; dropping it unread costs
+/// nothing and leaks nothing. A launch without outputs has a ticket too, which `read` turns into an empty
+/// [`Output`], waiting for the stream.
+#[derive(Debug)]
+pub struct Ticket {
+    lane: Arc<Lane>,
+    sequence: u64,
+    slot: Option<ResultSlot>,
+    spans: Spans,
+    waiting: Option<Arc<Registration>>,
+}
+
+impl Ticket {
+    pub(super) fn new(lane: Arc<Lane>, sequence: u64, slot: Option<ResultSlot>, spans: Spans) -> Ticket {
+        Ticket { lane, sequence, slot, spans, waiting: None }
+    }
+
+    /// How many outputs the launch has: its inout and out arrays and result blocks, in the order of the arguments.
+    pub fn outputs(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Whether the launch has finished; never waits. An error of the device counts as finished: `read` returns it.
+    pub fn is_ready(&self) -> bool {
+        if self.lane.core.completed() >= self.sequence || self.lane.core.device().check().is_err() {
+            return true;
+        }
+        match &self.slot {
+            Some(slot) => self.lane.core.reached(self.sequence, slot.event).unwrap_or(true),
+            None => self.lane.core.is_idle().unwrap_or(true),
+        }
+    }
+
+    /// Waits for the launch and gives its outputs. At most one synchronize, none if the host has seen later work of the
+    /// stream finish.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`] when a kernel faulted; the driver's.
+    pub fn read(mut self) -> Result<Output> {
+        self.wait()?;
+        let slot = self.slot.take();
+        if let Some(slot) = &slot {
+            let bytes = self.spans.iter().map(|(at, len)| at + len).max().unwrap_or(0) as usize;
+            self.lane.core.device().raw().note_host_read(slot.host.as_ptr(), bytes);
+        }
+        Ok(Output { lane: self.lane.clone(), slot, spans: std::mem::take(&mut self.spans) })
+    }
+
+    /// Waits for the launch and copies each output into its destination.
+    ///
+    /// # Errors
+    /// As [`read`](Ticket::read), and [`Error::Invalid`] when number or lengths differ.
+    pub fn read_into(self, destinations: &mut [&mut [u8]]) -> Result<()> {
+        let output = self.read()?;
+        if output.len() != destinations.len() {
+            let problem = format!("{} destinations for {} outputs", destinations.len(), output.len());
+            return Err(Error::invalid("Ticket::read_into", problem));
+        }
+        for (i, d) in destinations.iter_mut().enumerate() {
+            let bytes = output.bytes(i)?;
+            if bytes.len() != d.len() {
+                let problem = format!("destination {i} has {} bytes, the output {}", d.len(), bytes.len());
+                return Err(Error::invalid("Ticket::read_into", problem));
+            }
+            d.copy_from_slice(bytes);
+        }
+        Ok(())
+    }
+
+    fn wait(&self) -> Result<()> {
+        let core = &self.lane.core;
+        let device = core.device();
+        match &self.slot {
+            _ if core.completed() >= self.sequence => Ok(()),
+            Some(slot) => {
+                device.check()?;
+                core.wait_for(self.sequence, slot.event).map_err(|e| device.error(e))
+            }
+            None => core.synchronize(),
+        }?;
+        self.lane.collect();
+        Ok(())
+    }
+}
+
+impl Future for Ticket {
+    type Output = Result<Output>;
+
+    /// Ready when the launch has finished. The first poll before that starts a thread that watches for it.
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        if !self.is_ready() {
+            match &self.waiting {
+                Some(registration) => registration.set(context.waker()),
+                None => {
+                    let event = self.slot.map(|s| s.event);
+                    self.waiting =
+                        Some(waker::watch(self.lane.clone(), self.sequence, event, context.waker()));
+                }
+            }
+            // It may have finished between the question and the registration; the watcher wakes us then.
+            return Poll::Pending;
+        }
+        let this = &mut *self;
+        let ticket = Ticket {
+            lane: this.lane.clone(),
+            sequence: this.sequence,
+            slot: this.slot.take(),
+            spans: std::mem::take(&mut this.spans),
+            waiting: None,
+        };
+        Poll::Ready(ticket.read())
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if let Some(slot) = self.slot.take() {
+            self.lane.slots().abandon(&self.lane.core, slot, self.sequence);
+        }
+    }
+}
+
+/// The outputs of a finished launch, in pinned memory that goes back to the stream when this is dropped.
+#[derive(Debug)]
+pub struct Output {
+    lane: Arc<Lane>,
+    slot: Option<ResultSlot>,
+    spans: Spans,
+}
+
+impl Output {
+    /// How many outputs there are.
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// Output `index` as bytes, aligned to 64.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when there is no such output.
+    pub fn bytes(&self, index: usize) -> Result<&[u8]> {
+        match (self.spans.get(index), &self.slot) {
+            (Some(&(at, len)), Some(slot)) => {
+                // SAFETY: the slot is `at + len` bytes long at least; the work that filled it has finished, and the slot
+                // is not used again before `self` is dropped. The D2H copy, or the zeroing and the kernel, wrote it.
+                Ok(unsafe { std::slice::from_raw_parts(slot.host.as_ptr().add(at as usize), len as usize) })
+            }
+            _ => Err(Error::invalid("Output::bytes", format!("output {index} of {}", self.spans.len()))),
+        }
+    }
+
+    /// Output `index` as elements.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when there is no such output or its length is no multiple of `T`'s.
+    pub fn slice<T: Pod>(&self, index: usize) -> Result<&[T]> {
+        let bytes = self.bytes(index)?;
+        bytemuck::try_cast_slice(bytes).map_err(|e| {
+            let problem =
+                format!("output {index} of {} bytes as {}: {e}", bytes.len(), std::any::type_name::<T>());
+            Error::invalid("Output::slice", problem)
+        })
+    }
+
+    /// Output `index` as one value.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when there is no such output or it has another size.
+    pub fn value<T: Pod>(&self, index: usize) -> Result<T> {
+        let bytes = self.bytes(index)?;
+        bytemuck::try_pod_read_unaligned(bytes).map_err(|e| {
+            let problem =
+                format!("output {index} of {} bytes as {}: {e}", bytes.len(), std::any::type_name::<T>());
+            Error::invalid("Output::value", problem)
+        })
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if let Some(slot) = self.slot.take() {
+            self.lane.slots().release(slot);
+        }
+    }
+}

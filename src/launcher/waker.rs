@@ -1,0 +1,119 @@
+//! Wakes tasks that await tickets: one thread that asks the driver, and ends when nobody waits.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+use std::time::Duration;
+
+use crate::driver::RawEvent;
+
+use super::lane::Lane;
+
+/// Rounds of asking without a pause, then the longest pause between two.
+const EAGER_ROUNDS: u32 = 100;
+const LONGEST_PAUSE: Duration = Duration::from_micros(500);
+
+/// Whom to wake for one ticket; the newest waker counts.
+#[derive(Debug)]
+pub(super) struct Registration(Mutex<Waker>);
+
+impl Registration {
+    pub(super) fn set(&self, waker: &Waker) {
+        let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        current.clone_from(waker);
+    }
+
+    fn wake(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).wake_by_ref();
+    }
+}
+
+struct Watched {
+    /// Keeps the stream and its events alive.
+    lane: Arc<Lane>,
+    sequence: u64,
+    event: Option<RawEvent>,
+    registration: Arc<Registration>,
+}
+
+impl Watched {
+    fn is_ready(&self) -> bool {
+        if self.lane.core.device().check().is_err() {
+            return true;
+        }
+        match self.event {
+            Some(event) => self.lane.core.reached(self.sequence, event).unwrap_or(true),
+            None => self.lane.core.completed() >= self.sequence || self.lane.core.is_idle().unwrap_or(true),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Watch {
+    new: Vec<Watched>,
+    running: bool,
+}
+
+fn watch_list() -> MutexGuard<'static, Watch> {
+    static WATCH: Mutex<Watch> = Mutex::new(Watch { new: Vec::new(), running: false });
+    WATCH.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Wakes `waker` when the work at `sequence` has finished.
+pub(super) fn watch(
+    lane: Arc<Lane>,
+    sequence: u64,
+    event: Option<RawEvent>,
+    waker: &Waker,
+) -> Arc<Registration> {
+    let registration = Arc::new(Registration(Mutex::new(waker.clone())));
+    let mut watch = watch_list();
+    watch.new.push(Watched { lane, sequence, event, registration: registration.clone() });
+    if !watch.running {
+        match std::thread::Builder::new().name("hiplaunch-waker".into()).spawn(run) {
+            Ok(_) => watch.running = true,
+            Err(e) => {
+                // No thread to be had: the task polls again at once instead.
+                log::warn!("no thread to watch for finished launches ({e}); polling instead");
+                watch.new.pop();
+                drop(watch);
+                registration.wake();
+            }
+        }
+    }
+    registration
+}
+
+fn run() {
+    let mut watched: Vec<Watched> = Vec::new();
+    let mut round = 0u32;
+    loop {
+        {
+            let mut watch = watch_list();
+            if !watch.new.is_empty() {
+                watched.append(&mut watch.new);
+                round = 0;
+            } else if watched.is_empty() {
+                watch.running = false;
+                return;
+            }
+        }
+        let before = watched.len();
+        let mut i = 0;
+        while i < watched.len() {
+            if watched[i].is_ready() {
+                watched.swap_remove(i).registration.wake();
+            } else {
+                i += 1;
+            }
+        }
+        if watched.len() < before {
+            round = 0;
+        } else if round < EAGER_ROUNDS {
+            round += 1;
+            std::thread::yield_now();
+        } else {
+            round = round.saturating_add(1);
+            std::thread::sleep(LONGEST_PAUSE.min(Duration::from_micros(u64::from(round - EAGER_ROUNDS) * 5)));
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! An owned pinned host allocation.
+
+use crate::device::Device;
+use crate::driver::PinnedAllocation;
+
+use super::Failed;
+
+/// Pinned, mapped host memory. Dropping it frees it: the owner makes sure that nothing in flight uses it.
+#[derive(Debug)]
+pub(super) struct Pinned {
+    device: Device,
+    allocation: PinnedAllocation,
+}
+
+impl Pinned {
+    pub(super) fn new(device: &Device, bytes: usize) -> Result<Pinned, Failed> {
+        let allocation = device
+            .raw()
+            .host_malloc(device.id(), bytes)
+            .map_err(|e| Failed::Allocation("pinned host", bytes, e))?;
+        device.add_held_pinned(bytes as u64);
+        Ok(Pinned { device: device.clone(), allocation })
+    }
+
+    pub(super) fn get(&self) -> PinnedAllocation {
+        self.allocation
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.allocation.bytes
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        self.device.sub_held_pinned(self.allocation.bytes as u64);
+        // SAFETY: owned by `self`; the ring and the slots drop it only when its last use has finished.
+        if let Err(e) = unsafe { self.device.raw().host_free(self.device.id(), self.allocation) } {
+            log::warn!("freeing pinned memory of {}: {e}", self.device.id());
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Pinned host memory for what comes back from the device: slots with an event each, reused once read or abandoned.
+
+use std::collections::VecDeque;
+use std::ptr::NonNull;
+
+use crate::driver::{DevicePtr, EventOptions, RawEvent};
+use crate::stream::StreamCore;
+
+use super::Failed;
+use super::pinned::Pinned;
+
+/// The smallest slot, a cache line.
+const MIN_SLOT: usize = 64;
+/// Small slots are cut from chunks of about this size.
+const CHUNK: usize = 64 * 1024;
+/// Abandoned slots of one size that may be in flight before a launch waits for the oldest of them.
+const MAX_ABANDONED: usize = 1024;
+
+/// Memory for the results of one launch and the event that says when they are there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ResultSlot {
+    pub(crate) host: NonNull<u8>,
+    pub(crate) device: DevicePtr,
+    pub(crate) event: RawEvent,
+    class: u8,
+}
+
+// SAFETY: a description of memory that the pool owns; whoever holds the slot is its only user.
+unsafe impl Send for ResultSlot {}
+// SAFETY: as above; nothing is accessible through a shared reference without unsafe code.
+unsafe impl Sync for ResultSlot {}
+
+#[derive(Debug, Default)]
+struct Class {
+    free: Vec<ResultSlot>,
+    /// Given back before their results were there; oldest first, with the position that fills them.
+    abandoned: VecDeque<(ResultSlot, u64)>,
+}
+
+/// The result slots of one stream, in powers of two.
+#[derive(Debug, Default)]
+pub(crate) struct ResultSlots {
+    classes: Vec<Class>,
+    chunks: Vec<Pinned>,
+    events: Vec<RawEvent>,
+}
+
+fn class_of(bytes: usize) -> u8 {
+    (bytes.max(MIN_SLOT).next_power_of_two().trailing_zeros() - MIN_SLOT.trailing_zeros()) as u8
+}
+
+impl ResultSlots {
+    /// Takes a slot of at least `bytes`.
+    #[inline]
+    pub(crate) fn take(&mut self, stream: &StreamCore, bytes: usize) -> Result<ResultSlot, Failed> {
+        let class = class_of(bytes);
+        match self.classes.get_mut(usize::from(class)).and_then(|c| c.free.pop()) {
+            Some(slot) => Ok(slot),
+            None => self.take_slow(stream, class),
+        }
+    }
+
+    #[cold]
+    fn take_slow(&mut self, stream: &StreamCore, class: u8) -> Result<ResultSlot, Failed> {
+        let index = usize::from(class);
+        if self.classes.len() <= index {
+            self.classes.resize_with(index + 1, Class::default);
+        }
+        self.reclaim(stream, index, false)?;
+        if self.classes[index].free.is_empty() && self.classes[index].abandoned.len() >= MAX_ABANDONED {
+            self.reclaim(stream, index, true)?;
+        }
+        if self.classes[index].free.is_empty()
+            && let Err(e) = self.allocate(stream, class)
+        {
+            // Better to wait than to fail.
+            self.reclaim(stream, index, true)?;
+            if self.classes[index].free.is_empty() {
+                return Err(e);
+            }
+        }
+        match self.classes[index].free.pop() {
+            Some(slot) => Ok(slot),
+            None => {
+                Err(crate::driver::DriverError::new("hipHostMalloc", crate::driver::ErrorCode::OUT_OF_MEMORY)
+                    .into())
+            }
+        }
+    }
+
+    /// Moves abandoned slots whose results are there to the free ones; `wait` waits for the oldest.
+    fn reclaim(&mut self, stream: &StreamCore, class: usize, wait: bool) -> Result<(), Failed> {
+        let class = &mut self.classes[class];
+        let mut waited = !wait;
+        while let Some(&(slot, sequence)) = class.abandoned.front() {
+            if !waited {
+                stream.wait_for(sequence, slot.event)?;
+                waited = true;
+            } else if !stream.reached(sequence, slot.event)? {
+                break;
+            }
+            class.abandoned.pop_front();
+            class.free.push(slot);
+        }
+        Ok(())
+    }
+
+    fn allocate(&mut self, stream: &StreamCore, class: u8) -> Result<(), Failed> {
+        let device = stream.device();
+        let bytes = MIN_SLOT << class;
+        // A few at first: a stream that reads each result before the next launch needs one.
+        let count = (CHUNK / 16 / bytes).clamp(1, 16);
+        let chunk = Pinned::new(device, bytes * count)?;
+        let memory = chunk.get();
+        self.chunks.push(chunk);
+        for i in 0..count {
+            let event = match device.raw().event_create(device.id(), EventOptions::default()) {
+                Ok(event) => event,
+                Err(_) if i > 0 => break,
+                Err(e) => return Err(e.into()),
+            };
+            self.events.push(event);
+            // SAFETY: `i < count`, and the chunk is `count` slots long.
+            let host = unsafe { memory.host.add(i * bytes) };
+            let slot = ResultSlot { host, device: memory.device.offset((i * bytes) as u64), event, class };
+            self.classes[usize::from(class)].free.push(slot);
+        }
+        // Room for every slot in both lists, so that giving one back never allocates.
+        let class = &mut self.classes[usize::from(class)];
+        let total = self.events.len();
+        class.free.reserve(total);
+        class.abandoned.reserve(total.min(2 * MAX_ABANDONED));
+        Ok(())
+    }
+
+    /// Gives a slot back whose results were read, or that no work uses.
+    #[inline]
+    pub(crate) fn release(&mut self, slot: ResultSlot) {
+        if let Some(class) = self.classes.get_mut(usize::from(slot.class)) {
+            class.free.push(slot);
+        }
+    }
+
+    /// Gives a slot back that work at position `sequence` may still fill; its event was recorded after that.
+    #[inline]
+    pub(crate) fn abandon(&mut self, stream: &StreamCore, slot: ResultSlot, sequence: u64) {
+        if let Some(class) = self.classes.get_mut(usize::from(slot.class)) {
+            if stream.completed() >= sequence {
+                class.free.push(slot);
+            } else {
+                class.abandoned.push_back((slot, sequence));
+            }
+        }
+    }
+
+    /// Frees everything; the stream is idle and no ticket is left.
+    pub(crate) fn clear(&mut self, stream: &StreamCore) {
+        let device = stream.device();
+        self.classes.clear();
+        for event in self.events.drain(..) {
+            // SAFETY: the pool's own event; no ticket is left that could wait for it.
+            if let Err(e) = unsafe { device.raw().event_destroy(device.id(), event) } {
+                log::warn!("destroying an event of {}: {e}", device.id());
+            }
+        }
+        self.chunks.clear();
+    }
+
+    /// Bytes of pinned memory held.
+    pub(crate) fn held(&self) -> usize {
+        self.chunks.iter().map(Pinned::bytes).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_are_powers_of_two_from_a_cache_line() {
+        assert_eq!([0, 1, 64].map(class_of), [0, 0, 0]);
+        assert_eq!([65, 128, 129, 1 << 20].map(class_of), [1, 1, 2, 14]);
+        for bytes in 1..5000 {
+            let size = MIN_SLOT << class_of(bytes);
+            assert!(size >= bytes && (size == MIN_SLOT || size < 2 * bytes));
+        }
+    }
+}

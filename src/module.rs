@@ -1,0 +1,98 @@
+//! A code object loaded on a device.
+
+use std::ffi::CString;
+use std::sync::Arc;
+
+use code_object::CodeObject;
+
+use crate::device::Device;
+use crate::driver::{DevicePtr, RawFunction, RawModule};
+use crate::error::{Error, Result};
+
+/// A loaded code object. Unloaded when the last kernel made from it has retired and the last clone is gone.
+#[derive(Clone)]
+pub struct Module(Arc<Inner>);
+
+struct Inner {
+    device: Device,
+    raw: RawModule,
+    code: CodeObject,
+}
+
+impl std::fmt::Debug for Module {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Module").field("device", &self.0.device.id()).field("raw", &self.0.raw).finish()
+    }
+}
+
+impl Module {
+    /// Loads a code object: raw ELF or an offload bundle (compressed or not), of which the entry for the device's
+    /// target is taken.
+    ///
+    /// # Safety
+    /// The code is trusted with the device's memory, as every compiled kernel is.
+    ///
+    /// # Errors
+    /// [`Error::CodeObject`] when it can't be read, [`Error::WrongTarget`] when it is for another target (both before
+    /// any device call), or the driver's.
+    pub unsafe fn load(device: &Device, image: &[u8]) -> Result<Module> {
+        device.check()?;
+        let target = &device.properties().target;
+        let code = CodeObject::from_any(image, target)?;
+        if !code.target().is_compatible_with(target) {
+            return Err(Error::WrongTarget {
+                code_object: code.target().short().into_boxed_str(),
+                device: device.id(),
+                device_target: target.short().into_boxed_str(),
+            });
+        }
+        // SAFETY: the caller vouches for the code; the ELF was read above.
+        let raw =
+            unsafe { device.raw().module_load(device.id(), code.elf()) }.map_err(|e| device.error(e))?;
+        Ok(Module(Arc::new(Inner { device: device.clone(), raw, code })))
+    }
+
+    /// Its device.
+    pub fn device(&self) -> &Device {
+        &self.0.device
+    }
+
+    /// What was read from the code object: kernels, globals, target.
+    pub fn code_object(&self) -> &CodeObject {
+        &self.0.code
+    }
+
+    /// Address and size in bytes of a global variable.
+    ///
+    /// # Errors
+    /// The driver's, `NOT_FOUND` where there is none of that name.
+    pub fn global(&self, name: &str) -> Result<(DevicePtr, usize)> {
+        let device = &self.0.device;
+        let symbol = c_name(name)?;
+        // SAFETY: the module is live.
+        unsafe { device.raw().module_get_global(device.id(), self.0.raw, &symbol) }
+            .map_err(|e| device.error(e))
+    }
+
+    /// The driver's function of a kernel that the code object has; good as long as the module lives.
+    pub(crate) fn function(&self, name: &str) -> Result<RawFunction> {
+        let device = &self.0.device;
+        let symbol = c_name(name)?;
+        // SAFETY: the module is live.
+        unsafe { device.raw().module_get_function(device.id(), self.0.raw, &symbol) }
+            .map_err(|e| device.error(e))
+    }
+}
+
+fn c_name(name: &str) -> Result<CString> {
+    CString::new(name).map_err(|_| Error::invalid("symbol name", format!("{name:?} has a NUL byte in it")))
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // SAFETY: kernels hold a clone until their last launch has finished, so nothing is in flight.
+        if let Err(e) = unsafe { self.device.raw().module_unload(self.device.id(), self.raw) } {
+            log::warn!("unloading a module of {}: {e}", self.device.id());
+        }
+    }
+}
