@@ -160,7 +160,7 @@ pub(crate) fn read(data: &[u8]) -> Result<Elf<'_>> {
     // The full table has the local functions too, but it may have been stripped.
     let functions = functions(if all.is_empty() { &dynamic } else { &all }, &segments, &mut names)?;
     let objects = objects(&dynamic, &segments, &mut names)?;
-    let relocations = relocations(&sections, data, &segments)?;
+    let relocations = relocations(&sections, &dynamic, data, &segments)?;
     let target = TargetId::from_e_flags(header.e_flags(LE).0);
     Ok(Elf { version, target, segments, functions, objects, relocations, metadata })
 }
@@ -332,6 +332,7 @@ fn objects(
 /// The relocations that a loader applies: those of allocated sections (`.rela.dyn`).
 fn relocations(
     sections: &SectionTable<'_, Header>,
+    symbols: &SymbolTable<'_, Header>,
     data: &[u8],
     segments: &[SegmentRange],
 ) -> Result<Vec<Relocation>> {
@@ -343,15 +344,18 @@ fn relocations(
         if section.sh_type(LE) != SHT_RELA || section.sh_size(LE) == 0 {
             continue;
         }
-        let broken = |e| Error::elf("relocations", e);
-        let Some((entries, link)) = section.rela(LE, data).map_err(broken)? else { continue };
+        let entries = section.rela(LE, data).map_err(|e| Error::elf("relocations", e))?;
+        let Some((entries, link)) = entries else { continue };
         // Several sections over the same bytes could otherwise multiply them.
         if found.len() + entries.len() > data.len() / ENTRY_SIZE {
             return Err(Error::elf("relocations", "relocation sections overlap"));
         }
-        let symbols = sections.symbol_table_by_index(LE, data, link).map_err(broken)?;
+        // 0 if no relocation has a symbol.
+        if link.0 != 0 && link != symbols.section() {
+            return Err(Error::elf("relocations", "their symbols are not those of .dynsym"));
+        }
         for entry in entries {
-            found.extend(relocation(entry, &symbols, segments)?);
+            found.extend(relocation(entry, symbols, segments)?);
         }
     }
     Ok(found)

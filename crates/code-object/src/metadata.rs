@@ -355,3 +355,235 @@ fn check_args(kernel: &KernelSignature) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signature::HiddenArg;
+
+    /// A MessagePack document to write.
+    #[derive(Clone)]
+    enum Value {
+        Int(u32),
+        Text(&'static str),
+        List(Vec<Value>),
+        Map(Vec<(&'static str, Value)>),
+    }
+    use Value::{Int, List, Map, Text};
+
+    impl Value {
+        fn write(&self, out: &mut Vec<u8>) {
+            let head = |out: &mut Vec<u8>, kind: u8, value: usize| {
+                out.push(kind);
+                out.extend(u32::try_from(value).unwrap().to_be_bytes());
+            };
+            match self {
+                Int(value) => head(out, 0xce, *value as usize),
+                Text(text) => {
+                    head(out, 0xdb, text.len());
+                    out.extend(text.as_bytes());
+                }
+                List(items) => {
+                    head(out, 0xdd, items.len());
+                    items.iter().for_each(|item| item.write(out));
+                }
+                Map(entries) => {
+                    head(out, 0xdf, entries.len());
+                    for (key, value) in entries {
+                        Text(key).write(out);
+                        value.write(out);
+                    }
+                }
+            }
+        }
+    }
+
+    fn argument(offset: u32, size: u32, kind: &'static str) -> Value {
+        Map(vec![(".offset", Int(offset)), (".size", Int(size)), (".value_kind", Text(kind))])
+    }
+
+    /// A kernel's entries, with some replaced or added.
+    fn kernel_with(changes: &[(&'static str, Value)]) -> Value {
+        let mut entries = vec![
+            (".name", Text("k")),
+            (".symbol", Text("k.kd")),
+            (".kernarg_segment_size", Int(64)),
+            (".kernarg_segment_align", Int(8)),
+            (".group_segment_fixed_size", Int(16)),
+            (".private_segment_fixed_size", Int(32)),
+            (".max_flat_workgroup_size", Int(256)),
+            (".wavefront_size", Int(64)),
+            (".sgpr_count", Int(10)),
+            (".vgpr_count", Int(20)),
+        ];
+        for (key, value) in changes {
+            entries.retain(|(other, _)| other != key);
+            entries.push((key, value.clone()));
+        }
+        Map(entries)
+    }
+
+    fn document(kernels: Vec<Value>) -> Vec<u8> {
+        let mut note = Vec::new();
+        let version = List(vec![Int(1), Int(2)]);
+        let entries = vec![
+            ("amdhsa.version", version),
+            ("amdhsa.target", Text("amdgcn-amd-amdhsa--gfx90a")),
+            ("amdhsa.printf", List(vec![Text("ignored")])),
+            ("amdhsa.kernels", List(kernels)),
+        ];
+        Map(entries).write(&mut note);
+        note
+    }
+
+    fn read_kernel(changes: &[(&'static str, Value)]) -> Result<KernelSignature> {
+        Ok(read(&document(vec![kernel_with(changes)]))?.kernels.remove(0))
+    }
+
+    fn with_args(args: Vec<Value>) -> Result<KernelSignature> {
+        read_kernel(&[(".args", List(args))])
+    }
+
+    fn message(result: Result<KernelSignature>) -> String {
+        result.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_kernel_with_only_the_required_keys() {
+        let metadata = read(&document(vec![kernel_with(&[])])).unwrap();
+        assert_eq!((metadata.version, metadata.target.as_str()), ([1, 2], "amdgcn-amd-amdhsa--gfx90a"));
+        let kernel = &metadata.kernels[0];
+        assert_eq!((kernel.agpr_count, kernel.kind, kernel.args.len()), (0, KernelKind::Normal, 0));
+        assert_eq!((kernel.group_segment_fixed_size, kernel.private_segment_fixed_size), (16, 32));
+    }
+
+    #[test]
+    fn every_required_key_is_missed() {
+        let Map(entries) = kernel_with(&[]) else { unreachable!() };
+        for (i, (key, _)) in entries.iter().enumerate() {
+            let mut fewer = entries.clone();
+            fewer.remove(i);
+            let error = read(&document(vec![Map(fewer)])).unwrap_err();
+            assert!(error.to_string().ends_with(&format!("the key {key} is missing")), "{error}");
+        }
+        for (i, key) in [".offset", ".size", ".value_kind"].into_iter().enumerate() {
+            let Map(mut entries) = argument(0, 8, "pipe") else { unreachable!() };
+            entries.remove(i);
+            assert!(message(with_args(vec![Map(entries)])).ends_with(&format!("the key {key} is missing")));
+        }
+    }
+
+    #[test]
+    fn keys_that_come_twice() {
+        let Map(mut entries) = kernel_with(&[]) else { unreachable!() };
+        entries.push((".name", Text("k")));
+        let error = read(&document(vec![Map(entries)])).unwrap_err();
+        assert!(error.to_string().ends_with("the key .name comes twice"), "{error}");
+    }
+
+    #[test]
+    fn kinds_of_kernel() {
+        for (text, kind) in
+            [("normal", KernelKind::Normal), ("init", KernelKind::Init), ("fini", KernelKind::Fini)]
+        {
+            assert_eq!(read_kernel(&[(".kind", Text(text))]).unwrap().kind, kind);
+        }
+        assert!(message(read_kernel(&[(".kind", Text("odd"))])).ends_with("unknown .kind `odd`"));
+    }
+
+    #[test]
+    fn unknown_keys_are_stepped_over() {
+        let deep = List(vec![Map(vec![("a", List(vec![])), ("b", Text("c"))]), Int(1)]);
+        assert!(read_kernel(&[(".future", deep)]).is_ok());
+    }
+
+    #[test]
+    fn values_out_of_range() {
+        let sizes = |values: [u32; 3]| List(values.into_iter().map(Int).collect());
+        for (key, value, expected) in [
+            (".kernarg_segment_size", Int(MAX_KERNARG_SIZE + 1), "the limit is 65536"),
+            (".kernarg_segment_align", Int(0), "isn't a power of two up to 4096"),
+            (".kernarg_segment_align", Int(24), "isn't a power of two up to 4096"),
+            (".kernarg_segment_align", Int(8192), "isn't a power of two up to 4096"),
+            (".max_flat_workgroup_size", Int(0), "not 1 to 1024"),
+            (".max_flat_workgroup_size", Int(1025), "not 1 to 1024"),
+            (".wavefront_size", Int(16), "neither 32 nor 64"),
+            (".reqd_workgroup_size", sizes([0, 1, 1]), "not 1 to 256 work-items"),
+            (".reqd_workgroup_size", sizes([16, 16, 2]), "not 1 to 256 work-items"),
+            (".reqd_workgroup_size", sizes([u32::MAX; 3]), "not 1 to 256 work-items"),
+            (".reqd_workgroup_size", List(vec![Int(1)]), ".reqd_workgroup_size has 1 items, not 3"),
+            (".sgpr_count", Text("many"), ".sgpr_count is not an unsigned integer"),
+            (".args", Map(vec![]), ".args is not an array"),
+        ] {
+            let message = message(read_kernel(&[(key, value)]));
+            assert!(message.ends_with(expected), "{message}");
+        }
+        assert_eq!(
+            read_kernel(&[(".reqd_workgroup_size", sizes([16, 8, 2]))]).unwrap().reqd_workgroup_size,
+            Some([16, 8, 2])
+        );
+    }
+
+    #[test]
+    fn arguments_outside_the_kernarg_segment() {
+        for (offset, size) in [(60, 8), (64, 1), (u32::MAX, 1), (1, u32::MAX), (u32::MAX, u32::MAX)] {
+            let error = with_args(vec![argument(0, 8, "global_buffer"), argument(offset, size, "by_value")]);
+            let kernel = "k".to_owned();
+            let expected = Error::ArgumentOutOfBounds { kernel, index: 1, offset, size, kernarg_size: 64 };
+            assert_eq!(error.unwrap_err(), expected);
+            assert!(!expected.to_string().is_empty());
+        }
+        assert!(with_args(vec![argument(0, 64, "by_value")]).is_ok());
+    }
+
+    #[test]
+    fn arguments_that_overlap() {
+        let error = with_args(vec![
+            argument(16, 8, "global_buffer"),
+            argument(0, 4, "by_value"),
+            argument(20, 8, "by_value"),
+        ]);
+        assert_eq!(error.unwrap_err(), Error::ArgumentsOverlap { kernel: "k".into(), first: 0, second: 2 });
+        // Not in the order of their offsets, and an empty one within another: fine.
+        let kernel = with_args(vec![
+            argument(16, 8, "global_buffer"),
+            argument(0, 4, "by_value"),
+            argument(18, 0, "by_value"),
+        ]);
+        assert_eq!(kernel.unwrap().explicit_size(), 24);
+    }
+
+    #[test]
+    fn hidden_arguments() {
+        let kernel = with_args(vec![
+            argument(0, 8, "global_buffer"),
+            argument(8, 4, "hidden_block_count_x"),
+            argument(12, 2, "hidden_group_size_x"),
+            argument(16, 32, "hidden_of_the_future"),
+            argument(48, 8, "hidden_none"),
+        ])
+        .unwrap();
+        let kinds: Vec<_> = kernel.hidden_args().iter().map(|arg| arg.kind).collect();
+        let expected = [HiddenArg::BlockCountX, HiddenArg::GroupSizeX, HiddenArg::Unknown, HiddenArg::None]
+            .map(ValueKind::Hidden);
+        assert_eq!(kinds, expected);
+        assert_eq!(kernel.hidden_arg(HiddenArg::GroupSizeX).unwrap().offset, 12);
+
+        let wrong_size = with_args(vec![argument(0, 8, "hidden_group_size_x")]);
+        assert!(message(wrong_size).ends_with("argument 0, hidden_group_size_x, has 8 bytes"));
+        let wrong_order = with_args(vec![argument(0, 8, "hidden_none"), argument(8, 8, "global_buffer")]);
+        assert!(message(wrong_order).ends_with("argument 1 is explicit but comes after a hidden one"));
+        assert!(
+            message(with_args(vec![argument(0, 8, "by_magic")])).ends_with("unknown .value_kind `by_magic`")
+        );
+    }
+
+    #[test]
+    fn cut_short_at_every_byte() {
+        let note = document(vec![kernel_with(&[(".args", List(vec![argument(0, 8, "pipe")]))])]);
+        assert!(read(&note).is_ok());
+        for len in 0..note.len() {
+            assert!(matches!(read(&note[..len]), Err(Error::BadMetadata { .. })), "{len}");
+        }
+    }
+}

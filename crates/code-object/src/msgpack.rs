@@ -184,3 +184,117 @@ impl<'a> Reader<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reason(error: Error) -> (usize, String) {
+        match error {
+            Error::BadMetadata { offset, reason } => (offset, reason),
+            other => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn every_width_of_integer() {
+        let cases: [(&[u8], u32); 9] = [
+            (&[0x7f], 127),
+            (&[0xcc, 255], 255),
+            (&[0xcd, 1, 2], 0x102),
+            (&[0xce, 1, 2, 3, 4], 0x0102_0304),
+            (&[0xcf, 0, 0, 0, 0, 255, 255, 255, 255], u32::MAX),
+            (&[0xd0, 127], 127),
+            (&[0xd1, 1, 2], 0x102),
+            (&[0xd2, 1, 2, 3, 4], 0x0102_0304),
+            (&[0xd3, 0, 0, 0, 0, 1, 2, 3, 4], 0x0102_0304),
+        ];
+        for (bytes, value) in cases {
+            assert_eq!(Reader::new(bytes).u32("it"), Ok(value));
+        }
+        for negative in
+            [[0xe0, 0].as_slice(), &[0xd0, 128], &[0xd1, 255, 255], &[0xd3, 255, 0, 0, 0, 0, 0, 0, 0]]
+        {
+            let error = Reader::new(negative).u32("it").unwrap_err();
+            assert_eq!(reason(error).1, "it is not an unsigned integer");
+        }
+        let error = Reader::new(&[0xcf, 0, 0, 0, 1, 0, 0, 0, 0]).u32("it").unwrap_err();
+        assert_eq!(reason(error), (9, "it is 4294967296, more than 32 bits".into()));
+    }
+
+    #[test]
+    fn strings_and_containers() {
+        for bytes in [b"\xa2hi".as_slice(), b"\xd9\x02hi", b"\xda\0\x02hi", b"\xdb\0\0\0\x02hi"] {
+            assert_eq!(Reader::new(bytes).string("it"), Ok("hi"));
+        }
+        for bytes in [[0x93].as_slice(), &[0xdc, 0, 3], &[0xdd, 0, 0, 0, 3]] {
+            assert_eq!(Reader::new(bytes).array("it"), Ok(3));
+        }
+        for bytes in [[0x83].as_slice(), &[0xde, 0, 3], &[0xdf, 0, 0, 0, 3]] {
+            assert_eq!(Reader::new(bytes).map("it"), Ok(3));
+        }
+        for (byte, value) in [(0xc2, false), (0xc3, true), (0, false), (1, true)] {
+            assert_eq!(Reader::new(&[byte]).boolean("it"), Ok(value));
+        }
+        let nil = [0xc0];
+        assert_eq!(reason(Reader::new(&nil).string("it").unwrap_err()).1, "it is not a string");
+        assert_eq!(reason(Reader::new(&nil).array("it").unwrap_err()).1, "it is not an array");
+        assert_eq!(reason(Reader::new(&nil).map("it").unwrap_err()).1, "it is not a map");
+        assert_eq!(reason(Reader::new(&nil).boolean("it").unwrap_err()).1, "it is not a boolean");
+        assert_eq!(reason(Reader::new(b"\xa1\xff").string("it").unwrap_err()).1, "it is not valid UTF-8");
+    }
+
+    /// One value of every type, each followed by the mark that the next one is read.
+    #[test]
+    fn stepping_over_every_type() {
+        let values: [&[u8]; 25] = [
+            &[0xc0],
+            &[0xc2],
+            &[0xc3],
+            &[5],
+            &[0xff],
+            &[0xca, 0, 0, 0, 0],
+            &[0xcb, 0, 0, 0, 0, 0, 0, 0, 0],
+            &[0xc4, 2, 9, 9],
+            &[0xc5, 0, 2, 9, 9],
+            &[0xc6, 0, 0, 0, 2, 9, 9],
+            &[0xc7, 2, 1, 9, 9],
+            &[0xc8, 0, 2, 1, 9, 9],
+            &[0xc9, 0, 0, 0, 2, 1, 9, 9],
+            &[0xd4, 1, 9],
+            &[0xd5, 1, 9, 9],
+            &[0xd6, 1, 9, 9, 9, 9],
+            &[0xd7, 1, 9, 9, 9, 9, 9, 9, 9, 9],
+            &[0xd8, 1, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9],
+            b"\xa2hi",
+            &[0x90],
+            &[0x80],
+            &[0x92, 1, 0x91, 0xc0],
+            &[0x82, 1, 0x91, 0x81, 2, 3, 4, 5],
+            &[0x91, 0x91, 0x91, 0x80],
+            &[0xd2, 0, 0, 0, 0],
+        ];
+        for value in values {
+            let bytes = [value, &[0x2a]].concat();
+            let mut reader = Reader::new(&bytes);
+            assert_eq!(reader.skip().and_then(|()| reader.u32("the mark")), Ok(0x2a), "{value:?}");
+            // And each is found to be cut short.
+            for len in 0..value.len() {
+                let (_, reason) = reason(Reader::new(&value[..len]).skip().unwrap_err());
+                assert_eq!(reason, "the note ends in the middle of a value", "{value:?}");
+            }
+        }
+        assert_eq!(reason(Reader::new(&[0xc1]).skip().unwrap_err()).1, "reserved MessagePack type");
+    }
+
+    #[test]
+    fn depth_is_capped() {
+        let nested = |depth: usize| [vec![0x91; depth], vec![1]].concat();
+        assert_eq!(Reader::new(&nested(MAX_METADATA_DEPTH)).skip(), Ok(()));
+        let deep = nested(MAX_METADATA_DEPTH + 1);
+        assert_eq!(
+            reason(Reader::new(&deep).skip().unwrap_err()),
+            (MAX_METADATA_DEPTH + 1, "nested deeper than 16 levels".into())
+        );
+    }
+}

@@ -382,3 +382,32 @@ impl fmt::Display for KernelSignature {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_hidden_arguments() {
+        assert_eq!(HiddenArg::ALL.len(), 24);
+        for &hidden in HiddenArg::ALL {
+            assert_eq!(HiddenArg::from_name(hidden.name()), hidden);
+            assert_eq!(ValueKind::from_name(hidden.name()), Some(ValueKind::Hidden(hidden)));
+        }
+        assert_eq!(ValueKind::from_name("hidden_future"), Some(ValueKind::Hidden(HiddenArg::Unknown)));
+        assert_eq!(HiddenArg::Unknown.size(), None);
+        assert_eq!(ValueKind::from_name("by_reference"), None);
+    }
+
+    /// LLVM AMDGPU usage, "AMDHSA Code Object V5 Kernel Argument Metadata Map Additions": the layout adds up.
+    #[test]
+    fn sizes_of_hidden_arguments() {
+        let total =
+            |names: &[&str]| names.iter().filter_map(|name| HiddenArg::from_name(name).size()).sum::<u32>();
+        assert_eq!(total(&["hidden_block_count_x", "hidden_block_count_y", "hidden_block_count_z"]), 12);
+        assert_eq!(total(&["hidden_group_size_x", "hidden_remainder_z", "hidden_grid_dims"]), 6);
+        assert_eq!(total(&["hidden_private_base", "hidden_shared_base", "hidden_dynamic_lds_size"]), 12);
+        assert_eq!(total(&["hidden_queue_ptr", "hidden_heap_v1", "hidden_multigrid_sync_arg"]), 24);
+        assert_eq!(HiddenArg::None.size(), None);
+    }
+}

@@ -337,3 +337,109 @@ impl FromStr for TargetId {
         Ok(target)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(text: &str) -> TargetId {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn text_forms() {
+        for (text, short) in [
+            ("gfx90a", "gfx90a"),
+            ("gfx90a:xnack-", "gfx90a:xnack-"),
+            ("gfx90a:xnack+:sramecc-", "gfx90a:sramecc-:xnack+"),
+            ("amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-", "gfx90a:sramecc+:xnack-"),
+            ("amdgcn-amd-amdhsa-unknown-gfx942", "gfx942"),
+            ("amdgcn-amd-amdhsa-gfx906", "gfx906"),
+            ("amdgcn-amd-amdhsa--gfx9-4-generic:xnack+", "gfx9-4-generic:xnack+"),
+            ("gfx9999:xnack+", "gfx9999:xnack+"),
+        ] {
+            let target = target(text);
+            assert_eq!(target.short(), short);
+            assert_eq!(target.to_string(), format!("amdgcn-amd-amdhsa--{short}"));
+            assert_eq!(target.to_string().parse(), Ok(target.clone()));
+            assert_eq!(target.short().parse(), Ok(target));
+        }
+        for text in [
+            "",
+            "gfx",
+            "GFX90A",
+            "gfx90a ",
+            "gfx90a:",
+            "gfx90a:xnack",
+            "gfx90a:cumode+",
+            "gfx90a:xnack+:xnack+",
+            "gfx1030:xnack+",
+            "gfx1100:sramecc-",
+            "sm_90",
+            "amdgcn-amd-amdhsa",
+            "amdgcn-amd-amdhsa-",
+            "amdgcn-amd-amdhsa--",
+            "amdgcn-amd-amdhsa---gfx90a",
+            "x86_64-unknown-linux",
+        ] {
+            let error = text.parse::<TargetId>().unwrap_err();
+            assert_eq!(error, Error::BadTargetId { text: text.into() });
+        }
+    }
+
+    #[test]
+    fn unspecified_features() {
+        let settings = |text| (target(text).sramecc, target(text).xnack);
+        assert_eq!(settings("gfx90a"), (FeatureSetting::Any, FeatureSetting::Any));
+        assert_eq!(settings("gfx900"), (FeatureSetting::Unsupported, FeatureSetting::Any));
+        assert_eq!(settings("gfx1100"), (FeatureSetting::Unsupported, FeatureSetting::Unsupported));
+    }
+
+    #[test]
+    fn flags_of_the_header() {
+        for (flags, text) in [
+            (0x53f, "gfx90a"),
+            (0x73f, "gfx90a:xnack+"),
+            (0xe3f, "gfx90a:sramecc+:xnack-"),
+            (0x94c, "gfx942:sramecc-"),
+            (0x036, "gfx1030"),
+            (0x0100_055f, "gfx9-4-generic"),
+        ] {
+            assert_eq!(TargetId::from_e_flags(flags), target(text), "{flags:#x}");
+        }
+        let unknown = TargetId::from_e_flags(0xff);
+        assert_eq!((unknown.processor.name(), unknown.processor.mach()), ("gfx-mach-0xff", 0xff));
+        assert!(!unknown.processor.is_known());
+    }
+
+    #[test]
+    fn numbers_and_names_are_unique() {
+        for (i, p) in PROCESSORS.iter().enumerate() {
+            assert!(PROCESSORS[..i].iter().all(|q| q.0 < p.0 && q.1 != p.1), "{}", p.1);
+            let processor = Processor::from_mach(p.0);
+            assert_eq!((processor.name(), processor.mach()), (p.1, p.0));
+        }
+        for (generic, members) in GENERIC {
+            for name in members.iter().chain([generic]) {
+                assert!(Processor::from_name(name).is_known(), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn compatibility() {
+        let runs = |code, device| target(code).is_compatible_with(&target(device));
+        for device in ["gfx90a", "gfx90a:xnack-", "gfx90a:xnack+", "gfx90a:sramecc+:xnack-"] {
+            assert!(runs("gfx90a", device));
+        }
+        assert!(runs("gfx90a:xnack-", "gfx90a:sramecc+:xnack-"));
+        assert!(!runs("gfx90a:xnack+", "gfx90a:sramecc+:xnack-"));
+        assert!(!runs("gfx90a:sramecc-", "gfx90a:sramecc+:xnack-"));
+        assert!(!runs("gfx90a:xnack-", "gfx90a"));
+        assert!(!runs("gfx90a", "gfx942"));
+        assert!(runs("gfx9-4-generic", "gfx942:xnack+"));
+        assert!(!runs("gfx9-4-generic:xnack-", "gfx942:xnack+"));
+        assert!(!runs("gfx942", "gfx9-4-generic"));
+        assert!(!runs("gfx9-generic", "gfx90a"));
+    }
+}

@@ -1,0 +1,79 @@
+//! Everything that can be done with bytes from outside, in one function: the body of a fuzz target.
+//!
+//! With cargo-fuzz, `fuzz_target!(|data: &[u8]| exercise(data))` is all that is missing.
+
+use code_object::limits::{MAX_IMAGE_SIZE, MAX_KERNARG_SIZE, MAX_WORKGROUP_SIZE};
+use code_object::{CodeObject, Error, TargetId, bundle};
+
+/// Reads the bytes in every way; whatever is read has to keep the promises of the documentation. Returns what
+/// reading them as a raw code object gave.
+pub(crate) fn exercise(bytes: &[u8]) -> Result<CodeObject, Error> {
+    if let Ok(entries) = bundle::entries(bytes) {
+        for entry in entries {
+            assert!(entry.data.len() <= bytes.len() || bundle::is_compressed(bytes));
+            if let Ok(object) = CodeObject::parse(&entry.data) {
+                check(&object);
+            }
+        }
+    }
+    for device in ["gfx90a:sramecc+:xnack-", "gfx942"] {
+        let device: TargetId = device.parse().unwrap();
+        match CodeObject::from_any(bytes, &device) {
+            Ok(object) => assert!(object.target().is_compatible_with(&device)),
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+    let object = CodeObject::parse(bytes)?;
+    assert_eq!(object.elf(), bytes);
+    check(&object);
+    Ok(object)
+}
+
+/// Checks the promises that launchers and emulators rely on.
+fn check(object: &CodeObject) {
+    let image = object.image_range();
+    assert!(image.end - image.start <= MAX_IMAGE_SIZE);
+    let mut end = image.start;
+    for segment in object.segments() {
+        assert!(segment.vaddr >= end && segment.data.len() as u64 <= segment.mem_size);
+        end = segment.vaddr + segment.mem_size;
+    }
+    assert_eq!(end, image.end);
+    let within = |address: u64, size: u64| {
+        object.segments().any(|s| s.vaddr <= address && address + size <= s.vaddr + s.mem_size)
+    };
+    for relocation in object.relocations() {
+        assert!(within(relocation.offset, 8));
+        relocation.value(u64::MAX);
+    }
+    for global in object.globals() {
+        assert!(within(global.address, global.size));
+        assert_eq!(object.global(&global.name), Some(global));
+    }
+    for function in object.symbols() {
+        assert!(within(function.address, function.size));
+        assert!(object.function_at(function.address).is_some());
+    }
+    for kernel in object.kernels() {
+        assert_eq!(object.kernel(&kernel.name), Ok(kernel));
+        assert!(!kernel.to_string().is_empty() && !format!("{kernel:?}").is_empty());
+        assert!(kernel.kernarg_size <= MAX_KERNARG_SIZE && kernel.kernarg_align.is_power_of_two());
+        assert!((1..=MAX_WORKGROUP_SIZE).contains(&kernel.max_flat_workgroup_size));
+        assert!(kernel.explicit_size() <= kernel.kernarg_size);
+        assert_eq!(kernel.explicit_args().len() + kernel.hidden_args().len(), kernel.args.len());
+        let mut taken = vec![false; kernel.kernarg_size as usize];
+        for arg in &kernel.args {
+            for byte in &mut taken[arg.offset as usize..arg.end() as usize] {
+                assert!(!std::mem::replace(byte, true), "two arguments share a byte");
+            }
+        }
+        let kd = &kernel.descriptor;
+        assert!(within(kd.address, 64) && within(kd.entry, 4) && kd.entry % 256 == 0);
+        assert!(
+            (4..=256).contains(&kd.accum_offset()) && (8..=512).contains(&kd.vgprs()) && kd.sgprs() <= 128
+        );
+        kd.enable_vgpr_workitem_id();
+        kd.float_mode();
+    }
+    assert!(matches!(object.kernel("\0"), Err(Error::UnknownKernel { .. })));
+}
