@@ -43,6 +43,7 @@ codes! {
     INVALID_CONTEXT = 201, "hipErrorInvalidContext", "a handle of another device was used";
     NO_BINARY_FOR_GPU = 209, "hipErrorNoBinaryForGpu", "compile the kernel for this device's target";
     ECC_NOT_CORRECTABLE = 214, "hipErrorECCNotCorrectable", "the device's memory failed; reset it";
+    INVALID_KERNEL_FILE = 218, "hipErrorInvalidKernelFile", "the bytes are no code object";
     FILE_NOT_FOUND = 301, "hipErrorFileNotFound", "the file does not exist";
     SHARED_OBJECT_SYMBOL_NOT_FOUND = 302, "hipErrorSharedObjectSymbolNotFound", "no such symbol in the module";
     SHARED_OBJECT_INIT_FAILED = 303, "hipErrorSharedObjectInitFailed", "the runtime could not load the code object (a newer code object version?)";

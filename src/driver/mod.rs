@@ -17,7 +17,9 @@
 
 mod capability;
 mod code;
+pub mod hip;
 mod types;
+pub mod validation;
 
 use std::ffi::CStr;
 use std::fmt::Debug;
