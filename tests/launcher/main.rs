@@ -1,0 +1,10 @@
+//! The launcher's contract, on every backend that is there, with the validation layer on.
+
+mod arguments;
+mod concurrency;
+mod faults;
+mod lifetime;
+mod memory;
+mod steady_state;
+mod support;
+mod tickets;

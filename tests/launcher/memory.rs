@@ -1,0 +1,169 @@
+//! Scratch: grows, keeps what it has when growing fails, and holds no more than it says.
+
+use hiplaunch::driver::ErrorCode;
+use hiplaunch::driver::validation::CallKind;
+use hiplaunch::{Arg, DeviceScratchBuffer, Error, HostData, LaunchDims};
+use proptest::prelude::*;
+
+use crate::support::*;
+
+fn vadd(rig: &Rig, handle: hiplaunch::KernelHandle, n: usize, seed: f32) -> hiplaunch::Result<()> {
+    let (x, y): (Vec<f32>, Vec<f32>) = (0..n).map(|i| (i as f32, seed)).unzip();
+    let args = [Arg::input(&x), Arg::input(&y), Arg::output::<f32>(n), Arg::from(n as i32)];
+    let output = rig.launch(handle, LaunchDims::cover(n as u32, 256), &args)?.read()?;
+    assert!(output.slice::<f32>(0)?.iter().enumerate().all(|(i, v)| *v == i as f32 + seed));
+    Ok(())
+}
+
+#[test]
+fn a_failed_growth_loses_nothing() {
+    on_each(|rig| {
+        let handle = rig.kernel(&VECTOR, "vadd_f32");
+        vadd(&rig, handle, 100, 1.0).unwrap();
+        let held = rig.stream.scratch_bytes();
+        assert!(held >= 1200);
+
+        rig.validation().inject_repeating(CallKind::Malloc, ErrorCode::OUT_OF_MEMORY);
+        let before = rig.validation().counts();
+        let failed = vadd(&rig, handle, 10_000, 2.0);
+        match failed {
+            Err(Error::OutOfMemory(oom)) => {
+                assert_eq!(oom.kernel.as_deref(), Some("vadd_f32"));
+                assert!(oom.requested >= 120_000 && oom.held == held as u64, "{oom}");
+                assert!(oom.free.is_some() && oom.total.is_some());
+                let text = oom.to_string();
+                assert!(text.contains("vadd_f32") && text.contains("requested") && text.contains("held"), "{text}");
+            }
+            other => panic!("{other:?}"),
+        }
+        let counts = rig.validation().counts().since(&before);
+        assert_eq!(counts.get(CallKind::DeviceFree), 0, "the old buffer is intact");
+        assert_eq!(counts.get(CallKind::LaunchKernel), 0);
+        assert_eq!(rig.stream.scratch_bytes(), held);
+        // The next launch that fits needs no memory and is right, while allocation still fails.
+        vadd(&rig, handle, 90, 3.0).unwrap();
+        rig.validation().clear_injections();
+        vadd(&rig, handle, 10_000, 4.0).unwrap();
+        rig.assert_clean();
+    });
+}
+
+#[test]
+fn failures_of_every_call_of_a_launch_leave_the_launcher_usable() {
+    on_each(|rig| {
+        let handle = rig.kernel(&VECTOR, "vadd_f32");
+        vadd(&rig, handle, 10, 0.5).unwrap();
+        for kind in [
+            CallKind::MemcpyHtodAsync,
+            CallKind::LaunchKernel,
+            CallKind::MemcpyDtohAsync,
+            CallKind::EventRecord,
+            CallKind::EventSynchronize,
+            CallKind::HostMalloc,
+            CallKind::Malloc,
+            CallKind::EventCreate,
+        ] {
+            // Larger each time, so that staging, results and scratch have to grow.
+            for n in [20usize, 200, 100_000] {
+                rig.validation().inject(kind, 1, ErrorCode::INVALID_VALUE);
+                let outcome = vadd(&rig, handle, n, 1.5);
+                match &outcome {
+                    Err(Error::Driver { source, kernel }) => {
+                        assert_eq!(source.code, ErrorCode::INVALID_VALUE);
+                        if !matches!(kind, CallKind::EventSynchronize) {
+                            assert_eq!(kernel.as_deref(), Some("vadd_f32"), "{kind}");
+                        }
+                    }
+                    // This size needed no such call.
+                    Ok(()) => {}
+                    other => panic!("{kind} {n}: {other:?}"),
+                }
+                rig.validation().clear_injections();
+                vadd(&rig, handle, n, 2.5).unwrap();
+                vadd(&rig, handle, 10, 3.5).unwrap();
+            }
+            rig.stream.trim().unwrap();
+        }
+        rig.assert_clean();
+        let validation = rig.validation().clone();
+        drop(rig);
+        let leaks = validation.report_leaks();
+        assert!(leaks.is_empty(), "{leaks:?}");
+    });
+}
+
+#[test]
+fn scratch_is_trimmed_on_request() {
+    on_each(|rig| {
+        let handle = rig.kernel(&VECTOR, "vadd_f32");
+        vadd(&rig, handle, 1000, 1.0).unwrap();
+        assert!(rig.stream.scratch_bytes() >= 12_000);
+        rig.stream.trim().unwrap();
+        assert_eq!((rig.stream.scratch_bytes(), rig.device.held_bytes()), (0, 0));
+        vadd(&rig, handle, 1000, 2.0).unwrap();
+        rig.assert_clean();
+    });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn scratch_holds_at_most_twice_its_largest_request(
+        requests in prop::collection::vec((1usize..5000, any::<bool>()), 1..40)
+    ) {
+        let rig = Rig::open(hiplaunch::Launcher::builder(), hiplaunch::Backend::Emulator);
+        let spin = rig.kernel(&PROBE, "spin");
+        let mut scratch = DeviceScratchBuffer::new(&rig.device);
+        let mut largest = 0;
+        for (bytes, busy) in requests {
+            if busy {
+                // Work in flight, so that outgrown buffers have to wait for it.
+                rig.launch(spin, LaunchDims::linear(1, 64), &[Arg::from(500u64), Arg::output::<u32>(64)]).unwrap();
+            } else {
+                rig.stream.synchronize().unwrap();
+            }
+            largest = largest.max(bytes);
+            let before = (scratch.capacity(), scratch.ptr());
+            let grew = scratch.ensure(bytes, &rig.stream).unwrap();
+            prop_assert!(scratch.capacity() >= bytes && scratch.held() <= 2 * largest);
+            prop_assert_eq!(grew, scratch.ptr() != before.1);
+            prop_assert_eq!(grew, bytes > before.0);
+        }
+        drop(scratch);
+        rig.assert_clean();
+    }
+
+    #[test]
+    fn any_mix_of_staged_data_arrives(
+        launches in prop::collection::vec((1usize..3000, 0usize..3, any::<u8>()), 1..25)
+    ) {
+        let rig = Rig::open(hiplaunch::Launcher::builder().staging_ring(4096, 2), hiplaunch::Backend::Emulator);
+        let echo = rig.kernel(&JIT, "jit_echo");
+        let mut waiting = Vec::new();
+        for (n, segments, seed) in launches {
+            let payload: Vec<u8> = (0..n).map(|i| seed.wrapping_add(i as u8)).collect();
+            let bytes = echo_bytes(&payload);
+            let data = [HostData::In(&payload), HostData::InOut(&payload), HostData::Out(n)];
+            let block = hiplaunch::Block {
+                bytes: &bytes, patches: &RESULT, segments: &data[..segments], result_bytes: n,
+            };
+            let ticket = rig.launch(echo, LaunchDims::linear(1, 256), &[Arg::Block(&block)]).unwrap();
+            prop_assert_eq!(ticket.outputs(), 1 + segments.saturating_sub(1));
+            if seed % 3 == 0 {
+                drop(ticket);
+            } else {
+                waiting.push((payload, ticket));
+            }
+        }
+        for (payload, ticket) in waiting {
+            let output = ticket.read().unwrap();
+            // The last output is the block's result; an inout segment comes back as it went.
+            prop_assert_eq!(output.bytes(output.len() - 1).unwrap(), &payload[..]);
+            if output.len() == 2 {
+                prop_assert_eq!(output.bytes(0).unwrap(), &payload[..]);
+            }
+        }
+        rig.assert_clean();
+    }
+}

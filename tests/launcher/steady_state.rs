@@ -1,0 +1,184 @@
+//! Driver calls per launch in steady state, counted by the validation layer.
+
+use hiplaunch::driver::validation::CallKind;
+use hiplaunch::{Arg, Block, DeviceBuffer, LaunchDims, Staging, args};
+
+use crate::support::*;
+
+const LAUNCHES: u64 = 200;
+
+/// Calls of some kinds in `LAUNCHES` rounds after a warm-up; all other kinds must not occur.
+fn calls(rig: &Rig, expected: &[(CallKind, u64)], mut round: impl FnMut(u64)) {
+    (0..8).for_each(&mut round);
+    let before = rig.validation().counts();
+    (8..8 + LAUNCHES).for_each(&mut round);
+    let counts = rig.validation().counts().since(&before);
+    for (kind, each) in expected {
+        assert_eq!(counts.get(*kind), each * LAUNCHES, "{kind}\n{counts}");
+    }
+    let total: u64 = expected.iter().map(|(_, each)| each * LAUNCHES).sum();
+    assert_eq!(counts.device_calls(), total, "nothing else\n{counts}");
+    for kind in [
+        CallKind::DeviceAllocation,
+        CallKind::DeviceFree,
+        CallKind::PinnedAllocation,
+        CallKind::PinnedFree,
+        CallKind::LookUp,
+        CallKind::BlockingCopy,
+        CallKind::PageableCopy,
+    ] {
+        assert_eq!(counts.get(kind), 0, "{kind}");
+    }
+    rig.stream.synchronize().unwrap();
+    rig.assert_clean();
+}
+
+#[test]
+fn by_value_is_one_call() {
+    on_each(|rig| {
+        let saxpy = rig.kernel(&VECTOR, "saxpy");
+        let x = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; 64]).unwrap();
+        let y = DeviceBuffer::from_slice(&rig.stream, &[0.0f32; 64]).unwrap();
+        calls(&rig, &[(CallKind::LaunchKernel, 1)], |i| {
+            rig.launch(saxpy, LaunchDims::linear(1, 64), &args![i as f32, &x, &y, 64i32]).unwrap();
+        });
+        let sum: u64 = (0..8 + LAUNCHES).sum();
+        assert_eq!(y.to_vec(&rig.stream).unwrap(), vec![sum as f32; 64]);
+    });
+}
+
+fn echo(rig: &Rig, staging: Staging, changed: bool, expected: &[(CallKind, u64)]) {
+    let kernel = rig.kernel(&JIT, "jit_echo");
+    calls(rig, expected, |i| {
+        let payload = if changed { [i as u8; 48] } else { [42; 48] };
+        let bytes = echo_bytes(&payload);
+        let block = echo_block(&bytes, 48);
+        // SAFETY: as the kernel takes it.
+        let ticket = unsafe {
+            rig.launcher.launch_staged(kernel, &rig.stream, LaunchDims::linear(1, 64), staging, &[Arg::Block(&block)])
+        };
+        assert_eq!(ticket.unwrap().read().unwrap().bytes(0).unwrap(), payload);
+    });
+}
+
+#[test]
+fn a_block_with_a_result_is_a_copy_a_launch_a_copy_an_event_and_one_wait() {
+    use CallKind::*;
+    let expected = [(MemcpyHtodAsync, 1), (LaunchKernel, 1), (MemcpyDtohAsync, 1), (EventRecord, 1), (EventSynchronize, 1)];
+    on_each(|rig| echo(&rig, Staging::Copy, true, &expected));
+}
+
+#[test]
+fn an_unchanged_block_is_not_copied_again() {
+    use CallKind::*;
+    let expected = [(LaunchKernel, 1), (MemcpyDtohAsync, 1), (EventRecord, 1), (EventSynchronize, 1)];
+    on_each(|rig| echo(&rig, Staging::Copy, false, &expected));
+}
+
+#[test]
+fn mapped_needs_no_copies() {
+    use CallKind::*;
+    let expected = [(LaunchKernel, 1), (EventRecord, 1), (EventSynchronize, 1)];
+    on_each(|rig| echo(&rig, Staging::Mapped, true, &expected));
+}
+
+#[test]
+fn a_block_without_result_is_two_calls_or_one() {
+    use CallKind::*;
+    on_each(|rig| {
+        // The result goes to a buffer of the caller's.
+        let kernel = rig.kernel(&JIT, "jit_echo");
+        let out = DeviceBuffer::<u8>::new(&rig.device, 48).unwrap();
+        for (staging, changed, expected) in [
+            (Staging::Copy, true, &[(MemcpyHtodAsync, 1), (LaunchKernel, 1)][..]),
+            (Staging::Copy, false, &[(LaunchKernel, 1)][..]),
+            (Staging::Mapped, true, &[(LaunchKernel, 1)][..]),
+        ] {
+            let mut last = [0; 48];
+            calls(&rig, expected, |i| {
+                last = if changed { [i as u8; 48] } else { [77; 48] };
+                let mut bytes = echo_bytes(&last);
+                bytes[..8].copy_from_slice(&out.ptr().0.to_le_bytes());
+                let block = Block { bytes: &bytes, ..Block::default() };
+                let args = [Arg::Block(&block)];
+                let dims = LaunchDims::linear(1, 64);
+                // SAFETY: as the kernel takes it; `out` outlives the launch.
+                unsafe { rig.launcher.launch_staged(kernel, &rig.stream, dims, staging, &args) }.unwrap();
+            });
+            assert_eq!(out.to_vec(&rig.stream).unwrap(), last);
+        }
+    });
+}
+
+#[test]
+fn host_arrays_are_one_copy_each_way_and_no_wait_of_their_own() {
+    use CallKind::*;
+    on_each(|rig| {
+        let vadd = rig.kernel(&VECTOR, "vadd_f32");
+        let expected = [(MemcpyHtodAsync, 1), (LaunchKernel, 1), (MemcpyDtohAsync, 1), (EventRecord, 1), (EventSynchronize, 1)];
+        calls(&rig, &expected, |i| {
+            let (x, y) = ([i as f32; 100], [1.0f32; 100]);
+            let args = [Arg::input(&x), Arg::input(&y), Arg::output::<f32>(100), Arg::from(100i32)];
+            let output = rig.launch(vadd, LaunchDims::cover(100, 64), &args).unwrap().read().unwrap();
+            assert_eq!(output.slice::<f32>(0).unwrap(), [i as f32 + 1.0; 100]);
+        });
+    });
+}
+
+#[test]
+fn a_burst_is_read_with_one_wait() {
+    use CallKind::*;
+    on_each(|rig| {
+        let kernel = rig.kernel(&JIT, "jit_echo");
+        let burst = |round: u8| {
+            let tickets: Vec<_> = (0..10u8)
+                .map(|i| {
+                    let payload = [i ^ round; 32];
+                    let bytes = echo_bytes(&payload);
+                    let block = echo_block(&bytes, 32);
+                    (payload, rig.launch(kernel, LaunchDims::linear(1, 64), &[Arg::Block(&block)]).unwrap())
+                })
+                .collect();
+            // The last one first: the host then knows that the others have finished too.
+            for (payload, ticket) in tickets.into_iter().rev() {
+                assert!(!ticket.is_ready() || ticket.is_ready());
+                assert_eq!(ticket.read().unwrap().bytes(0).unwrap(), payload);
+            }
+        };
+        (0..3).for_each(burst);
+        let before = rig.validation().counts();
+        burst(99);
+        let counts = rig.validation().counts().since(&before);
+        assert!(counts.get(Synchronize) <= 1, "{counts}");
+        assert_eq!(counts.get(LaunchKernel), 10);
+        rig.assert_clean();
+    });
+}
+
+#[test]
+fn the_staging_ring_fences_segments_not_launches() {
+    use CallKind::*;
+    on_each_with(
+        || hiplaunch::Launcher::builder().staging_ring(4096, 3),
+        |rig| {
+            let kernel = rig.kernel(&JIT, "jit_echo");
+            let out = DeviceBuffer::<u8>::new(&rig.device, 48).unwrap();
+            let launch = |i: u64| {
+                let mut bytes = echo_bytes(&[i as u8; 48]);
+                bytes[..8].copy_from_slice(&out.ptr().0.to_le_bytes());
+                let block = Block { bytes: &bytes, ..Block::default() };
+                rig.launch(kernel, LaunchDims::linear(1, 64), &[Arg::Block(&block)]).unwrap();
+            };
+            (0..500).for_each(launch);
+            let before = rig.validation().counts();
+            (0..640).for_each(launch);
+            let counts = rig.validation().counts().since(&before);
+            // 64 launches a segment, so 10 segments: at most an event, a query and a wait each.
+            assert!(counts.get(EventRecord) <= 11, "{counts}");
+            assert!(counts.get(EventQuery) + counts.get(EventSynchronize) <= 22, "{counts}");
+            assert_eq!(counts.get(PinnedAllocation), 0);
+            assert_eq!(out.to_vec(&rig.stream).unwrap(), [639u64 as u8; 48]);
+            rig.assert_clean();
+        },
+    );
+}
