@@ -1,1 +1,33 @@
-//! gfx90a and gfx942 on the CPU.
+//! Executes gfx90a and gfx942 code objects on the CPU. Knows no HIP.
+
+mod config;
+mod decode;
+mod error;
+mod exec;
+mod fault;
+mod inst;
+mod isa;
+mod lanes;
+mod launch;
+mod lds;
+mod machine;
+mod memory;
+mod modifiers;
+mod program;
+mod run;
+mod tables;
+mod wave;
+mod workgroup;
+
+pub use config::Config;
+pub use error::{Error, Result};
+pub use fault::{Access, FaultCause, FaultReport, LaneAddress, Space};
+pub use isa::Level;
+pub use launch::{Dispatch, MAX_BLOCK};
+pub use lds::MAX_LDS;
+pub use machine::Machine;
+pub use memory::{AddressSpace, MemoryUsage, RegionInfo};
+pub use program::Program;
+pub use run::DispatchStats;
+pub use tables::{Encoding, Target};
+pub use wave::LANES;

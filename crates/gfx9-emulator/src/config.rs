@@ -1,0 +1,38 @@
+//! What an emulated machine is made of.
+
+use std::time::Duration;
+
+use crate::isa::Level;
+
+/// Settings of a [`Machine`](crate::Machine).
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Config {
+    /// Bytes of device memory that may be allocated. Host memory is only taken as it is allocated and touched.
+    pub device_memory: u64,
+    /// Host threads that run workgroups, the dispatching one included; at least 1.
+    pub threads: usize,
+    /// How wide the host's vectors may be. [`Machine::new`](crate::Machine::new) refuses what the host can't run.
+    pub level: Level,
+    /// Bytes of scratch that each lane gets besides what the kernel declares, if it uses a dynamic stack (recursion,
+    /// calls through pointers), whose need no compiler knows.
+    pub dynamic_stack: u32,
+    /// Wave instructions after which a dispatch faults; none by default.
+    pub instruction_budget: Option<u64>,
+    /// Time after which a dispatch faults; none by default.
+    pub time_budget: Option<Duration>,
+}
+
+impl Default for Config {
+    /// 16 GiB of device memory, a thread for each core, the widest vectors, 16 KiB of dynamic stack, no budgets.
+    fn default() -> Config {
+        Config {
+            device_memory: 16 << 30,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            level: Level::best(),
+            dynamic_stack: 16 << 10,
+            instruction_budget: None,
+            time_budget: None,
+        }
+    }
+}

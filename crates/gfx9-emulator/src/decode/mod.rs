@@ -1,0 +1,371 @@
+//! Decoding: machine code to [`Inst`]s, once, when a program is first used.
+
+mod mem;
+mod scalar;
+mod vop;
+
+use std::collections::HashMap;
+
+use crate::exec::control::{BranchOff, Goto, Illegal, Unimplemented};
+use crate::inst::{Inst, NONE};
+use crate::isa::{Columns, ExecFn, Level, same};
+use crate::modifiers::{Ext, MODIFIED, Operand};
+use crate::tables::{Encoding, ILLEGAL, Impl, Index, Row, Target, Ty};
+use crate::wave::{POOL, SSLOTS};
+
+/// High dwords of the addresses of the LDS and the scratch aperture. As Linux's amdkfd has them on gfx9
+/// (`MAKE_LDS_APP_BASE_V9`, `MAKE_SCRATCH_APP_BASE_V9`).
+pub(crate) const SHARED_BASE_HI: u32 = 0x0001_0000;
+/// See [`SHARED_BASE_HI`].
+pub(crate) const PRIVATE_BASE_HI: u32 = 0x0002_0000;
+
+/// No instruction starts at that dword.
+const UNMAPPED: u32 = u32::MAX;
+/// Scalar slots of the constants of an instruction when the pool is full: one pair a source.
+const SPILL: u16 = SSLOTS as u16 - 8;
+
+/// Machine code, decoded.
+pub(crate) struct Code {
+    /// In the order of decoding; an instruction is followed by the next one in memory.
+    pub(crate) insts: Vec<Inst>,
+    /// Index of the instruction at each dword.
+    map: Vec<u32>,
+    /// Guest address of the first dword.
+    pub(crate) base: u64,
+    /// Scalar slots from [`POOL`] on.
+    pub(crate) pool: Vec<u32>,
+    /// Identifies the pool.
+    pub(crate) id: u64,
+}
+
+impl Code {
+    /// Decodes `words`, mapped at guest address `base`. `starts` are dwords where instructions are known to start
+    /// (functions), which keeps data between functions from hiding them.
+    pub(crate) fn decode(words: &[u32], base: u64, starts: &[usize], target: Target, level: Level) -> Code {
+        static NEXT_ID: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+        let mut d =
+            Decoder { words, target, index: Index::of(target), column: level as usize, pool: Pool::new() };
+        let mut code = Code {
+            insts: Vec::with_capacity(words.len()),
+            map: vec![UNMAPPED; words.len()],
+            base,
+            pool: Vec::new(),
+            id: NEXT_ID.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
+        };
+        let mut starts: Vec<usize> = starts.iter().copied().filter(|s| *s < words.len()).collect();
+        starts.push(0);
+        starts.sort_unstable();
+        starts.dedup();
+        let ends = starts.iter().skip(1).copied().chain([words.len()]);
+        for (start, end) in starts.iter().zip(ends) {
+            d.run(&mut code, *start, end);
+        }
+        // Direct branches may go where no instruction was thought to start.
+        let mut n = 0;
+        while n < code.insts.len() {
+            if let Some(to) = branch_target(&code.insts[n]) {
+                let index = match usize::try_from(to).ok().filter(|to| *to < words.len()) {
+                    Some(to) => {
+                        if code.map[to] == UNMAPPED {
+                            d.run(&mut code, to, words.len());
+                        }
+                        Some(code.map[to])
+                    }
+                    None => None,
+                };
+                match index {
+                    Some(index) => code.insts[n].target = index,
+                    None => code.insts[n].exec = d.executor(same::<BranchOff>()),
+                }
+            }
+            n += 1;
+        }
+        code.pool = d.pool.values;
+        code
+    }
+
+    /// Index of the instruction at a guest address.
+    pub(crate) fn index_of(&self, address: u64) -> Option<u32> {
+        let offset = address.wrapping_sub(self.base);
+        let index = *self.map.get(usize::try_from(offset / 4).ok()?)?;
+        (offset % 4 == 0 && index != UNMAPPED).then_some(index)
+    }
+}
+
+/// The dword that a direct branch goes to. Its distance is in `imm`, from the next instruction.
+fn branch_target(i: &Inst) -> Option<i64> {
+    let direct = i.row.name.starts_with("s_branch")
+        || i.row.name.starts_with("s_cbranch") && i.row.src[0] == Ty::None
+        || i.row.name == "s_call_b64";
+    direct.then(|| i64::from(i.pc) + 1 + i64::from(i.imm as i32))
+}
+
+/// Constants of a program, each once.
+struct Pool {
+    values: Vec<u32>,
+    narrow: HashMap<u32, u16>,
+    wide: HashMap<u64, u16>,
+}
+
+impl Pool {
+    fn new() -> Pool {
+        Pool { values: Vec::new(), narrow: HashMap::new(), wide: HashMap::new() }
+    }
+
+    fn push(&mut self, values: &[u32]) -> Option<u16> {
+        let at = usize::from(POOL) + self.values.len();
+        if at + values.len() > usize::from(SPILL) {
+            return None;
+        }
+        self.values.extend_from_slice(values);
+        Some(at as u16)
+    }
+
+    /// The slot of a value, unless the pool is full.
+    fn slot(&mut self, value: u64, wide: bool) -> Option<u16> {
+        if wide {
+            if let Some(slot) = self.wide.get(&value) {
+                return Some(*slot);
+            }
+            let slot = self.push(&[value as u32, (value >> 32) as u32])?;
+            self.wide.insert(value, slot);
+            Some(slot)
+        } else {
+            if let Some(slot) = self.narrow.get(&(value as u32)) {
+                return Some(*slot);
+            }
+            let slot = self.push(&[value as u32])?;
+            self.narrow.insert(value as u32, slot);
+            Some(slot)
+        }
+    }
+}
+
+/// Why an encoding is no instruction.
+pub(crate) struct Bad;
+
+/// An instruction being decoded.
+pub(crate) struct Draft {
+    pub(crate) inst: Inst,
+    /// Dwords.
+    pub(crate) len: usize,
+    zero_flags: bool,
+    literal: Option<(u16, u64)>,
+}
+
+pub(crate) struct Decoder<'a> {
+    words: &'a [u32],
+    pub(crate) target: Target,
+    index: &'static Index,
+    column: usize,
+    pool: Pool,
+}
+
+impl Decoder<'_> {
+    fn word(&self, at: usize) -> u32 {
+        self.words.get(at).copied().unwrap_or(0)
+    }
+
+    /// The executor for the level decoded for.
+    pub(crate) fn executor(&self, columns: Columns) -> ExecFn {
+        columns[self.column]
+    }
+
+    /// Decodes from `start` until `end`, or until it meets what was decoded before, to which it then jumps.
+    fn run(&mut self, code: &mut Code, start: usize, end: usize) {
+        let mut at = start;
+        while at < end {
+            if code.map[at] != UNMAPPED {
+                let mut goto = self.blank(at);
+                goto.exec = self.executor(same::<Goto>());
+                goto.target = code.map[at];
+                code.insts.push(goto);
+                return;
+            }
+            code.map[at] = code.insts.len() as u32;
+            let draft = self.one(at);
+            at += draft.len;
+            code.insts.push(self.close(draft));
+        }
+        // Running off the end of the code.
+        let mut off = self.blank(at);
+        off.exec = self.executor(same::<BranchOff>());
+        code.insts.push(off);
+    }
+
+    fn blank(&self, at: usize) -> Inst {
+        Inst {
+            exec: self.executor(same::<Illegal>()),
+            dst: NONE,
+            sdst: NONE,
+            src: [NONE; 3],
+            flags: 0,
+            imm: 0,
+            target: 0,
+            pc: at as u32,
+            raw: [self.word(at), 0],
+            row: &ILLEGAL,
+            ext: None,
+        }
+    }
+
+    /// Wraps an instruction whose operands need something done first.
+    fn close(&self, draft: Draft) -> Inst {
+        let Draft { mut inst, zero_flags, literal, .. } = draft;
+        if !zero_flags && literal.is_none() {
+            return inst;
+        }
+        if let Some(ext) = &mut inst.ext {
+            ext.zero_flags |= zero_flags;
+            ext.literal = ext.literal.or(literal);
+            return inst;
+        }
+        let mut outer = self.blank(inst.pc as usize);
+        outer.exec = self.executor(MODIFIED);
+        outer.raw = inst.raw;
+        outer.row = inst.row;
+        outer.imm = inst.imm;
+        outer.ext = Some(Box::new(Ext { inner: inst, fixes: [None; 3], post: None, zero_flags, literal }));
+        outer
+    }
+
+    fn one(&mut self, at: usize) -> Draft {
+        let word = self.word(at);
+        let mut draft = Draft { inst: self.blank(at), len: 1, zero_flags: false, literal: None };
+        let done = match word >> 26 {
+            _ if word >> 31 == 0 => match word >> 25 {
+                0x3e => self.vopc(&mut draft, word),
+                0x3f => self.vop1(&mut draft, word),
+                _ => self.vop2(&mut draft, word),
+            },
+            _ if word >> 30 == 2 => match word >> 23 {
+                0x17d => self.sop1(&mut draft, word),
+                0x17e => self.sopc(&mut draft, word),
+                0x17f => self.sopp(&mut draft, word),
+                _ if word >> 28 == 0xb => self.sopk(&mut draft, word),
+                _ => self.sop2(&mut draft, word),
+            },
+            encoding => {
+                // All others have two dwords.
+                if at + 1 >= self.words.len() {
+                    Err(Bad)
+                } else {
+                    draft.len = 2;
+                    draft.inst.raw[1] = self.word(at + 1);
+                    let long = u64::from(word) | u64::from(self.word(at + 1)) << 32;
+                    match encoding {
+                        0x30 => self.smem(&mut draft, long),
+                        0x34 if word >> 16 & 0x380 == 0x380 => self.vop3p(&mut draft, long),
+                        0x34 => self.vop3(&mut draft, long),
+                        0x36 => self.ds(&mut draft, long),
+                        0x37 => self.flat(&mut draft, long),
+                        0x38 => self.mubuf(&mut draft, long),
+                        0x3a => self.mtbuf(&mut draft, long),
+                        0x3c => self.find(&mut draft, Encoding::Mimg, (long >> 18 & 0x7f) as u32).map(|_| ()),
+                        _ => Err(Bad),
+                    }
+                }
+            }
+        };
+        if done.is_err() {
+            // The row stays, if it is known, to name the instruction.
+            draft.inst.exec = self.executor(same::<Illegal>());
+            draft.inst.ext = None;
+            draft.zero_flags = false;
+            draft.literal = None;
+        }
+        draft
+    }
+
+    /// The row of an opcode, which it also puts into the draft; and for `Plain` rows its executor.
+    pub(crate) fn find(&self, draft: &mut Draft, encoding: Encoding, op: u32) -> Result<&'static Row, Bad> {
+        let row = self.index.get(encoding, op).ok_or(Bad)?;
+        draft.inst.row = row;
+        draft.inst.exec = match row.exec {
+            Impl::Plain(columns) => self.executor(columns),
+            _ => self.executor(same::<Unimplemented>()),
+        };
+        Ok(row)
+    }
+
+    /// The literal that follows the instruction.
+    pub(crate) fn literal(&self, draft: &mut Draft) -> Result<u32, Bad> {
+        let at = draft.inst.pc as usize + draft.len;
+        let value = *self.words.get(at).ok_or(Bad)?;
+        if draft.len == 1 {
+            draft.inst.raw[1] = value;
+        }
+        draft.len += 1;
+        Ok(value)
+    }
+
+    /// A slot that holds a constant, for source `n` of the instruction.
+    pub(crate) fn constant(&mut self, draft: &mut Draft, n: usize, value: u64, wide: bool) -> u16 {
+        self.pool.slot(value, wide).unwrap_or_else(|| {
+            // No instruction here has two different literals, and the inline constants fit well before.
+            let slot = SPILL + 2 * n as u16;
+            draft.literal = Some((slot, value));
+            slot
+        })
+    }
+
+    /// A 9-bit source operand (CDNA2 ISA, "Operand source encodings"); scalar instructions use the lower 256.
+    pub(crate) fn source(&mut self, draft: &mut Draft, n: usize, code: u32, ty: Ty) -> Result<Operand, Bad> {
+        let wide = ty.dwords() == 2;
+        // Operands of more than two dwords (MFMA's C) have one constant for all.
+        let constant = |d: &mut Self, draft: &mut Draft, value: u64| {
+            Ok(Operand::Scalar(d.constant(draft, n, value, wide)))
+        };
+        match code {
+            0..=127 => Ok(Operand::Scalar(code as u16)),
+            128..=192 => constant(self, draft, u64::from(code - 128)),
+            193..=208 => constant(self, draft, (192 - i64::from(code)) as u64),
+            // The aperture's base is in the high dword.
+            235 => constant(self, draft, u64::from(SHARED_BASE_HI) << 32),
+            236 => constant(self, draft, u64::from(SHARED_BASE_HI) << 32 | 0xffff_ffff),
+            237 => constant(self, draft, u64::from(PRIVATE_BASE_HI) << 32),
+            238 => constant(self, draft, u64::from(PRIVATE_BASE_HI) << 32 | 0xffff_ffff),
+            240..=248 => {
+                const VALUES: [f64; 8] = [0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0];
+                let value = VALUES.get(code as usize - 240);
+                constant(
+                    self,
+                    draft,
+                    match (ty, value) {
+                        (Ty::F64 | Ty::B64, Some(v)) => v.to_bits(),
+                        // 1/(2 pi), as the hardware rounds it.
+                        (Ty::F64 | Ty::B64, None) => 0x3fc4_5f30_6dc9_c882,
+                        (Ty::F16 | Ty::I16 | Ty::P16F | Ty::P16I, Some(v)) => {
+                            u64::from(half::f16::from_f64(*v).to_bits())
+                        }
+                        (Ty::F16 | Ty::I16 | Ty::P16F | Ty::P16I, None) => 0x3118,
+                        (_, Some(v)) => u64::from((*v as f32).to_bits()),
+                        (_, None) => 0x3e22_f983,
+                    },
+                )
+            }
+            251 | 252 => {
+                draft.zero_flags = true;
+                Ok(Operand::Scalar(code as u16))
+            }
+            253 => Ok(Operand::Scalar(253)),
+            255 => {
+                let value = u64::from(self.literal(draft)?);
+                constant(
+                    self,
+                    draft,
+                    match ty {
+                        // A double's literal is its high dword; a signed integer's is sign-extended.
+                        Ty::F64 => value << 32,
+                        Ty::B64 if draft.inst.row.name.contains("_i64") => {
+                            i64::from(value as u32 as i32) as u64
+                        }
+                        _ => value,
+                    },
+                )
+            }
+            256..=511 => Ok(Operand::Vector(code as u16 - 256)),
+            _ => Err(Bad),
+        }
+    }
+}

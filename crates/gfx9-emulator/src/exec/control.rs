@@ -1,0 +1,175 @@
+//! SOPP and what else changes where a wave goes on: branches, calls, barriers, the end, traps.
+
+use crate::fault::FaultCause;
+use crate::inst::{Flow, Inst};
+use crate::isa::Exec;
+use crate::wave::Wave;
+use crate::workgroup::Ctx;
+
+/// No instruction of the target.
+pub(crate) struct Illegal;
+impl Exec for Illegal {
+    #[inline(always)]
+    fn exec(_: &mut Wave, cx: &mut Ctx, _: &Inst) -> Flow {
+        cx.fault(FaultCause::IllegalInstruction)
+    }
+}
+
+/// An instruction that is known but has no executor.
+pub(crate) struct Unimplemented;
+impl Exec for Unimplemented {
+    #[inline(always)]
+    fn exec(_: &mut Wave, cx: &mut Ctx, _: &Inst) -> Flow {
+        cx.fault(FaultCause::Unimplemented { detail: String::new() })
+    }
+}
+
+/// A direct branch that leaves the code, or running off its end.
+pub(crate) struct BranchOff;
+impl Exec for BranchOff {
+    #[inline(always)]
+    fn exec(_: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        let distance = 4 * (1 + i64::from(i.imm as i32));
+        let target = (cx.code.base + 4 * u64::from(i.pc)).wrapping_add_signed(distance);
+        cx.fault(FaultCause::BadJump { target })
+    }
+}
+
+/// Where runs of decoding meet: no instruction of the program.
+pub(crate) struct Goto;
+impl Exec for Goto {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        w.next = i.target;
+        Flow::Jump
+    }
+}
+
+/// Goes on at a guest address.
+#[inline(always)]
+pub(crate) fn jump(w: &mut Wave, cx: &mut Ctx, address: u64) -> Flow {
+    match cx.code.index_of(address) {
+        Some(index) => {
+            w.next = index;
+            Flow::Jump
+        }
+        None => cx.fault(FaultCause::BadJump { target: address }),
+    }
+}
+
+/// Declares branches: `Name: |wave| condition;`.
+macro_rules! branches {
+    ($($name:ident: |$w:ident| $taken:expr;)*) => {$(
+        pub(crate) struct $name;
+        impl Exec for $name {
+            #[inline(always)]
+            fn exec($w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+                if $taken {
+                    $w.next = i.target;
+                    Flow::Jump
+                } else {
+                    Flow::Next
+                }
+            }
+        }
+    )*};
+}
+
+branches! {
+    Branch: |w| true;
+    CbranchScc0: |w| !w.scc();
+    CbranchScc1: |w| w.scc();
+    CbranchVccz: |w| w.vcc() == 0;
+    CbranchVccnz: |w| w.vcc() != 0;
+    CbranchExecz: |w| w.exec() == 0;
+    CbranchExecnz: |w| w.exec() != 0;
+}
+
+/// Nothing to do here: waits for counters, hints, and branches on a debugger that isn't there.
+pub(crate) struct Nop;
+impl Exec for Nop {
+    #[inline(always)]
+    fn exec(_: &mut Wave, _: &mut Ctx, _: &Inst) -> Flow {
+        Flow::Next
+    }
+}
+
+/// `s_sleep` and the like: others first.
+pub(crate) struct GiveWay;
+impl Exec for GiveWay {
+    #[inline(always)]
+    fn exec(_: &mut Wave, _: &mut Ctx, _: &Inst) -> Flow {
+        Flow::Yield
+    }
+}
+
+pub(crate) struct Barrier;
+impl Exec for Barrier {
+    #[inline(always)]
+    fn exec(_: &mut Wave, _: &mut Ctx, _: &Inst) -> Flow {
+        Flow::Barrier
+    }
+}
+
+pub(crate) struct Endpgm;
+impl Exec for Endpgm {
+    #[inline(always)]
+    fn exec(_: &mut Wave, _: &mut Ctx, _: &Inst) -> Flow {
+        Flow::End
+    }
+}
+
+/// `s_trap`. There is no trap handler, so every trap but a debugger's (3) ends the kernel, as it does under ROCm.
+pub(crate) struct Trap;
+impl Exec for Trap {
+    #[inline(always)]
+    fn exec(_: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        match i.imm as u8 {
+            3 => Flow::Next,
+            id => cx.fault(FaultCause::Trap { id }),
+        }
+    }
+}
+
+/// `s_getpc_b64`: the address of the next instruction.
+pub(crate) struct Getpc;
+impl Exec for Getpc {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        let address = cx.address_after(i, 1);
+        w.set_s64(i.dst, address);
+        Flow::Next
+    }
+}
+
+pub(crate) struct Setpc;
+impl Exec for Setpc {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        let address = w.s64(i.src[0]);
+        jump(w, cx, address)
+    }
+}
+
+pub(crate) struct Swappc;
+impl Exec for Swappc {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        let address = w.s64(i.src[0]);
+        let back = cx.address_after(i, 1);
+        w.set_s64(i.dst, back);
+        jump(w, cx, address)
+    }
+}
+
+/// `s_call_b64`: a direct call.
+pub(crate) struct Call;
+impl Exec for Call {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        let back = cx.address_after(i, 1);
+        w.set_s64(i.dst, back);
+        w.next = i.target;
+        Flow::Jump
+    }
+}

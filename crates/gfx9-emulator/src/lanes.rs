@@ -1,0 +1,309 @@
+//! The loops over lanes: an operation on one lane's values becomes executors for vectors and scalars, any EXEC.
+//!
+//! Each chunk of lanes is loaded whole before its results are stored, so a destination may be a source too, and the
+//! compiler still vectorises.
+
+use std::marker::PhantomData;
+
+use crate::inst::{Flow, Inst};
+use crate::isa::{Columns, Exec, columns};
+use crate::wave::{CHUNK, CHUNKS, Lanes, Mode, Wave};
+use crate::workgroup::Ctx;
+
+/// A value that one lane holds in one or two dwords.
+pub(crate) trait Word: Copy {
+    /// Two dwords, not one.
+    const WIDE: bool;
+    const ZERO: Self;
+    fn new(lo: u32, hi: u32) -> Self;
+    fn lo(self) -> u32;
+    fn hi(self) -> u32;
+}
+
+macro_rules! word {
+    ($($ty:ty, $wide:expr, $zero:expr, |$lo:ident, $hi:ident| $new:expr, |$v:ident| $bits:expr;)*) => {$(
+        impl Word for $ty {
+            const WIDE: bool = $wide;
+            const ZERO: Self = $zero;
+            #[inline(always)]
+            fn new($lo: u32, $hi: u32) -> Self {
+                let _ = $hi;
+                $new
+            }
+            #[inline(always)]
+            fn lo(self) -> u32 {
+                let $v = self;
+                $bits as u32
+            }
+            #[inline(always)]
+            fn hi(self) -> u32 {
+                let $v = self;
+                (u64::from($bits) >> 32) as u32
+            }
+        }
+    )*};
+}
+
+word! {
+    u32, false, 0, |lo, hi| lo, |v| v;
+    i32, false, 0, |lo, hi| lo as i32, |v| v as u32;
+    f32, false, 0.0, |lo, hi| f32::from_bits(lo), |v| v.to_bits();
+    u64, true, 0, |lo, hi| u64::from(lo) | u64::from(hi) << 32, |v| v;
+    i64, true, 0, |lo, hi| (u64::from(lo) | u64::from(hi) << 32) as i64, |v| v as u64;
+    f64, true, 0.0, |lo, hi| f64::from_bits(u64::from(lo) | u64::from(hi) << 32), |v| v.to_bits();
+}
+
+/// One chunk of lanes of a vector operand.
+#[inline(always)]
+pub(crate) fn load<T: Word>(w: &Wave, index: u16, c: usize) -> [T; CHUNK] {
+    let lo = w.v(index).0[c];
+    let hi = if T::WIDE { w.v(index.wrapping_add(1)).0[c] } else { [0; CHUNK] };
+    let mut out = [T::ZERO; CHUNK];
+    for j in 0..CHUNK {
+        out[j] = T::new(lo[j], hi[j]);
+    }
+    out
+}
+
+/// A scalar operand.
+#[inline(always)]
+pub(crate) fn scalar<T: Word>(w: &Wave, index: u16) -> T {
+    T::new(w.s32(index), if T::WIDE { w.s32(index.wrapping_add(1)) } else { 0 })
+}
+
+/// Stores one chunk of lanes of a result; with `MASKED` only to the lanes in `w.mask`.
+#[inline(always)]
+pub(crate) fn store<T: Word, const MASKED: bool>(w: &mut Wave, index: u16, c: usize, values: &[T; CHUNK]) {
+    let mut lo = [0; CHUNK];
+    for j in 0..CHUNK {
+        lo[j] = values[j].lo();
+    }
+    store_dwords::<MASKED>(w, index, c, lo);
+    if T::WIDE {
+        let mut hi = [0; CHUNK];
+        for j in 0..CHUNK {
+            hi[j] = values[j].hi();
+        }
+        store_dwords::<MASKED>(w, index.wrapping_add(1), c, hi);
+    }
+}
+
+#[inline(always)]
+fn store_dwords<const MASKED: bool>(w: &mut Wave, index: u16, c: usize, mut new: [u32; CHUNK]) {
+    if MASKED {
+        let mask = w.mask.0[c];
+        let old = w.v(index).0[c];
+        for j in 0..CHUNK {
+            new[j] = new[j] & mask[j] | old[j] & !mask[j];
+        }
+    }
+    w.v_mut(index).0[c] = new;
+}
+
+/// Runs `$body` with a constant `MASKED`: true if some lane is inactive, with `w.mask` fresh.
+macro_rules! by_exec {
+    ($w:ident, $masked:ident => $body:block) => {{
+        let exec = $w.exec();
+        if exec == !0 {
+            const $masked: bool = false;
+            $body
+        } else {
+            $w.refresh_mask(exec);
+            const $masked: bool = true;
+            $body
+        }
+    }};
+}
+pub(crate) use by_exec;
+
+/// A lane operation of one source. `f` must be `#[inline(always)]`.
+pub(crate) trait Op1 {
+    type D: Word;
+    type A: Word;
+    fn f(m: Mode, a: Self::A) -> Self::D;
+}
+
+/// A lane operation of two sources.
+pub(crate) trait Op2 {
+    type D: Word;
+    type A: Word;
+    type B: Word;
+    fn f(m: Mode, a: Self::A, b: Self::B) -> Self::D;
+}
+
+/// A lane operation of three sources. For those that accumulate into the destination (`v_fmac_f32`), decoding makes
+/// the destination the third source.
+pub(crate) trait Op3 {
+    type D: Word;
+    type A: Word;
+    type B: Word;
+    type C: Word;
+    fn f(m: Mode, a: Self::A, b: Self::B, c: Self::C) -> Self::D;
+}
+
+/// A comparison. The result goes to the mask at `Inst::sdst`, 0 in inactive lanes; with `EXEC` to EXEC too.
+pub(crate) trait OpCmp {
+    type A: Word;
+    type B: Word;
+    fn f(m: Mode, a: Self::A, b: Self::B) -> bool;
+}
+
+/// [`Op1`] as an executor. Bit n of `SCALAR` says that source n is a scalar operand.
+pub(crate) struct L1<O, const SCALAR: u8>(PhantomData<O>);
+
+impl<O: Op1, const SCALAR: u8> Exec for L1<O, SCALAR> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let m = w.mode;
+        let sa = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { O::A::ZERO };
+        by_exec!(w, MASKED => {
+            for c in 0..CHUNKS {
+                let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(w, i.src[0], c) };
+                let mut d = [O::D::ZERO; CHUNK];
+                for j in 0..CHUNK {
+                    d[j] = O::f(m, a[j]);
+                }
+                store::<_, MASKED>(w, i.dst, c, &d);
+            }
+        });
+        Flow::Next
+    }
+}
+
+/// [`Op2`] as an executor.
+pub(crate) struct L2<O, const SCALAR: u8>(PhantomData<O>);
+
+impl<O: Op2, const SCALAR: u8> Exec for L2<O, SCALAR> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let m = w.mode;
+        let sa = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { O::A::ZERO };
+        let sb = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { O::B::ZERO };
+        by_exec!(w, MASKED => {
+            for c in 0..CHUNKS {
+                let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(w, i.src[0], c) };
+                let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(w, i.src[1], c) };
+                let mut d = [O::D::ZERO; CHUNK];
+                for j in 0..CHUNK {
+                    d[j] = O::f(m, a[j], b[j]);
+                }
+                store::<_, MASKED>(w, i.dst, c, &d);
+            }
+        });
+        Flow::Next
+    }
+}
+
+/// [`Op3`] as an executor.
+pub(crate) struct L3<O, const SCALAR: u8>(PhantomData<O>);
+
+impl<O: Op3, const SCALAR: u8> Exec for L3<O, SCALAR> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let m = w.mode;
+        let sa = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { O::A::ZERO };
+        let sb = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { O::B::ZERO };
+        let sc = if SCALAR & 4 != 0 { scalar(w, i.src[2]) } else { O::C::ZERO };
+        by_exec!(w, MASKED => {
+            for c in 0..CHUNKS {
+                let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(w, i.src[0], c) };
+                let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(w, i.src[1], c) };
+                let e = if SCALAR & 4 != 0 { [sc; CHUNK] } else { load(w, i.src[2], c) };
+                let mut d = [O::D::ZERO; CHUNK];
+                for j in 0..CHUNK {
+                    d[j] = O::f(m, a[j], b[j], e[j]);
+                }
+                store::<_, MASKED>(w, i.dst, c, &d);
+            }
+        });
+        Flow::Next
+    }
+}
+
+/// [`OpCmp`] as an executor; with `X` it is a `v_cmpx`.
+pub(crate) struct LCmp<O, const SCALAR: u8, const X: bool>(PhantomData<O>);
+
+impl<O: OpCmp, const SCALAR: u8, const X: bool> Exec for LCmp<O, SCALAR, X> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let m = w.mode;
+        let sa = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { O::A::ZERO };
+        let sb = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { O::B::ZERO };
+        let mut flags = [[0u8; CHUNK]; CHUNKS];
+        for c in 0..CHUNKS {
+            let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(w, i.src[0], c) };
+            let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(w, i.src[1], c) };
+            for j in 0..CHUNK {
+                flags[c][j] = u8::from(O::f(m, a[j], b[j]));
+            }
+        }
+        let mask = collect(&flags) & w.exec();
+        w.set_s64(i.sdst, mask);
+        if X {
+            w.set_exec(mask);
+        }
+        Flow::Next
+    }
+}
+
+/// The mask of the lanes whose flag is 1; the others' is 0.
+#[inline(always)]
+pub(crate) fn collect(flags: &[[u8; CHUNK]; CHUNKS]) -> u64 {
+    let mut mask = 0;
+    for (c, chunk) in flags.iter().enumerate() {
+        for h in 0..2 {
+            let mut eight = [0; 8];
+            eight.copy_from_slice(&chunk[h * 8..h * 8 + 8]);
+            // Each flag's bit lands in the top byte at its lane's place, without carries.
+            let bits = u64::from_le_bytes(eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+            mask |= bits << (c * CHUNK + h * 8);
+        }
+    }
+    mask
+}
+
+/// The executors of one lane operation: for each, which sources are scalars, and its columns. The first takes
+/// vectors only; a combination that isn't here has its scalars copied into temporary vectors.
+pub(crate) type Forms = &'static [(u8, Columns)];
+
+pub(crate) struct Forms1<O>(PhantomData<O>);
+impl<O: Op1> Forms1<O> {
+    pub(crate) const F: Forms = &[(0, columns::<L1<O, 0>>()), (1, columns::<L1<O, 1>>())];
+}
+
+pub(crate) struct Forms2<O>(PhantomData<O>);
+impl<O: Op2> Forms2<O> {
+    /// What VOP2's short form can encode.
+    pub(crate) const F: Forms = &[(0, columns::<L2<O, 0>>()), (1, columns::<L2<O, 1>>())];
+    /// Scalars as either source besides, for VOP3-only instructions and those often found so.
+    pub(crate) const HOT: Forms =
+        &[(0, columns::<L2<O, 0>>()), (1, columns::<L2<O, 1>>()), (2, columns::<L2<O, 2>>())];
+}
+
+pub(crate) struct Forms3<O>(PhantomData<O>);
+impl<O: Op3> Forms3<O> {
+    /// Vectors only, and a scalar first source, as `v_fmac_f32` has in VOP2.
+    pub(crate) const F: Forms = &[(0, columns::<L3<O, 0>>()), (1, columns::<L3<O, 1>>())];
+    /// Any combination, for instructions that inner loops are made of.
+    pub(crate) const HOT: Forms = &[
+        (0, columns::<L3<O, 0>>()),
+        (1, columns::<L3<O, 1>>()),
+        (2, columns::<L3<O, 2>>()),
+        (3, columns::<L3<O, 3>>()),
+        (4, columns::<L3<O, 4>>()),
+        (5, columns::<L3<O, 5>>()),
+        (6, columns::<L3<O, 6>>()),
+    ];
+}
+
+pub(crate) struct FormsCmp<O, const X: bool>(PhantomData<O>);
+impl<O: OpCmp, const X: bool> FormsCmp<O, X> {
+    pub(crate) const F: Forms =
+        &[(0, columns::<LCmp<O, 0, X>>()), (1, columns::<LCmp<O, 1, X>>()), (2, columns::<LCmp<O, 2, X>>())];
+}
+
+/// A register whose lanes all hold `value`.
+#[inline(always)]
+pub(crate) fn splat(value: u32) -> Lanes {
+    Lanes([[value; CHUNK]; CHUNKS])
+}

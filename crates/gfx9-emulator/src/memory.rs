@@ -1,0 +1,736 @@
+//! Device memory: allocations at deterministic addresses, host ranges, and bounds-checked guest access to both.
+//!
+//! All raw access to guest memory is in this module. A guest access is made of relaxed atomic operations, so that a
+//! kernel's data races, between its waves or with the host, are not undefined behaviour here. (Racing accesses of
+//! different sizes to the same bytes are the exception that Rust's memory model leaves open; on the hosts that this
+//! runs on they are plain loads and stores.)
+//!
+//! A dispatch works on a [`Snapshot`] of the allocations that are live when it starts. Freeing one during it keeps
+//! its memory alive until the dispatch ends.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+use std::ptr::NonNull;
+use std::sync::atomic::{
+    AtomicU8, AtomicU16, AtomicU32, AtomicU64,
+    Ordering::{self, Relaxed},
+};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::error::{Error, Result};
+
+/// First address of device allocations: away from where Linux maps a process's memory, so that a host range mapped
+/// at its own address doesn't meet them.
+const ARENA_START: u64 = 0x1000_0000_0000;
+/// End of the addresses of device allocations.
+const ARENA_END: u64 = 0x4000_0000_0000;
+/// Alignment of device allocations, at least, in bytes.
+const MIN_ALIGN: u64 = 256;
+/// Addresses left unmapped after each allocation, so that small overruns fault, in bytes.
+const GUARD: u64 = 64 << 10;
+/// Alignment of an allocation's host memory, in bytes: enough for every atomic access, and small enough for the
+/// allocator to give zero pages that are not touched before they are used. (Guest addresses have their own.)
+const HOST_ALIGN: usize = 16;
+/// Freed ranges remembered for fault reports.
+const FREED_KEPT: usize = 64;
+
+/// Where the bytes of a region are.
+struct Backing {
+    ptr: NonNull<u8>,
+    /// None for host ranges, which are not this crate's to free.
+    layout: Option<Layout>,
+}
+
+// SAFETY: the memory is only accessed through atomic operations (`Window`), and freed once, on drop.
+unsafe impl Send for Backing {}
+// SAFETY: as above.
+unsafe impl Sync for Backing {}
+
+impl Drop for Backing {
+    fn drop(&mut self) {
+        if let Some(layout) = self.layout {
+            // SAFETY: allocated with this layout in `AddressSpace::alloc`; nobody else frees it.
+            unsafe { dealloc(self.ptr.as_ptr(), layout) }
+        }
+    }
+}
+
+/// One live range of guest addresses.
+#[derive(Clone)]
+struct Region {
+    base: u64,
+    len: u64,
+    /// Whether it is another address space's allocation.
+    shared: bool,
+    backing: Arc<Backing>,
+}
+
+impl Region {
+    fn is_host(&self) -> bool {
+        self.backing.layout.is_none()
+    }
+
+    fn window(&self) -> Window {
+        Window { base: self.base, len: self.len, ptr: self.backing.ptr.as_ptr() }
+    }
+}
+
+/// What is at a guest address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RegionInfo {
+    /// First address.
+    pub base: u64,
+    /// Length in bytes.
+    pub len: u64,
+    /// Whether it is host memory mapped with [`AddressSpace::map_host`].
+    pub is_host: bool,
+}
+
+/// Bytes of device memory in use and in all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryUsage {
+    /// Bytes allocated, host ranges not counted.
+    pub used: u64,
+    /// Bytes that may be allocated.
+    pub capacity: u64,
+}
+
+struct Inner {
+    regions: BTreeMap<u64, Region>,
+    freed: VecDeque<(u64, u64)>,
+    /// Where device allocations go.
+    arena: Range<u64>,
+    next: u64,
+    used: u64,
+    snapshot: Option<Arc<Snapshot>>,
+}
+
+/// The guest's view of memory: device allocations, and host ranges at their own addresses.
+pub struct AddressSpace {
+    inner: Mutex<Inner>,
+    capacity: u64,
+}
+
+impl AddressSpace {
+    /// An empty address space that allows `capacity` bytes of device allocations.
+    pub fn new(capacity: u64) -> AddressSpace {
+        AddressSpace::with_arena(capacity, ARENA_START..ARENA_END)
+    }
+
+    /// An empty address space for one of several devices, whose allocations get addresses that no other device's
+    /// have: arena `index` of `count`.
+    pub fn one_of(capacity: u64, index: u32, count: u32) -> AddressSpace {
+        let size = (ARENA_END - ARENA_START) / u64::from(count.max(1)) & !((2 << 20) - 1);
+        let start = ARENA_START + size * u64::from(index.min(count.saturating_sub(1)));
+        AddressSpace::with_arena(capacity, start..start + size)
+    }
+
+    fn with_arena(capacity: u64, arena: Range<u64>) -> AddressSpace {
+        AddressSpace {
+            inner: Mutex::new(Inner {
+                regions: BTreeMap::new(),
+                freed: VecDeque::new(),
+                next: arena.start,
+                arena,
+                used: 0,
+                snapshot: None,
+            }),
+            capacity,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Allocates zeroed device memory of `bytes` (at least 1) at a multiple of `align` (a power of two, in bytes; 0
+    /// for the default of 256), and returns its address. Addresses depend on the sequence of calls alone.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if it exceeds the capacity or the host has no memory; [`Error::InvalidArgument`] for a
+    /// size of 0 or an alignment that is no power of two or above 2 MiB.
+    pub fn alloc(&self, bytes: u64, align: u64) -> Result<u64> {
+        if bytes == 0 {
+            return Err(Error::InvalidArgument("an allocation of 0 bytes".into()));
+        }
+        let align = if align == 0 { MIN_ALIGN } else { align.max(MIN_ALIGN) };
+        if !align.is_power_of_two() || align > 2 << 20 {
+            return Err(Error::InvalidArgument(format!(
+                "an allocation's alignment of {align}: not a power of two up to 2 MiB"
+            )));
+        }
+        let mut inner = self.lock();
+        let free = self.capacity - inner.used;
+        let out_of_memory = Error::OutOfMemory { requested: bytes, free, total: self.capacity };
+        if bytes > free {
+            return Err(out_of_memory);
+        }
+        let Some(base) = inner.find_gap(bytes, align) else { return Err(out_of_memory) };
+        let layout = usize::try_from(bytes)
+            .ok()
+            .and_then(|size| Layout::from_size_align(size.checked_next_multiple_of(16)?, HOST_ALIGN).ok());
+        let Some(layout) = layout else { return Err(out_of_memory) };
+        // SAFETY: the layout's size is not 0.
+        let ptr = unsafe { alloc_zeroed(layout) };
+        let Some(ptr) = NonNull::new(ptr) else { return Err(out_of_memory) };
+        let backing = Arc::new(Backing { ptr, layout: Some(layout) });
+        inner.regions.insert(base, Region { base, len: bytes, shared: false, backing });
+        inner.next = base + bytes + GUARD;
+        inner.used += bytes;
+        inner.snapshot = None;
+        Ok(base)
+    }
+
+    /// Frees what [`alloc`](Self::alloc) returned.
+    ///
+    /// # Errors
+    /// [`Error::NotAnAllocation`] if `address` isn't the first of a live device allocation.
+    pub fn free(&self, address: u64) -> Result<()> {
+        let mut inner = self.lock();
+        match inner.regions.get(&address) {
+            Some(region) if !region.shared && !region.is_host() => {}
+            _ => return Err(Error::NotAnAllocation { address }),
+        }
+        if let Some(region) = inner.regions.remove(&address) {
+            inner.used -= region.len;
+            if inner.freed.len() == FREED_KEPT {
+                inner.freed.pop_front();
+            }
+            inner.freed.push_back((region.base, region.len));
+        }
+        inner.snapshot = None;
+        Ok(())
+    }
+
+    /// Makes `len` bytes of host memory at `ptr` accessible to kernels, at the guest address that equals the host's,
+    /// which it returns.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the range is empty, wraps or meets another that is live.
+    ///
+    /// # Safety
+    /// The memory must stay valid for reads and writes until [`unmap_host`](Self::unmap_host) has returned and no
+    /// dispatch that began before is running. While a dispatch runs that accesses it, nothing else may access it
+    /// other than through atomic operations.
+    pub unsafe fn map_host(&self, ptr: NonNull<u8>, len: u64) -> Result<u64> {
+        let base = ptr.as_ptr() as u64;
+        let mut inner = self.lock();
+        if len == 0 || base.checked_add(len).is_none() {
+            return Err(Error::InvalidArgument(format!("a host range of {len} bytes at {base:#x}")));
+        }
+        let backing = Arc::new(Backing { ptr, layout: None });
+        inner.insert(Region { base, len, shared: false, backing })?;
+        Ok(base)
+    }
+
+    /// Undoes [`map_host`](Self::map_host).
+    ///
+    /// # Errors
+    /// [`Error::NotAnAllocation`] if `address` isn't the first of a mapped host range.
+    pub fn unmap_host(&self, address: u64) -> Result<()> {
+        let mut inner = self.lock();
+        match inner.regions.get(&address) {
+            Some(region) if region.is_host() => {}
+            _ => return Err(Error::NotAnAllocation { address }),
+        }
+        inner.regions.remove(&address);
+        inner.snapshot = None;
+        Ok(())
+    }
+
+    /// The live range that holds `address`.
+    pub fn lookup(&self, address: u64) -> Option<RegionInfo> {
+        let inner = self.lock();
+        let (_, r) = inner.regions.range(..=address).next_back()?;
+        (address - r.base < r.len).then_some(RegionInfo { base: r.base, len: r.len, is_host: r.is_host() })
+    }
+
+    /// Makes the device allocation that begins at `address` accessible in `other` too, at the same address, until
+    /// [`unshare`](Self::unshare). It is no allocation of `other`'s and doesn't count there.
+    ///
+    /// # Errors
+    /// [`Error::NotAnAllocation`] if `address` isn't the first of a live device allocation here;
+    /// [`Error::InvalidArgument`] if `other` has something else there.
+    pub fn share(&self, address: u64, other: &AddressSpace) -> Result<()> {
+        let region = self.lock().regions.get(&address).filter(|r| !r.shared && !r.is_host()).cloned();
+        let Some(region) = region else { return Err(Error::NotAnAllocation { address }) };
+        let mut inner = other.lock();
+        inner.insert(Region { shared: true, ..region })
+    }
+
+    /// Undoes what [`share`](Self::share) did here for another address space's allocation; nothing if it is undone.
+    pub fn unshare(&self, address: u64) {
+        let mut inner = self.lock();
+        if inner.regions.get(&address).is_some_and(|r| r.shared) {
+            inner.regions.remove(&address);
+            inner.snapshot = None;
+        }
+    }
+
+    /// Bytes in use and in all.
+    pub fn usage(&self) -> MemoryUsage {
+        MemoryUsage { used: self.lock().used, capacity: self.capacity }
+    }
+
+    /// Reads `out.len()` bytes at `address`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`] if they are not all in one live range.
+    pub fn read(&self, address: u64, out: &mut [u8]) -> Result<()> {
+        let (region, window) = self.range(address, out.len() as u64)?;
+        window.read_bytes(address, out);
+        drop(region);
+        Ok(())
+    }
+
+    /// Writes `data` at `address`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`] if it doesn't lie in one live range.
+    pub fn write(&self, address: u64, data: &[u8]) -> Result<()> {
+        let (region, window) = self.range(address, data.len() as u64)?;
+        window.write_bytes(address, data);
+        drop(region);
+        Ok(())
+    }
+
+    /// Copies `bytes` from `src` to `dst`, which may overlap.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`] if either doesn't lie in one live range.
+    pub fn copy(&self, dst: u64, src: u64, bytes: u64) -> Result<()> {
+        let (from_region, from) = self.range(src, bytes)?;
+        let (to_region, to) = self.range(dst, bytes)?;
+        let mut buffer = vec![0; bytes.min(1 << 20) as usize];
+        let step = buffer.len().max(1) as u64;
+        let steps = bytes.div_ceil(step);
+        for n in 0..steps {
+            // Backwards if the destination begins inside the source, as memmove does.
+            let n = if dst > src { steps - 1 - n } else { n };
+            let part = &mut buffer[..(bytes - n * step).min(step) as usize];
+            from.read_bytes(src + n * step, part);
+            to.write_bytes(dst + n * step, part);
+        }
+        drop((from_region, to_region));
+        Ok(())
+    }
+
+    /// Fills `count` times `pattern.len()` bytes at `address` with repetitions of `pattern`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`] if they don't lie in one live range; [`Error::InvalidArgument`] for an empty pattern.
+    pub fn fill(&self, address: u64, pattern: &[u8], count: u64) -> Result<()> {
+        let total =
+            (pattern.len() as u64).checked_mul(count).filter(|_| !pattern.is_empty()).ok_or_else(|| {
+                Error::InvalidArgument(format!("a fill of {count} patterns of {} bytes", pattern.len()))
+            })?;
+        let (region, window) = self.range(address, total)?;
+        let per_block = (64 << 10) / pattern.len().min(64 << 10);
+        let block = pattern.repeat(per_block.min(usize::try_from(count).unwrap_or(usize::MAX)));
+        let mut at = 0;
+        while at < total {
+            let part = &block[..(total - at).min(block.len() as u64) as usize];
+            window.write_bytes(address + at, part);
+            at += part.len() as u64;
+        }
+        drop(region);
+        Ok(())
+    }
+
+    fn range(&self, address: u64, len: u64) -> Result<(Option<Region>, Window)> {
+        if len == 0 {
+            return Ok((None, Window::EMPTY));
+        }
+        let inner = self.lock();
+        let region = inner.regions.range(..=address).next_back().map(|(_, r)| r.clone());
+        match region {
+            Some(r) if r.window().contains(address, len) => {
+                let window = r.window();
+                Ok((Some(r), window))
+            }
+            _ => Err(Error::OutOfBounds { address, len, nearest: inner.nearest(address) }),
+        }
+    }
+
+    /// The allocations that are live now.
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+        let mut inner = self.lock();
+        if let Some(snapshot) = &inner.snapshot {
+            return Arc::clone(snapshot);
+        }
+        let regions: Box<[Region]> = inner.regions.values().cloned().collect();
+        let snapshot =
+            Arc::new(Snapshot { windows: regions.iter().map(Region::window).collect(), _regions: regions });
+        inner.snapshot = Some(Arc::clone(&snapshot));
+        snapshot
+    }
+
+    /// A sentence about what is around `address`.
+    pub(crate) fn nearest(&self, address: u64) -> String {
+        self.lock().nearest(address)
+    }
+}
+
+impl Inner {
+    /// Takes in a range that has its address already.
+    fn insert(&mut self, region: Region) -> Result<()> {
+        let (base, end) = (region.base, region.base + region.len);
+        if let Some((_, r)) = self.regions.range(..end).next_back()
+            && r.base + r.len > base
+        {
+            return Err(Error::InvalidArgument(format!(
+                "the range {base:#x}..{end:#x} meets the live range {:#x}..{:#x}",
+                r.base,
+                r.base + r.len
+            )));
+        }
+        self.regions.insert(base, region);
+        self.snapshot = None;
+        Ok(())
+    }
+
+    /// An address for `bytes`, after the last allocation if there is room, else in the first gap.
+    fn find_gap(&self, bytes: u64, align: u64) -> Option<u64> {
+        let fits = |from: u64, until: u64| {
+            let base = from.checked_next_multiple_of(align)?;
+            (base.checked_add(bytes)?.checked_add(GUARD)? <= until).then_some(base)
+        };
+        if let Some(base) = fits(self.next, self.arena.end) {
+            return Some(base);
+        }
+        let mut from = self.arena.start;
+        for region in self.regions.range(self.arena.clone()).map(|(_, r)| r) {
+            if let Some(base) = fits(from, region.base) {
+                return Some(base);
+            }
+            from = region.base + region.len + GUARD;
+        }
+        fits(from, self.arena.end)
+    }
+
+    fn nearest(&self, address: u64) -> String {
+        let show = |base: u64, len: u64| format!("{base:#x}..{:#x} ({len} bytes)", base + len);
+        let mut parts = Vec::new();
+        if let Some((_, r)) = self.regions.range(..=address).next_back() {
+            if address - r.base < r.len {
+                parts.push(format!("it begins inside {} but runs past its end", show(r.base, r.len)));
+            } else {
+                let past = address - (r.base + r.len);
+                parts.push(format!("{past} bytes past the end of {}", show(r.base, r.len)));
+            }
+        }
+        if let Some((_, r)) = self.regions.range(address.saturating_add(1)..).next() {
+            parts.push(format!("{} bytes before {}", r.base - address, show(r.base, r.len)));
+        }
+        if let Some((base, len)) = self.freed.iter().rev().find(|(b, l)| address.wrapping_sub(*b) < *l) {
+            parts.push(format!("inside {}, which was freed", show(*base, *len)));
+        }
+        if parts.is_empty() { "no allocation is live".into() } else { parts.join("; ") }
+    }
+}
+
+/// The live ranges at one moment, sorted.
+pub(crate) struct Snapshot {
+    windows: Box<[Window]>,
+    /// Keeps the memory of `windows` alive.
+    _regions: Box<[Region]>,
+}
+
+/// One contiguous, accessible range of guest addresses.
+///
+/// All accesses check the bounds and give `None` outside them. Multi-byte values are little-endian.
+#[derive(Clone, Copy)]
+pub(crate) struct Window {
+    base: u64,
+    len: u64,
+    ptr: *mut u8,
+}
+
+// SAFETY: its accesses are atomic operations on memory that whoever holds it keeps alive (`Snapshot`, `View`).
+unsafe impl Send for Window {}
+// SAFETY: as above.
+unsafe impl Sync for Window {}
+
+impl Window {
+    pub(crate) const EMPTY: Window = Window { base: 0, len: 0, ptr: std::ptr::null_mut() };
+
+    /// Whether all `size` bytes at `address` lie in it.
+    #[inline(always)]
+    pub(crate) fn contains(&self, address: u64, size: u64) -> bool {
+        let offset = address.wrapping_sub(self.base);
+        offset < self.len && size <= self.len - offset
+    }
+
+    /// A host pointer to `address` if all `size` bytes lie in it.
+    #[inline(always)]
+    fn at(&self, address: u64, size: u64) -> Option<*mut u8> {
+        // SAFETY: the offset lies inside the allocation that `ptr` points to.
+        self.contains(address, size).then(|| unsafe { self.ptr.add((address - self.base) as usize) })
+    }
+
+    #[inline(always)]
+    pub(crate) fn load_u8(&self, address: u64) -> Option<u8> {
+        let p = self.at(address, 1)?;
+        // SAFETY: in bounds, and all accesses to guest memory are atomic.
+        Some(unsafe { AtomicU8::from_ptr(p) }.load(Relaxed))
+    }
+
+    #[inline(always)]
+    pub(crate) fn load_u16(&self, address: u64) -> Option<u16> {
+        let p = self.at(address, 2)?;
+        if p.addr() & 1 == 0 {
+            // SAFETY: in bounds, aligned, and all accesses to guest memory are atomic.
+            Some(unsafe { AtomicU16::from_ptr(p.cast()) }.load(Relaxed))
+        } else {
+            let mut bytes = [0; 2];
+            self.read_bytes(address, &mut bytes);
+            Some(u16::from_le_bytes(bytes))
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn load_u32(&self, address: u64) -> Option<u32> {
+        let p = self.at(address, 4)?;
+        if p.addr() & 3 == 0 {
+            // SAFETY: in bounds, aligned, and all accesses to guest memory are atomic.
+            Some(unsafe { AtomicU32::from_ptr(p.cast()) }.load(Relaxed))
+        } else {
+            let mut bytes = [0; 4];
+            self.read_bytes(address, &mut bytes);
+            Some(u32::from_le_bytes(bytes))
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn store_u8(&self, address: u64, value: u8) -> Option<()> {
+        let p = self.at(address, 1)?;
+        // SAFETY: in bounds, and all accesses to guest memory are atomic.
+        unsafe { AtomicU8::from_ptr(p) }.store(value, Relaxed);
+        Some(())
+    }
+
+    #[inline(always)]
+    pub(crate) fn store_u16(&self, address: u64, value: u16) -> Option<()> {
+        let p = self.at(address, 2)?;
+        if p.addr() & 1 == 0 {
+            // SAFETY: in bounds, aligned, and all accesses to guest memory are atomic.
+            unsafe { AtomicU16::from_ptr(p.cast()) }.store(value, Relaxed);
+        } else {
+            self.write_bytes(address, &value.to_le_bytes());
+        }
+        Some(())
+    }
+
+    #[inline(always)]
+    pub(crate) fn store_u32(&self, address: u64, value: u32) -> Option<()> {
+        let p = self.at(address, 4)?;
+        if p.addr() & 3 == 0 {
+            // SAFETY: in bounds, aligned, and all accesses to guest memory are atomic.
+            unsafe { AtomicU32::from_ptr(p.cast()) }.store(value, Relaxed);
+        } else {
+            self.write_bytes(address, &value.to_le_bytes());
+        }
+        Some(())
+    }
+
+    /// The dword at `address` for atomic operations; none if it is out of bounds or not at a multiple of 4.
+    #[inline(always)]
+    pub(crate) fn atomic_u32(&self, address: u64) -> Option<&AtomicU32> {
+        let p = self.at(address, 4).filter(|p| p.addr() & 3 == 0)?;
+        // SAFETY: in bounds, aligned, all accesses to guest memory are atomic, and the result doesn't outlive the
+        // window, whose holder keeps the memory alive.
+        Some(unsafe { AtomicU32::from_ptr(p.cast()) })
+    }
+
+    /// The 64-bit word at `address` for atomic operations; none if it is out of bounds or not at a multiple of 8.
+    #[inline(always)]
+    pub(crate) fn atomic_u64(&self, address: u64) -> Option<&AtomicU64> {
+        let p = self.at(address, 8).filter(|p| p.addr() & 7 == 0)?;
+        // SAFETY: as in `atomic_u32`.
+        Some(unsafe { AtomicU64::from_ptr(p.cast()) })
+    }
+
+    /// Copies bytes out. The caller has checked that they lie in the window; else nothing is copied.
+    pub(crate) fn read_bytes(&self, address: u64, out: &mut [u8]) {
+        let Some(p) = self.at(address, out.len() as u64) else { return };
+        let head = p.align_offset(8).min(out.len());
+        let (first, rest) = out.split_at_mut(head);
+        let (words, last) = rest.as_chunks_mut::<8>();
+        // SAFETY (all three loops): in bounds, aligned, and all accesses to guest memory are atomic.
+        for (n, byte) in first.iter_mut().enumerate() {
+            // SAFETY: see above.
+            *byte = unsafe { AtomicU8::from_ptr(p.add(n)) }.load(Relaxed);
+        }
+        for (n, word) in words.iter_mut().enumerate() {
+            // SAFETY: see above; `head` aligns it.
+            *word = unsafe { AtomicU64::from_ptr(p.add(head + n * 8).cast()) }.load(Relaxed).to_le_bytes();
+        }
+        let at = head + words.len() * 8;
+        for (n, byte) in last.iter_mut().enumerate() {
+            // SAFETY: see above.
+            *byte = unsafe { AtomicU8::from_ptr(p.add(at + n)) }.load(Relaxed);
+        }
+    }
+
+    /// Copies bytes in. The caller has checked that they lie in the window; else nothing is copied.
+    pub(crate) fn write_bytes(&self, address: u64, data: &[u8]) {
+        let Some(p) = self.at(address, data.len() as u64) else { return };
+        let head = p.align_offset(8).min(data.len());
+        let (first, rest) = data.split_at(head);
+        let (words, last) = rest.as_chunks::<8>();
+        // SAFETY (all three loops): in bounds, aligned, and all accesses to guest memory are atomic.
+        for (n, byte) in first.iter().enumerate() {
+            // SAFETY: see above.
+            unsafe { AtomicU8::from_ptr(p.add(n)) }.store(*byte, Relaxed);
+        }
+        for (n, word) in words.iter().enumerate() {
+            // SAFETY: see above; `head` aligns it.
+            unsafe { AtomicU64::from_ptr(p.add(head + n * 8).cast()) }
+                .store(u64::from_le_bytes(*word), Relaxed);
+        }
+        let at = head + words.len() * 8;
+        for (n, byte) in last.iter().enumerate() {
+            // SAFETY: see above.
+            unsafe { AtomicU8::from_ptr(p.add(at + n)) }.store(*byte, Relaxed);
+        }
+    }
+}
+
+/// Memory of one dispatch that only it sees: the kernarg segment, the dispatch packet, the queue.
+pub(crate) struct Block {
+    backing: Backing,
+    base: u64,
+    len: u64,
+}
+
+impl Block {
+    /// Zeroed, at guest address `base`.
+    pub(crate) fn new(base: u64, len: u64) -> Result<Block> {
+        let layout =
+            usize::try_from(len.max(16)).ok().and_then(|size| Layout::from_size_align(size, 4096).ok());
+        let failed = Error::OutOfMemory { requested: len, free: 0, total: 0 };
+        let Some(layout) = layout else { return Err(failed) };
+        // SAFETY: the layout's size is not 0.
+        let Some(ptr) = NonNull::new(unsafe { alloc_zeroed(layout) }) else { return Err(failed) };
+        Ok(Block { backing: Backing { ptr, layout: Some(layout) }, base, len })
+    }
+
+    pub(crate) fn window(&self) -> Window {
+        Window { base: self.base, len: self.len, ptr: self.backing.ptr.as_ptr() }
+    }
+}
+
+/// The memory that a dispatch sees, with the range last used at hand. One per workgroup being run.
+pub(crate) struct View {
+    last: Window,
+    snapshot: Arc<Snapshot>,
+    block: Arc<Block>,
+}
+
+impl View {
+    pub(crate) fn new(snapshot: Arc<Snapshot>, block: Arc<Block>) -> View {
+        View { last: Window::EMPTY, snapshot, block }
+    }
+
+    /// The range that holds all `size` bytes at `address`.
+    #[inline(always)]
+    pub(crate) fn window(&mut self, address: u64, size: u64) -> Option<Window> {
+        if self.last.contains(address, size) {
+            return Some(self.last);
+        }
+        self.find(address, size)
+    }
+
+    #[inline(never)]
+    fn find(&mut self, address: u64, size: u64) -> Option<Window> {
+        let windows = &self.snapshot.windows;
+        let n = windows.partition_point(|w| w.base <= address);
+        let found = match n.checked_sub(1).map(|n| windows[n]) {
+            Some(w) if w.contains(address, size) => w,
+            _ => Some(self.block.window()).filter(|w| w.contains(address, size))?,
+        };
+        self.last = found;
+        Some(found)
+    }
+}
+
+/// The host ordering of a guest atomic.
+///
+/// The guest orders its atomics by waiting for its counters and invalidating caches around them, which have no
+/// counterpart here; so each is as strong as the host has it, which costs nothing on x86-64.
+pub(crate) const ATOMIC: Ordering = Ordering::SeqCst;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_deterministic_and_apart() {
+        let make = || {
+            let space = AddressSpace::new(1 << 20);
+            let a = space.alloc(100, 0).unwrap();
+            let b = space.alloc(5000, 4096).unwrap();
+            space.free(a).unwrap();
+            (a, b, space.alloc(100, 0).unwrap())
+        };
+        let (a, b, c) = make();
+        assert_eq!((a, b, c), make());
+        assert!(b >= a + 100 + GUARD && c > b && b % 4096 == 0);
+    }
+
+    #[test]
+    fn bytes_survive_odd_offsets_and_overlap() {
+        let space = AddressSpace::new(1 << 20);
+        let a = space.alloc(1000, 0).unwrap();
+        let data: Vec<u8> = (0..=255).cycle().take(777).collect();
+        space.write(a + 3, &data).unwrap();
+        let mut back = vec![0; 777];
+        space.read(a + 3, &mut back).unwrap();
+        assert_eq!(back, data);
+        space.copy(a + 10, a + 3, 777).unwrap();
+        space.read(a + 10, &mut back).unwrap();
+        assert_eq!(back, data);
+        space.fill(a + 1, &[1, 2, 3, 4], 100).unwrap();
+        let mut some = [0; 5];
+        space.read(a + 397, &mut some).unwrap();
+        assert_eq!(some, [1, 2, 3, 4, back[391]]);
+    }
+
+    #[test]
+    fn a_shared_allocation_is_the_same_memory() {
+        let (ours, theirs) = (AddressSpace::one_of(1000, 0, 2), AddressSpace::one_of(1000, 1, 2));
+        let a = ours.alloc(100, 0).unwrap();
+        assert_ne!(a, theirs.alloc(100, 0).unwrap());
+        assert!(matches!(theirs.write(a, &[7]), Err(Error::OutOfBounds { .. })));
+        ours.share(a, &theirs).unwrap();
+        theirs.write(a + 99, &[7]).unwrap();
+        let mut byte = [0];
+        ours.read(a + 99, &mut byte).unwrap();
+        assert_eq!(byte, [7]);
+        assert!(matches!(theirs.free(a), Err(Error::NotAnAllocation { .. })));
+        theirs.unshare(a);
+        assert!(matches!(theirs.read(a, &mut byte), Err(Error::OutOfBounds { .. })));
+        assert_eq!(theirs.usage().used, 100);
+    }
+
+    #[test]
+    fn misuse_is_typed() {
+        let space = AddressSpace::new(1000);
+        assert!(matches!(space.alloc(0, 0), Err(Error::InvalidArgument(_))));
+        assert!(matches!(space.alloc(10, 3 * 256), Err(Error::InvalidArgument(_))));
+        let a = space.alloc(600, 0).unwrap();
+        let Err(Error::OutOfMemory { requested: 500, free: 400, total: 1000 }) = space.alloc(500, 0) else {
+            panic!("it must not fit");
+        };
+        let Err(Error::OutOfBounds { nearest, .. }) = space.write(a + 590, &[0; 11]) else {
+            panic!("it must not fit");
+        };
+        assert!(nearest.contains("runs past its end"), "{nearest}");
+        assert!(matches!(space.free(a + 1), Err(Error::NotAnAllocation { .. })));
+        space.free(a).unwrap();
+        assert!(matches!(space.free(a), Err(Error::NotAnAllocation { .. })));
+        assert!(space.nearest(a + 1).contains("was freed"));
+        assert_eq!(space.usage(), MemoryUsage { used: 0, capacity: 1000 });
+    }
+}

@@ -1,0 +1,154 @@
+//! A code object in guest memory: segments mapped, relocations applied, code decoded when it first runs.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use code_object::{CodeObject, KernelSignature, Processor, RelocationKind};
+
+use crate::decode::Code;
+use crate::error::{Error, Result};
+use crate::isa::Level;
+use crate::memory::AddressSpace;
+use crate::tables::Target;
+
+/// Most bytes of machine code, gaps between executable segments included.
+const MAX_CODE: u64 = 1 << 30;
+/// Distances between segments are kept modulo this, the page size of code objects.
+const PAGE: u64 = 4096;
+
+/// A loaded code object. It is unloaded when the last clone of it is dropped and no dispatch uses it.
+#[derive(Clone)]
+pub struct Program {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    object: CodeObject,
+    space: Arc<AddressSpace>,
+    /// Guest address of the image.
+    image: u64,
+    /// Guest address minus ELF virtual address.
+    bias: u64,
+    target: Target,
+    level: Level,
+    code: OnceLock<Arc<Code>>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // The allocation is this one's own, so it can't have been freed before.
+        let _ = self.space.free(self.image);
+    }
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { target, image, .. } = &*self.inner;
+        f.debug_struct("Program").field("target", target).field("image", image).finish_non_exhaustive()
+    }
+}
+
+impl Program {
+    /// Maps a code object into guest memory.
+    pub(crate) fn load(object: &CodeObject, space: &Arc<AddressSpace>, level: Level) -> Result<Program> {
+        let target = match object.target().processor {
+            Processor::Gfx90a => Target::Gfx90a,
+            Processor::Gfx942 => Target::Gfx942,
+            _ => return Err(Error::UnsupportedTarget { target: object.target().to_string() }),
+        };
+        let range = object.image_range();
+        let start = range.start / PAGE * PAGE;
+        if range.is_empty() {
+            return Err(Error::BadCodeObject("it has nothing to load".into()));
+        }
+        let image = space.alloc(range.end - start, PAGE)?;
+        let bias = image.wrapping_sub(start);
+        let object = object.clone();
+        // From here on the image is freed by `Inner::drop`.
+        let inner =
+            Inner { object, space: Arc::clone(space), image, bias, target, level, code: OnceLock::new() };
+        for segment in inner.object.segments() {
+            space.write(segment.vaddr.wrapping_add(bias), segment.data)?;
+        }
+        for relocation in inner.object.relocations() {
+            let value = match relocation.kind {
+                RelocationKind::Relative64 => bias.wrapping_add_signed(relocation.addend),
+                RelocationKind::Abs64 => {
+                    bias.wrapping_add(relocation.symbol_value).wrapping_add_signed(relocation.addend)
+                }
+                RelocationKind::Constant64 => relocation.symbol_value.wrapping_add_signed(relocation.addend),
+            };
+            space.write(relocation.offset.wrapping_add(bias), &value.to_le_bytes())?;
+        }
+        Ok(Program { inner: Arc::new(inner) })
+    }
+
+    /// The code object.
+    pub fn code_object(&self) -> &CodeObject {
+        &self.inner.object
+    }
+
+    /// The kernel's number, for [`Dispatch::kernel`](crate::Dispatch::kernel).
+    pub fn kernel_index(&self, name: &str) -> Option<usize> {
+        self.inner.object.kernels().iter().position(|kernel| kernel.name == name)
+    }
+
+    /// The kernels, in the order of their numbers.
+    pub fn kernels(&self) -> &[KernelSignature] {
+        self.inner.object.kernels()
+    }
+
+    /// Guest address and size in bytes of a device variable.
+    pub fn global(&self, name: &str) -> Option<(u64, u64)> {
+        let global = self.inner.object.global(name)?;
+        Some((global.address.wrapping_add(self.inner.bias), global.size))
+    }
+}
+
+impl Inner {
+    pub(crate) fn target(&self) -> Target {
+        self.target
+    }
+
+    /// Guest address of an ELF virtual address.
+    pub(crate) fn guest(&self, vaddr: u64) -> u64 {
+        vaddr.wrapping_add(self.bias)
+    }
+
+    /// ELF virtual address of a guest address.
+    pub(crate) fn vaddr(&self, guest: u64) -> u64 {
+        guest.wrapping_sub(self.bias)
+    }
+
+    pub(crate) fn object(&self) -> &CodeObject {
+        &self.object
+    }
+
+    /// The decoded code; decodes it if that hasn't been done.
+    pub(crate) fn code(&self) -> Result<Arc<Code>> {
+        if let Some(code) = self.code.get() {
+            return Ok(Arc::clone(code));
+        }
+        let segments = || self.object.segments().filter(|s| s.executable && !s.data.is_empty());
+        let start = segments().map(|s| s.vaddr).min().unwrap_or(0) & !3;
+        let end = segments().map(|s| s.vaddr + s.data.len() as u64).max().unwrap_or(0);
+        if start >= end || end - start > MAX_CODE {
+            return Err(Error::BadCodeObject(format!("its code spans {start:#x}..{end:#x}")));
+        }
+        let mut bytes = vec![0; ((end - start) as usize).next_multiple_of(4)];
+        for s in segments() {
+            let at = (s.vaddr - start) as usize;
+            bytes[at..at + s.data.len()].copy_from_slice(s.data);
+        }
+        let words: Vec<u32> = bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
+        let functions = self.object.symbols().iter().map(|f| f.address);
+        let entries = self.object.kernels().iter().map(|k| k.descriptor.entry);
+        let starts: Vec<usize> = functions
+            .chain(entries)
+            .filter(|a| *a >= start && *a < end)
+            .map(|a| (a - start) as usize / 4)
+            .collect();
+        let code = Code::decode(&words, self.guest(start), &starts, self.target, self.level);
+        Ok(Arc::clone(self.code.get_or_init(|| Arc::new(code))))
+    }
+}

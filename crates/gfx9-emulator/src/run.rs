@@ -1,0 +1,324 @@
+//! Running a dispatch: workgroups over host threads, waves of a workgroup in turn.
+//!
+//! A thread runs one workgroup at a time. A workgroup that has had its turn, or whose waves all give way, is parked
+//! with its state while others run, so that workgroups that wait for each other make progress however few threads
+//! there are.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use crate::fault::{FaultCause, FaultReport, LaneAddress, Space};
+use crate::launch::Setup;
+use crate::lds::Lds;
+use crate::memory::{AddressSpace, Snapshot, View};
+use crate::program::Program;
+use crate::wave::Wave;
+use crate::workgroup::{Ctx, Stop, run_wave};
+
+/// Wave instructions after which the next wave of a workgroup runs.
+const SLICE: u64 = 20_000;
+/// Wave instructions after which a workgroup is parked if others wait.
+const TURN: u64 = 2_000_000;
+/// What giving way counts as, in instructions of a turn.
+const GIVE_WAY: u64 = 20_000;
+/// Workgroups that have begun and not ended, at most: as a GPU has (110 compute units of 16 workgroups or so), but
+/// bounded by what their registers take here.
+const RESIDENT: usize = 256;
+
+/// What a dispatch did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DispatchStats {
+    /// Instructions executed, one for a wave.
+    pub wave_instructions: u64,
+    /// Waves run.
+    pub waves: u64,
+    /// Workgroups run.
+    pub workgroups: u64,
+}
+
+/// A wave in a workgroup.
+struct Member {
+    wave: Wave,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Ready,
+    AtBarrier,
+    Ended,
+}
+
+struct Workgroup {
+    members: Vec<Member>,
+    cx: Ctx,
+}
+
+/// Registers and LDS of workgroups, kept for the next ones.
+#[derive(Default)]
+pub(crate) struct Stash {
+    waves: Mutex<Vec<Wave>>,
+    lds: Mutex<Vec<Lds>>,
+}
+
+/// Waves that a stash keeps: those of a full workgroup for each of several threads.
+const STASHED: usize = 256;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One dispatch being run by several threads.
+pub(crate) struct Job {
+    program: Program,
+    kernel: usize,
+    setup: Setup,
+    snapshot: Arc<Snapshot>,
+    space: Arc<AddressSpace>,
+    stash: Arc<Stash>,
+    grid: [u32; 3],
+    total: u64,
+    /// Workgroups begun.
+    next: AtomicU64,
+    /// Workgroups ended.
+    ended: AtomicU64,
+    resident: AtomicUsize,
+    parked: Mutex<VecDeque<Box<Workgroup>>>,
+    stop: AtomicBool,
+    fault: Mutex<Option<FaultReport>>,
+    instructions: AtomicU64,
+    instruction_budget: u64,
+    deadline: Option<Instant>,
+    /// Threads at work.
+    active: Mutex<usize>,
+    idle: Condvar,
+}
+
+impl Job {
+    #[allow(clippy::too_many_arguments, reason = "a constructor of private parts")]
+    pub(crate) fn new(
+        program: Program,
+        kernel: usize,
+        setup: Setup,
+        space: Arc<AddressSpace>,
+        stash: Arc<Stash>,
+        grid: [u32; 3],
+        instruction_budget: Option<u64>,
+        deadline: Option<Instant>,
+    ) -> Job {
+        Job {
+            program,
+            kernel,
+            setup,
+            snapshot: space.snapshot(),
+            space,
+            stash,
+            grid,
+            total: grid.iter().map(|n| u64::from(*n)).product(),
+            next: AtomicU64::new(0),
+            ended: AtomicU64::new(0),
+            resident: AtomicUsize::new(0),
+            parked: Mutex::new(VecDeque::new()),
+            stop: AtomicBool::new(false),
+            fault: Mutex::new(None),
+            instructions: AtomicU64::new(0),
+            instruction_budget: instruction_budget.unwrap_or(u64::MAX),
+            deadline,
+            active: Mutex::new(0),
+            idle: Condvar::new(),
+        }
+    }
+
+    /// Workgroups in all.
+    pub(crate) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Runs workgroups until there is nothing left to begin or go on with.
+    pub(crate) fn work(&self) {
+        *lock(&self.active) += 1;
+        while !self.stop.load(Relaxed) {
+            let Some(mut workgroup) = self.take() else { break };
+            if self.run(&mut workgroup) {
+                self.give_back(*workgroup);
+                self.ended.fetch_add(1, Relaxed);
+            } else {
+                lock(&self.parked).push_back(workgroup);
+            }
+        }
+        *lock(&self.active) -= 1;
+        self.idle.notify_all();
+    }
+
+    /// Waits until no thread is at work.
+    pub(crate) fn wait(&self) {
+        let mut active = lock(&self.active);
+        while *active > 0 {
+            active = self.idle.wait(active).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// What came of it, when nobody is at work.
+    pub(crate) fn result(&self) -> Result<DispatchStats, FaultReport> {
+        if let Some(fault) = lock(&self.fault).take() {
+            return Err(fault);
+        }
+        let workgroups = self.ended.load(Relaxed);
+        Ok(DispatchStats {
+            wave_instructions: self.instructions.load(Relaxed),
+            waves: workgroups * u64::from(self.setup.waves),
+            workgroups,
+        })
+    }
+
+    /// A workgroup to run: a new one while there is room, else the one parked longest.
+    fn take(&self) -> Option<Box<Workgroup>> {
+        if self.resident.fetch_add(1, Relaxed) < RESIDENT {
+            let number = self.next.fetch_add(1, Relaxed);
+            if number < self.total {
+                return Some(Box::new(self.begin(number)));
+            }
+        }
+        self.resident.fetch_sub(1, Relaxed);
+        lock(&self.parked).pop_front()
+    }
+
+    fn begin(&self, number: u64) -> Workgroup {
+        let [x, y, _] = self.grid.map(u64::from);
+        let workgroup = [(number % x) as u32, (number / x % y) as u32, (number / (x * y)) as u32];
+        let count = self.setup.waves as usize;
+        let mut waves = {
+            let mut stash = lock(&self.stash.waves);
+            let from = stash.len().saturating_sub(count);
+            stash.split_off(from)
+        };
+        waves.resize_with(count, Wave::new);
+        let mut lds = lock(&self.stash.lds).pop().unwrap_or_else(Lds::new);
+        lds.reset(self.setup.lds);
+        let members = waves
+            .into_iter()
+            .enumerate()
+            .map(|(id, mut wave)| {
+                self.setup.init_wave(&mut wave, id as u32, workgroup);
+                Member { wave, state: State::Ready }
+            })
+            .collect();
+        let cx = Ctx {
+            code: Arc::clone(&self.setup.code),
+            mem: View::new(Arc::clone(&self.snapshot), Arc::clone(&self.setup.block)),
+            lds,
+            fault: None,
+            clock: 0,
+            workgroup,
+        };
+        Workgroup { members, cx }
+    }
+
+    fn give_back(&self, workgroup: Workgroup) {
+        self.resident.fetch_sub(1, Relaxed);
+        let mut stash = lock(&self.stash.waves);
+        let room = STASHED.saturating_sub(stash.len());
+        stash.extend(workgroup.members.into_iter().map(|m| m.wave).take(room));
+        drop(stash);
+        let mut lds = lock(&self.stash.lds);
+        if lds.len() < STASHED / 16 {
+            lds.push(workgroup.cx.lds);
+        }
+    }
+
+    /// Runs a workgroup for a turn. True if it has ended (or the dispatch has to stop).
+    fn run(&self, workgroup: &mut Workgroup) -> bool {
+        let Workgroup { members, cx } = workgroup;
+        let mut turn = 0;
+        loop {
+            let before = cx.clock;
+            let mut ready = false;
+            for member in members.iter_mut() {
+                if member.state != State::Ready {
+                    continue;
+                }
+                let clock = cx.clock;
+                match run_wave(&mut member.wave, cx, SLICE) {
+                    Stop::Slice => {
+                        ready = true;
+                        if cx.clock - clock < SLICE {
+                            turn += GIVE_WAY;
+                        }
+                    }
+                    Stop::Barrier => member.state = State::AtBarrier,
+                    Stop::End => member.state = State::Ended,
+                    Stop::Fault => {
+                        let cause = cx.fault.take().unwrap_or(FaultCause::IllegalInstruction);
+                        self.fail(cause, &member.wave, cx);
+                        return true;
+                    }
+                }
+            }
+            let ran = cx.clock - before;
+            turn += ran;
+            let all = self.instructions.fetch_add(ran, Relaxed) + ran;
+            if !ready {
+                // Every wave has ended or waits; those that have ended don't count.
+                let mut waiting = false;
+                for member in members.iter_mut().filter(|m| m.state == State::AtBarrier) {
+                    member.state = State::Ready;
+                    waiting = true;
+                }
+                if !waiting {
+                    return true;
+                }
+            }
+            if all > self.instruction_budget || self.deadline.is_some_and(|d| Instant::now() > d) {
+                if let Some(member) = members.iter().find(|m| m.state != State::Ended) {
+                    self.fail(FaultCause::OverBudget { instructions: all }, &member.wave, cx);
+                }
+                return true;
+            }
+            if self.stop.load(Relaxed) {
+                return true;
+            }
+            if turn > TURN {
+                turn = 0;
+                let others = self.next.load(Relaxed) < self.total || !lock(&self.parked).is_empty();
+                if others {
+                    return false;
+                }
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    /// Stops the dispatch; the first fault is reported.
+    #[cold]
+    fn fail(&self, cause: FaultCause, wave: &Wave, cx: &Ctx) {
+        let program = &self.program.inner;
+        let i = &cx.code.insts[wave.next as usize];
+        let pc = program.vaddr(cx.code.base + 4 * u64::from(i.pc));
+        let nearest = match &cause {
+            FaultCause::OutOfBounds { space: Space::Global, lanes, .. } => {
+                lanes.first().map(|LaneAddress { address, .. }| self.space.nearest(*address))
+            }
+            _ => None,
+        };
+        let report = FaultReport {
+            cause,
+            kernel: program.object().kernels()[self.kernel].name.clone(),
+            workgroup: cx.workgroup,
+            wave: wave.id,
+            pc,
+            function: program.object().function_at(pc).map(|f| (f.name.clone(), pc - f.address)),
+            mnemonic: i.row.name,
+            encoding: crate::tables::encoding_of(i.row).map_or("", |e| e.name()),
+            raw: i.raw,
+            nearest,
+        };
+        let mut fault = lock(&self.fault);
+        if fault.is_none() {
+            *fault = Some(report);
+        }
+        drop(fault);
+        self.stop.store(true, Relaxed);
+    }
+}

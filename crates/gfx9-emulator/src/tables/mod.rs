@@ -1,0 +1,319 @@
+//! The decode tables: one row an instruction, for both targets, with its executor.
+
+mod buffer;
+mod ds;
+mod flat;
+mod image;
+mod smem;
+mod sop;
+mod vop1;
+mod vop2;
+mod vop3;
+mod vop3p;
+mod vopc;
+
+use std::sync::OnceLock;
+
+use crate::isa::{Columns, Exec, columns, same};
+use crate::lanes::{Forms, Forms1, Forms2, Forms3, FormsCmp, Op1, Op2, Op3, OpCmp};
+
+/// The processors that code can be for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// MI200 (CDNA 2).
+    Gfx90a,
+    /// MI300 (CDNA 3).
+    Gfx942,
+}
+
+/// Instruction encodings, as the ISA documents name them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names are the documents'")]
+pub enum Encoding {
+    Sop1,
+    Sop2,
+    Sopk,
+    Sopc,
+    Sopp,
+    Smem,
+    Vop1,
+    Vop2,
+    Vopc,
+    Vop3,
+    Vop3p,
+    Ds,
+    Flat,
+    Global,
+    Scratch,
+    Mubuf,
+    Mtbuf,
+    Mimg,
+}
+
+/// What an operand holds: its size, how inline constants are widened to it, and which modifiers it takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ty {
+    /// Not there.
+    None,
+    /// 32 bits, integer or untyped.
+    B32,
+    F32,
+    /// 64 bits, integer or untyped.
+    B64,
+    F64,
+    /// The low 16 bits.
+    I16,
+    F16,
+    /// Two of 16 bits.
+    P16I,
+    P16F,
+    /// Two of 32 bits, in two registers.
+    P32,
+    /// `v_fma_mix`: f32 or f16 as the modifiers say.
+    Mix,
+    /// A mask of lanes, a scalar pair.
+    Mask,
+    /// That many dwords.
+    Wide(u8),
+}
+
+impl Ty {
+    /// Dwords.
+    pub(crate) const fn dwords(self) -> u8 {
+        match self {
+            Ty::None => 0,
+            Ty::B64 | Ty::F64 | Ty::P32 | Ty::Mask => 2,
+            Ty::Wide(n) => n,
+            _ => 1,
+        }
+    }
+}
+
+/// What executes an instruction.
+pub(crate) enum Impl {
+    /// Nothing yet: a fault that names the mnemonic.
+    No,
+    /// Takes operands as the encoding has them.
+    Plain(Columns),
+    /// A lane operation: see [`Forms`]. Modifiers, SDWA and DPP are applied around it.
+    Lanes {
+        forms: Forms,
+        /// What to use instead with the clamp bit, for integer instructions that saturate.
+        clamp: Option<Forms>,
+    },
+}
+
+/// One instruction.
+pub(crate) struct Row {
+    /// Without `_e32`, `_e64`, `_sdwa`, `_dpp`.
+    pub(crate) name: &'static str,
+    /// On gfx90a, on gfx942; -1 if it isn't there.
+    pub(crate) op: [i16; 2],
+    pub(crate) dst: Ty,
+    pub(crate) src: [Ty; 3],
+    pub(crate) flags: u8,
+    pub(crate) exec: Impl,
+}
+
+/// Writes a mask: to VCC in short encodings, else to `sdst` (VOP3B).
+pub(crate) const SDST: u8 = 1;
+/// Reads a mask: VCC in short encodings, else `src2`.
+pub(crate) const MASK_IN: u8 = 2;
+/// The destination is a source too, after the others.
+pub(crate) const ACC: u8 = 4;
+/// A literal always follows.
+pub(crate) const LIT: u8 = 8;
+/// The destination is an SGPR.
+pub(crate) const SGPR_DST: u8 = 16;
+
+const fn r(
+    name: &'static str,
+    gfx90a: i16,
+    gfx942: i16,
+    dst: Ty,
+    src: [Ty; 3],
+    flags: u8,
+    exec: Impl,
+) -> Row {
+    Row { name, op: [gfx90a, gfx942], dst, src, flags, exec }
+}
+
+// Short names for the tables' columns.
+use Impl::No;
+use Ty::{B32, B64, F16, F32, F64, I16, Mask as M, Mix as MIX, None as Z, P16F, P16I, P32, Wide as W};
+
+/// Not a lane operation, but with a loop over lanes that is worth vectorising.
+const fn plain<X: Exec>() -> Impl {
+    Impl::Plain(columns::<X>())
+}
+
+/// Scalar and memory instructions: one copy for all levels.
+const fn one<X: Exec>() -> Impl {
+    Impl::Plain(same::<X>())
+}
+
+const fn op1<O: Op1>() -> Impl {
+    Impl::Lanes { forms: Forms1::<O>::F, clamp: None }
+}
+
+const fn op2<O: Op2>() -> Impl {
+    Impl::Lanes { forms: Forms2::<O>::F, clamp: None }
+}
+
+/// With scalars in either source as forms of their own.
+const fn hot2<O: Op2>() -> Impl {
+    Impl::Lanes { forms: Forms2::<O>::HOT, clamp: None }
+}
+
+/// `C` is what the instruction does with the clamp bit.
+const fn sat2<O: Op2, C: Op2>() -> Impl {
+    Impl::Lanes { forms: Forms2::<O>::HOT, clamp: Some(Forms2::<C>::F) }
+}
+
+const fn op3<O: Op3>() -> Impl {
+    Impl::Lanes { forms: Forms3::<O>::F, clamp: None }
+}
+
+/// With scalars in any source as forms of their own.
+const fn hot3<O: Op3>() -> Impl {
+    Impl::Lanes { forms: Forms3::<O>::HOT, clamp: None }
+}
+
+const fn cmp<O: OpCmp>() -> Impl {
+    Impl::Lanes { forms: FormsCmp::<O, false>::F, clamp: None }
+}
+
+const fn cmpx<O: OpCmp>() -> Impl {
+    Impl::Lanes { forms: FormsCmp::<O, true>::F, clamp: None }
+}
+
+/// All rows of an encoding.
+pub(crate) fn rows(encoding: Encoding) -> &'static [Row] {
+    match encoding {
+        Encoding::Sop1 => sop::SOP1,
+        Encoding::Sop2 => sop::SOP2,
+        Encoding::Sopk => sop::SOPK,
+        Encoding::Sopc => sop::SOPC,
+        Encoding::Sopp => sop::SOPP,
+        Encoding::Smem => smem::SMEM,
+        Encoding::Vop1 => vop1::VOP1,
+        Encoding::Vop2 => vop2::VOP2,
+        Encoding::Vopc => vopc::VOPC,
+        Encoding::Vop3 => vop3::VOP3,
+        Encoding::Vop3p => vop3p::VOP3P,
+        Encoding::Ds => ds::DS,
+        Encoding::Flat => flat::FLAT,
+        Encoding::Global => flat::GLOBAL,
+        Encoding::Scratch => flat::SCRATCH,
+        Encoding::Mubuf => buffer::MUBUF,
+        Encoding::Mtbuf => buffer::MTBUF,
+        Encoding::Mimg => image::MIMG,
+    }
+}
+
+impl Encoding {
+    /// All, in the order of the enum.
+    pub const ALL: [Encoding; 18] = [
+        Encoding::Sop1,
+        Encoding::Sop2,
+        Encoding::Sopk,
+        Encoding::Sopc,
+        Encoding::Sopp,
+        Encoding::Smem,
+        Encoding::Vop1,
+        Encoding::Vop2,
+        Encoding::Vopc,
+        Encoding::Vop3,
+        Encoding::Vop3p,
+        Encoding::Ds,
+        Encoding::Flat,
+        Encoding::Global,
+        Encoding::Scratch,
+        Encoding::Mubuf,
+        Encoding::Mtbuf,
+        Encoding::Mimg,
+    ];
+
+    /// The documents' name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Encoding::Sop1 => "SOP1",
+            Encoding::Sop2 => "SOP2",
+            Encoding::Sopk => "SOPK",
+            Encoding::Sopc => "SOPC",
+            Encoding::Sopp => "SOPP",
+            Encoding::Smem => "SMEM",
+            Encoding::Vop1 => "VOP1",
+            Encoding::Vop2 => "VOP2",
+            Encoding::Vopc => "VOPC",
+            Encoding::Vop3 => "VOP3",
+            Encoding::Vop3p => "VOP3P",
+            Encoding::Ds => "DS",
+            Encoding::Flat => "FLAT",
+            Encoding::Global => "GLOBAL",
+            Encoding::Scratch => "SCRATCH",
+            Encoding::Mubuf => "MUBUF",
+            Encoding::Mtbuf => "MTBUF",
+            Encoding::Mimg => "MIMG",
+        }
+    }
+}
+
+/// Rows by opcode, one table an encoding.
+pub(crate) struct Index {
+    by_op: Vec<Vec<Option<&'static Row>>>,
+}
+
+impl Index {
+    /// The rows of a target.
+    pub(crate) fn of(target: Target) -> &'static Index {
+        static INDEX: [OnceLock<Index>; 2] = [const { OnceLock::new() }; 2];
+        INDEX[target as usize].get_or_init(|| {
+            let by_op = Encoding::ALL.map(|encoding| {
+                let mut table = Vec::new();
+                for row in rows(encoding) {
+                    let Ok(op) = usize::try_from(row.op[target as usize]) else { continue };
+                    if table.len() <= op {
+                        table.resize(op + 1, None);
+                    }
+                    table[op] = Some(row);
+                }
+                table
+            });
+            Index { by_op: by_op.into() }
+        })
+    }
+
+    pub(crate) fn get(&self, encoding: Encoding, op: u32) -> Option<&'static Row> {
+        self.by_op[encoding as usize].get(op as usize).copied().flatten()
+    }
+}
+
+/// The encoding that a row belongs to.
+pub(crate) fn encoding_of(row: &Row) -> Option<Encoding> {
+    Encoding::ALL
+        .into_iter()
+        .find(|encoding| rows(*encoding).as_ptr_range().contains(&std::ptr::from_ref(row)))
+}
+
+/// The row of what is no instruction.
+pub(crate) static ILLEGAL: Row = r("(illegal)", -1, -1, Z, [Z, Z, Z], 0, No);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_opcode_twice() {
+        for encoding in Encoding::ALL {
+            for target in [0, 1] {
+                let mut ops: Vec<i16> =
+                    rows(encoding).iter().map(|row| row.op[target]).filter(|op| *op >= 0).collect();
+                let count = ops.len();
+                ops.sort_unstable();
+                ops.dedup();
+                assert_eq!(ops.len(), count, "{encoding:?} has an opcode twice");
+            }
+        }
+    }
+}

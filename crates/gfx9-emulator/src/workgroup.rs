@@ -1,0 +1,127 @@
+//! One workgroup being run: its waves, its LDS, its view of memory, and the interpreter's loop.
+
+use std::sync::Arc;
+
+use crate::decode::Code;
+use crate::fault::{Access, FaultCause, LaneAddress, Space};
+use crate::inst::{Flow, Inst};
+use crate::lds::Lds;
+use crate::memory::View;
+use crate::wave::Wave;
+
+/// What executors can reach besides the wave.
+pub(crate) struct Ctx {
+    pub(crate) code: Arc<Code>,
+    pub(crate) mem: View,
+    pub(crate) lds: Lds,
+    /// Set with [`Flow::Fault`].
+    pub(crate) fault: Option<FaultCause>,
+    /// Instructions that all waves on this host thread have executed, as `s_memtime` shows it.
+    pub(crate) clock: u64,
+    pub(crate) workgroup: [u32; 3],
+}
+
+/// Lanes that a fault report names.
+const REPORTED: usize = 16;
+
+impl Ctx {
+    /// Stops the kernel.
+    #[cold]
+    pub(crate) fn fault(&mut self, cause: FaultCause) -> Flow {
+        self.fault = Some(cause);
+        Flow::Fault
+    }
+
+    /// Stops the kernel for a scalar access that is out of bounds.
+    #[cold]
+    pub(crate) fn scalar_out_of_bounds(&mut self, access: Access, address: u64, size: u32) -> Flow {
+        let lanes = vec![LaneAddress { lane: None, address }];
+        self.fault(FaultCause::OutOfBounds { access, space: Space::Global, size, lanes })
+    }
+
+    /// Stops the kernel for accesses that are out of bounds, of the lanes given.
+    #[cold]
+    pub(crate) fn out_of_bounds(
+        &mut self,
+        access: Access,
+        space: Space,
+        size: u32,
+        lanes: impl IntoIterator<Item = (u8, u64)>,
+    ) -> Flow {
+        let lanes = named(lanes);
+        self.fault(FaultCause::OutOfBounds { access, space, size, lanes })
+    }
+
+    /// Stops the kernel for atomics that are misaligned, of the lanes given.
+    #[cold]
+    pub(crate) fn misaligned(
+        &mut self,
+        space: Space,
+        size: u32,
+        lanes: impl IntoIterator<Item = (u8, u64)>,
+    ) -> Flow {
+        let lanes = named(lanes);
+        self.fault(FaultCause::Misaligned { space, size, lanes })
+    }
+
+    /// Guest address of the instruction after `i`.
+    pub(crate) fn address_after(&self, i: &Inst, dwords: u32) -> u64 {
+        self.code.base + 4 * u64::from(i.pc + dwords)
+    }
+}
+
+fn named(lanes: impl IntoIterator<Item = (u8, u64)>) -> Vec<LaneAddress> {
+    lanes
+        .into_iter()
+        .take(REPORTED)
+        .map(|(lane, address)| LaneAddress { lane: Some(lane), address })
+        .collect()
+}
+
+/// Why a wave stopped running.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// Its slice is over, or it gave way.
+    Slice,
+    Barrier,
+    End,
+    /// `Ctx::fault` has the cause; `Wave::next` is the index of the instruction.
+    Fault,
+}
+
+/// Runs a wave until it stops, or at a jump after `slice` instructions.
+pub(crate) fn run_wave(w: &mut Wave, cx: &mut Ctx, slice: u64) -> Stop {
+    let code = Arc::clone(&cx.code);
+    let insts = &code.insts[..];
+    let mut at = w.next as usize;
+    let mut count = 0;
+    let stop = loop {
+        // Decoding ends every run of instructions with one that jumps or faults, so there is a next one.
+        let i = &insts[at];
+        at += 1;
+        count += 1;
+        // SAFETY: the code was decoded for a level that this machine has (`Program::load`).
+        match unsafe { (i.exec)(w, cx, i) } {
+            Flow::Next => {}
+            Flow::Jump => {
+                at = w.next as usize;
+                if count >= slice {
+                    break Stop::Slice;
+                }
+            }
+            Flow::Yield => {
+                break Stop::Slice;
+            }
+            Flow::Barrier => break Stop::Barrier,
+            Flow::End => break Stop::End,
+            Flow::Fault => {
+                at -= 1;
+                break Stop::Fault;
+            }
+        }
+    };
+    w.next = at as u32;
+    w.count += count;
+    cx.clock += count;
+    stop
+}
