@@ -18,6 +18,8 @@ mod device;
 mod image;
 mod load;
 mod symbols;
+#[cfg(test)]
+mod tests;
 
 /// AMD's types and functions, as far as they are used.
 #[cfg(not(feature = "bindgen"))]

@@ -11,12 +11,13 @@ use super::symbols::Api;
 use crate::driver::ErrorCode;
 
 /// SONAMEs, newest first. Plain names last: on Debian they come with the headers, elsewhere with no version at all.
-#[cfg(not(windows))]
+#[cfg(all(not(windows), any(not(feature = "link-hip"), test)))]
 const NAMES: [&str; 4] = ["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"];
 #[cfg(windows)]
 const NAMES: [&str; 3] = ["amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"];
 
 /// Where ROCm keeps its libraries, below `$ROCM_PATH`.
+#[cfg(any(not(feature = "link-hip"), test))]
 const LIBRARY_FOLDER: &str = if cfg!(windows) { "bin" } else { "lib" };
 
 /// The oldest version that is understood, in HIP's numbering (`major * 10^7 + minor * 10^5 + patch`): device attributes
