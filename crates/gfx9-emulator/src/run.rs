@@ -96,6 +96,16 @@ pub(crate) struct Job {
     idle: Condvar,
 }
 
+/// Says when a thread is no longer at work, even if it panicked.
+struct Leave<'a>(&'a Job);
+
+impl Drop for Leave<'_> {
+    fn drop(&mut self) {
+        *lock(&self.0.active) -= 1;
+        self.0.idle.notify_all();
+    }
+}
+
 impl Job {
     #[allow(clippy::too_many_arguments, reason = "a constructor of private parts")]
     pub(crate) fn new(
@@ -139,6 +149,7 @@ impl Job {
     /// Runs workgroups until there is nothing left to begin or go on with.
     pub(crate) fn work(&self) {
         *lock(&self.active) += 1;
+        let _leave = Leave(self);
         while !self.stop.load(Relaxed) {
             let Some(mut workgroup) = self.take() else { break };
             if self.run(&mut workgroup) {
@@ -148,8 +159,6 @@ impl Job {
                 lock(&self.parked).push_back(workgroup);
             }
         }
-        *lock(&self.active) -= 1;
-        self.idle.notify_all();
     }
 
     /// Waits until no thread is at work.
@@ -210,7 +219,8 @@ impl Job {
             mem: View::new(Arc::clone(&self.snapshot), Arc::clone(&self.setup.block)),
             lds,
             fault: None,
-            clock: 0,
+            count: 0,
+            ticks: 0,
             workgroup,
         };
         Workgroup { members, cx }
@@ -233,17 +243,17 @@ impl Job {
         let Workgroup { members, cx } = workgroup;
         let mut turn = 0;
         loop {
-            let before = cx.clock;
+            let before = cx.count;
             let mut ready = false;
             for member in members.iter_mut() {
                 if member.state != State::Ready {
                     continue;
                 }
-                let clock = cx.clock;
+                let count = cx.count;
                 match run_wave(&mut member.wave, cx, SLICE) {
                     Stop::Slice => {
                         ready = true;
-                        if cx.clock - clock < SLICE {
+                        if cx.count - count < SLICE {
                             turn += GIVE_WAY;
                         }
                     }
@@ -256,7 +266,7 @@ impl Job {
                     }
                 }
             }
-            let ran = cx.clock - before;
+            let ran = cx.count - before;
             turn += ran;
             let all = self.instructions.fetch_add(ran, Relaxed) + ran;
             if !ready {

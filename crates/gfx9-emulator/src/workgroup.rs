@@ -16,8 +16,10 @@ pub(crate) struct Ctx {
     pub(crate) lds: Lds,
     /// Set with [`Flow::Fault`].
     pub(crate) fault: Option<FaultCause>,
-    /// Instructions that all waves on this host thread have executed, as `s_memtime` shows it.
-    pub(crate) clock: u64,
+    /// Instructions that its waves have executed.
+    pub(crate) count: u64,
+    /// What reading the clock took, in instructions.
+    pub(crate) ticks: u64,
     pub(crate) workgroup: [u32; 3],
 }
 
@@ -122,6 +124,6 @@ pub(crate) fn run_wave(w: &mut Wave, cx: &mut Ctx, slice: u64) -> Stop {
     };
     w.next = at as u32;
     w.count += count;
-    cx.clock += count;
+    cx.count += count;
     stop
 }

@@ -154,12 +154,7 @@ impl Decoder<'_> {
         let (forms, clamp) = match row.exec {
             Impl::Lanes { forms, clamp } => (forms, clamp),
             Impl::Plain(_) => {
-                for (n, source) in sources.iter().enumerate() {
-                    draft.inst.src[n] = match source {
-                        Operand::Vector(v) | Operand::Scalar(v) => *v,
-                        Operand::None => NONE,
-                    };
-                }
+                set_sources(&mut draft.inst, &sources);
                 return Ok(());
             }
             Impl::No => return Ok(()),
@@ -217,10 +212,16 @@ impl Decoder<'_> {
     }
 }
 
+/// Sets the sources, and in `flags` bit n if source n is a vector (for `s_set_gpr_idx_on`).
 fn set_sources(inst: &mut Inst, sources: &[Operand; 3]) {
-    for (to, source) in inst.src.iter_mut().zip(sources) {
-        *to = match source {
-            Operand::Vector(v) | Operand::Scalar(v) => *v,
+    inst.flags = 0;
+    for (n, source) in sources.iter().enumerate() {
+        inst.src[n] = match source {
+            Operand::Vector(v) => {
+                inst.flags |= 1 << n;
+                *v
+            }
+            Operand::Scalar(s) => *s,
             Operand::None => NONE,
         };
     }

@@ -4,6 +4,7 @@ pub(crate) mod buffer;
 pub(crate) mod control;
 pub(crate) mod ds;
 pub(crate) mod flat;
+pub(crate) mod hwreg;
 pub(crate) mod salu;
 pub(crate) mod smem;
 pub(crate) mod vop1;

@@ -1,17 +1,77 @@
 //! SMEM: scalar loads, stores and atomics, clocks, cache control.
 
+use std::sync::atomic::{Ordering, fence};
+use std::time::Instant;
+
 use crate::fault::Access;
 use crate::inst::{Flow, Inst, NONE};
 use crate::isa::Exec;
 use crate::wave::Wave;
 use crate::workgroup::Ctx;
 
-/// Guest address of an access through a 64-bit base. The hardware ignores the low two bits.
+/// The instruction's offset in bytes. The hardware ignores the low two bits of addresses.
+#[inline(always)]
+fn offset(w: &Wave, i: &Inst) -> u64 {
+    let soffset = if i.sdst == NONE { 0 } else { u64::from(w.s32(i.sdst)) };
+    (i64::from(i.imm as i32) as u64).wrapping_add(soffset)
+}
+
+/// Guest address of an access through a 64-bit base.
 #[inline(always)]
 fn address(w: &Wave, i: &Inst) -> u64 {
-    let soffset = if i.sdst == NONE { 0 } else { u64::from(w.s32(i.sdst)) };
-    let offset = i64::from(i.imm as i32) as u64;
-    w.s64(i.src[0]).wrapping_add(offset).wrapping_add(soffset) & !3
+    w.s64(i.src[0]).wrapping_add(offset(w, i)) & !3
+}
+
+/// Guest address of an access through a buffer descriptor, and how many of its `dwords` are in range. Those that are
+/// not read as 0 and are not written (CDNA2 ISA, "Scalar memory reads", out-of-range rules).
+#[inline(always)]
+fn buffer_address(w: &Wave, i: &Inst, dwords: u64) -> (u64, u64) {
+    let (low, records) = (w.s64(i.src[0]), u64::from(w.s32(i.src[0] + 2)));
+    let base = low & 0xffff_ffff_ffff;
+    let stride = low >> 48 & 0x3fff;
+    let bytes = if stride == 0 { records } else { records * stride };
+    let offset = offset(w, i) & !3;
+    let inside = (bytes.saturating_sub(offset) / 4).min(dwords);
+    (base.wrapping_add(offset) & !3, inside)
+}
+
+/// Loads `inside` of `N` dwords, zeros for the others.
+#[inline(always)]
+fn load<const N: usize>(w: &mut Wave, cx: &mut Ctx, i: &Inst, address: u64, inside: u64) -> Flow {
+    let mut values = [0; N];
+    if inside > 0 {
+        let size = 4 * inside;
+        let Some(window) = cx.mem.window(address, size) else {
+            return cx.scalar_out_of_bounds(Access::Read, address, size as u32);
+        };
+        for (n, value) in values.iter_mut().enumerate().take(inside as usize) {
+            *value = window.load_u32(address + 4 * n as u64).unwrap_or(0);
+        }
+    }
+    for (n, value) in values.iter().enumerate() {
+        // Loads to past the last scalar register are lost.
+        let to = i.dst + n as u16;
+        if to < 128 {
+            w.set_s32(to, *value);
+        }
+    }
+    Flow::Next
+}
+
+/// Stores `inside` of `N` dwords.
+#[inline(always)]
+fn store<const N: usize>(w: &mut Wave, cx: &mut Ctx, i: &Inst, address: u64, inside: u64) -> Flow {
+    if inside > 0 {
+        let size = 4 * inside;
+        let Some(window) = cx.mem.window(address, size) else {
+            return cx.scalar_out_of_bounds(Access::Write, address, size as u32);
+        };
+        for n in 0..N.min(inside as usize) {
+            let value = w.s32(i.dst + n as u16);
+            let _ = window.store_u32(address + 4 * n as u64, value);
+        }
+    }
+    Flow::Next
 }
 
 /// `s_load_dword` and its wider forms: `N` dwords.
@@ -20,14 +80,72 @@ impl<const N: usize> Exec for Load<N> {
     #[inline(always)]
     fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
         let address = address(w, i);
-        let size = 4 * N as u32;
-        let Some(window) = cx.mem.window(address, u64::from(size)) else {
-            return cx.scalar_out_of_bounds(Access::Read, address, size);
-        };
-        for n in 0..N {
-            let value = window.load_u32(address + 4 * n as u64).unwrap_or(0);
-            w.set_s32(i.dst + n as u16, value);
-        }
+        load::<N>(w, cx, i, address, N as u64)
+    }
+}
+
+/// `s_buffer_load_dword` and its wider forms.
+pub(crate) struct BufferLoad<const N: usize>;
+impl<const N: usize> Exec for BufferLoad<N> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        let (address, inside) = buffer_address(w, i, N as u64);
+        load::<N>(w, cx, i, address, inside)
+    }
+}
+
+/// `s_store_dword` and its wider forms.
+pub(crate) struct Store<const N: usize>;
+impl<const N: usize> Exec for Store<N> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        let address = address(w, i);
+        store::<N>(w, cx, i, address, N as u64)
+    }
+}
+
+/// `s_buffer_store_dword` and its wider forms.
+pub(crate) struct BufferStore<const N: usize>;
+impl<const N: usize> Exec for BufferStore<N> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        let (address, inside) = buffer_address(w, i, N as u64);
+        store::<N>(w, cx, i, address, inside)
+    }
+}
+
+/// `s_memtime`: instructions that the workgroup has executed stand for cycles, so that results don't depend on the
+/// host's speed.
+pub(crate) struct Memtime;
+impl Exec for Memtime {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        // What this wave has executed in its slice isn't in the count yet, but time must not stand still.
+        cx.ticks += 40;
+        w.set_s64(i.dst, cx.count + cx.ticks);
+        Flow::Next
+    }
+}
+
+/// `s_memrealtime`: the host's clock at 100 MHz.
+pub(crate) struct Memrealtime;
+impl Exec for Memrealtime {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+        let elapsed = START.get_or_init(Instant::now).elapsed();
+        // Never 0, so that a kernel can tell that it was set.
+        w.set_s64(i.dst, elapsed.as_nanos() as u64 / 10 + 1);
+        Flow::Next
+    }
+}
+
+/// Scalar cache write-back and invalidation: memory here is coherent.
+pub(crate) struct CacheControl;
+impl Exec for CacheControl {
+    #[inline(always)]
+    fn exec(_: &mut Wave, _: &mut Ctx, _: &Inst) -> Flow {
+        fence(Ordering::SeqCst);
         Flow::Next
     }
 }

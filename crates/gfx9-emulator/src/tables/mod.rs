@@ -296,6 +296,14 @@ pub(crate) fn encoding_of(row: &Row) -> Option<Encoding> {
         .find(|encoding| rows(*encoding).as_ptr_range().contains(&std::ptr::from_ref(row)))
 }
 
+/// Whether a row is a vector ALU instruction's.
+pub(crate) fn is_valu(row: &Row) -> bool {
+    matches!(
+        encoding_of(row),
+        Some(Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc | Encoding::Vop3 | Encoding::Vop3p)
+    )
+}
+
 /// The row of what is no instruction.
 pub(crate) static ILLEGAL: Row = r("(illegal)", -1, -1, Z, [Z, Z, Z], 0, No);
 

@@ -4,7 +4,7 @@
 //! flags, executor. Opcodes as LLVM's assembler prints them (llvm-mc 15 for gfx90a, 22 for gfx942).
 
 use super::*;
-use crate::exec::{control, salu};
+use crate::exec::{control, hwreg, salu};
 
 /// SOP1.
 #[rustfmt::skip]
@@ -57,7 +57,7 @@ pub(crate) static SOP1: &[Row] = &[
     r("s_movreld_b64", 45, 45, B64, [B64, Z, Z], 0, one::<salu::MovreldB64>()),
     r("s_cbranch_join", 46, 46, Z, [B32, Z, Z], 0, No),
     r("s_abs_i32", 48, 48, B32, [B32, Z, Z], 0, one::<salu::AbsI32>()),
-    r("s_set_gpr_idx_idx", 50, 50, Z, [B32, Z, Z], 0, No),
+    r("s_set_gpr_idx_idx", 50, 50, Z, [B32, Z, Z], 0, one::<control::GprIdxIdx>()),
     r("s_andn1_saveexec_b64", 51, 51, B64, [B64, Z, Z], 0, one::<salu::Andn1Saveexec>()),
     r("s_orn1_saveexec_b64", 52, 52, B64, [B64, Z, Z], 0, one::<salu::Orn1Saveexec>()),
     r("s_andn1_wrexec_b64", 53, 53, B64, [B64, Z, Z], 0, one::<salu::Andn1Wrexec>()),
@@ -143,9 +143,9 @@ pub(crate) static SOPK: &[Row] = &[
     r("s_addk_i32", 14, 14, B32, [Z, Z, Z], 0, one::<salu::AddkI32>()),
     r("s_mulk_i32", 15, 15, B32, [Z, Z, Z], 0, one::<salu::MulkI32>()),
     r("s_cbranch_i_fork", 16, 16, B64, [Z, Z, Z], 0, No),
-    r("s_getreg_b32", 17, 17, B32, [Z, Z, Z], 0, No),
-    r("s_setreg_b32", 18, 18, B32, [Z, Z, Z], 0, No),
-    r("s_setreg_imm32_b32", 20, 20, Z, [Z, Z, Z], LIT, No),
+    r("s_getreg_b32", 17, 17, B32, [Z, Z, Z], 0, one::<hwreg::Getreg>()),
+    r("s_setreg_b32", 18, 18, B32, [Z, Z, Z], 0, one::<hwreg::Setreg>()),
+    r("s_setreg_imm32_b32", 20, 20, Z, [Z, Z, Z], LIT, one::<hwreg::SetregImm>()),
     r("s_call_b64", 21, 21, B64, [Z, Z, Z], 0, one::<control::Call>()),
 ];
 
@@ -169,7 +169,7 @@ pub(crate) static SOPC: &[Row] = &[
     r("s_bitcmp0_b64", 14, 14, Z, [B64, B32, Z], 0, one::<salu::Bitcmp0B64>()),
     r("s_bitcmp1_b64", 15, 15, Z, [B64, B32, Z], 0, one::<salu::Bitcmp1B64>()),
     r("s_setvskip", 16, 16, Z, [B32, B32, Z], 0, No),
-    r("s_set_gpr_idx_on", 17, 17, Z, [B32, Z, Z], 0, No),
+    r("s_set_gpr_idx_on", 17, 17, Z, [B32, Z, Z], 0, one::<control::GprIdxOn>()),
     r("s_cmp_eq_u64", 18, 18, Z, [B64, B64, Z], 0, one::<salu::CmpEqU64>()),
     r("s_cmp_lg_u64", 19, 19, Z, [B64, B64, Z], 0, one::<salu::CmpLgU64>()),
 ];
@@ -188,7 +188,7 @@ pub(crate) static SOPP: &[Row] = &[
     r("s_cbranch_execz", 8, 8, Z, [Z, Z, Z], 0, one::<control::CbranchExecz>()),
     r("s_cbranch_execnz", 9, 9, Z, [Z, Z, Z], 0, one::<control::CbranchExecnz>()),
     r("s_barrier", 10, 10, Z, [Z, Z, Z], 0, one::<control::Barrier>()),
-    r("s_setkill", 11, 11, Z, [Z, Z, Z], 0, No),
+    r("s_setkill", 11, 11, Z, [Z, Z, Z], 0, one::<control::Nop>()),
     r("s_waitcnt", 12, 12, Z, [Z, Z, Z], 0, one::<control::Nop>()),
     r("s_sethalt", 13, 13, Z, [Z, Z, Z], 0, one::<control::Nop>()),
     r("s_sleep", 14, 14, Z, [Z, Z, Z], 0, one::<control::GiveWay>()),
@@ -205,7 +205,7 @@ pub(crate) static SOPP: &[Row] = &[
     r("s_cbranch_cdbgsys_or_user", 25, 25, Z, [Z, Z, Z], 0, one::<control::Nop>()),
     r("s_cbranch_cdbgsys_and_user", 26, 26, Z, [Z, Z, Z], 0, one::<control::Nop>()),
     r("s_endpgm_saved", 27, 27, Z, [Z, Z, Z], 0, one::<control::Endpgm>()),
-    r("s_set_gpr_idx_off", 28, 28, Z, [Z, Z, Z], 0, No),
-    r("s_set_gpr_idx_mode", 29, 29, Z, [Z, Z, Z], 0, No),
+    r("s_set_gpr_idx_off", 28, 28, Z, [Z, Z, Z], 0, one::<control::Nop>()),
+    r("s_set_gpr_idx_mode", 29, 29, Z, [Z, Z, Z], 0, one::<control::GprIdxMode>()),
     r("s_endpgm_ordered_ps_done", 30, 30, Z, [Z, Z, Z], 0, one::<control::Endpgm>()),
 ];

@@ -1,0 +1,5 @@
+#!/bin/sh
+# Rebuilds the benchmark's code object; any ROCm's hipcc will do (the one checked in is from Debian's hipcc 5.2).
+cd "$(dirname "$0")" && hipcc --genco --offload-arch=gfx90a -O3 -o kernels.bundle kernels.hip &&
+    "${BUNDLER:-clang-offload-bundler}" --unbundle --type=o --targets=hipv4-amdgcn-amd-amdhsa--gfx90a \
+        --input=kernels.bundle --output=kernels.gfx90a.co && rm kernels.bundle

@@ -1,0 +1,84 @@
+//! Speed of the interpreter on one thread, in million wave instructions a second: `cargo bench -p gfx9-emulator`.
+//!
+//! `cargo bench -p gfx9-emulator -- [--level portable|avx2|avx512] [--threads N] [NAME...]`
+
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+use code_object::CodeObject;
+use gfx9_emulator::{Config, Dispatch, Level, Machine, Program};
+
+const KERNELS: &[u8] = include_bytes!("data/kernels.gfx90a.co");
+
+/// Name, grid, block, arguments given the addresses of two inputs and the output.
+type Case = (&'static str, [u32; 3], [u32; 3], fn([u64; 3]) -> Vec<u8>);
+
+const CASES: &[Case] = &[
+    ("xorshift", [64, 1, 1], [256, 1, 1], |[_, _, out]| pack(&[out], &[20_000])),
+    ("mandelbrot", [40, 30, 1], [16, 16, 1], |[_, _, out]| pack(&[out], &[640, 480, 1000])),
+    ("matmul", [16, 16, 1], [16, 16, 1], |[a, b, out]| pack(&[a, b, out], &[256])),
+    ("nbody", [16, 1, 1], [256, 1, 1], |[a, _, out]| pack(&[a, out], &[4096])),
+];
+
+fn pack(pointers: &[u64], words: &[u32]) -> Vec<u8> {
+    let mut bytes: Vec<u8> = pointers.iter().flat_map(|p| p.to_le_bytes()).collect();
+    bytes.extend(words.iter().flat_map(|w| w.to_le_bytes()));
+    bytes
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut config = Config::default();
+    config.threads = 1;
+    let mut names = Vec::new();
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--level" => {
+                config.level = match args.next().as_deref() {
+                    Some("portable") => Level::Portable,
+                    Some("avx512") => Level::Avx512,
+                    _ => Level::Avx2,
+                }
+            }
+            "--threads" => config.threads = args.next().ok_or("--threads N")?.parse()?,
+            // Cargo passes this one.
+            "--bench" => {}
+            _ => names.push(arg),
+        }
+    }
+    let machine = Machine::new(config)?;
+    let program = machine.load(&CodeObject::parse(KERNELS)?)?;
+    let buffers = [256 << 10, 256 << 10, 2 << 20].map(|bytes| machine.memory().alloc(bytes, 0));
+    let [a, b, out] = buffers;
+    let buffers = [a?, b?, out?];
+    let floats: Vec<u8> =
+        (0..65536u32).flat_map(|n| ((n * 7919 % 1000) as f32 / 500.0 - 1.0).to_le_bytes()).collect();
+    machine.memory().write(buffers[0], &floats)?;
+    machine.memory().write(buffers[1], &floats)?;
+    println!("{} thread(s), {:?}", machine.config().threads, machine.config().level);
+    for case in CASES.iter().filter(|case| names.is_empty() || names.iter().any(|n| n == case.0)) {
+        let (rate, instructions) = measure(&machine, &program, case, buffers)?;
+        println!("{:12} {rate:8.1} M wave instructions/s  ({instructions} a launch)", case.0);
+    }
+    Ok(())
+}
+
+/// The best of the launches that fit into two seconds.
+fn measure(
+    machine: &Machine,
+    program: &Program,
+    (name, grid, block, args): &Case,
+    buffers: [u64; 3],
+) -> Result<(f64, u64), Box<dyn Error>> {
+    let kernel = program.kernel_index(name).ok_or("no such kernel")?;
+    let kernarg = args(buffers);
+    let dispatch = Dispatch { kernel, grid: *grid, block: *block, dynamic_lds: 0, kernarg: &kernarg };
+    let begin = Instant::now();
+    let (mut best, mut instructions) = (f64::MAX, 0);
+    while begin.elapsed() < Duration::from_secs(2) {
+        let start = Instant::now();
+        instructions = machine.dispatch(program, &dispatch)?.wave_instructions;
+        best = best.min(start.elapsed().as_secs_f64());
+    }
+    Ok((instructions as f64 / best / 1e6, instructions))
+}

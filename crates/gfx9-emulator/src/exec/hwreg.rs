@@ -1,0 +1,96 @@
+//! `s_getreg_b32` and `s_setreg_b32`: hardware registers (CDNA2 ISA, "Hardware register values").
+
+use crate::decode::{PRIVATE_BASE_HI, SHARED_BASE_HI};
+use crate::inst::{Flow, Inst};
+use crate::isa::Exec;
+use crate::wave::{Mode, Wave};
+use crate::workgroup::Ctx;
+
+const MODE: u32 = 1;
+const STATUS: u32 = 2;
+const TRAPSTS: u32 = 3;
+const HW_ID: u32 = 4;
+const GPR_ALLOC: u32 = 5;
+const LDS_ALLOC: u32 = 6;
+const IB_STS: u32 = 7;
+const SH_MEM_BASES: u32 = 15;
+const XCC_ID: u32 = 20;
+
+/// LDS is allocated in pieces of this many bytes.
+const LDS_GRANULE: u32 = 512;
+
+/// Number, first bit and mask (not shifted) of the field that the immediate names.
+#[inline(always)]
+fn field(imm: u32) -> (u32, u32, u32) {
+    let size = (imm >> 11 & 31) + 1;
+    (imm & 63, imm >> 6 & 31, u32::MAX >> (32 - size))
+}
+
+fn read(w: &Wave, cx: &Ctx, id: u32) -> Option<u32> {
+    Some(match id {
+        MODE => w.mode.0,
+        STATUS => {
+            // SCC, EXECZ, VCCZ, in a workgroup of several waves, VALID.
+            u32::from(w.scc())
+                | u32::from(w.exec() == 0) << 9
+                | u32::from(w.vcc() == 0) << 10
+                | 1 << 11
+                | 1 << 16
+        }
+        TRAPSTS => w.trapsts,
+        // The wave's slot; everything runs on one compute unit.
+        HW_ID => w.id & 15,
+        // All registers there are.
+        GPR_ALLOC => 0x3f << 8 | 0xf << 24,
+        LDS_ALLOC => cx.lds.size().div_ceil(LDS_GRANULE) << 12,
+        IB_STS | XCC_ID => 0,
+        SH_MEM_BASES => PRIVATE_BASE_HI >> 16 | SHARED_BASE_HI & 0xffff_0000,
+        _ => return None,
+    })
+}
+
+/// `s_getreg_b32`. Registers that are not emulated read as 0.
+pub(crate) struct Getreg;
+impl Exec for Getreg {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        let (id, at, mask) = field(i.imm);
+        let value = read(w, cx, id).unwrap_or(0) >> at & mask;
+        w.set_s32(i.dst, value);
+        Flow::Next
+    }
+}
+
+#[inline(always)]
+fn set(w: &mut Wave, imm: u32, value: u32) {
+    let (id, at, mask) = field(imm);
+    let merge = |old: u32| old & !(mask << at) | (value & mask) << at;
+    match id {
+        MODE => w.mode = Mode(merge(w.mode.0)),
+        TRAPSTS => w.trapsts = merge(w.trapsts),
+        // The others can't be written by kernels.
+        _ => {}
+    }
+}
+
+/// `s_setreg_b32`.
+pub(crate) struct Setreg;
+impl Exec for Setreg {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let value = w.s32(i.dst);
+        set(w, i.imm, value);
+        Flow::Next
+    }
+}
+
+/// `s_setreg_imm32_b32`.
+pub(crate) struct SetregImm;
+impl Exec for SetregImm {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let value = w.s32(i.src[0]);
+        set(w, i.imm, value);
+        Flow::Next
+    }
+}
