@@ -15,8 +15,11 @@
 //!   sets it only when it differs.
 //! * **Panics.** None.
 
+pub mod backend;
 mod capability;
 mod code;
+#[cfg(feature = "emulator")]
+pub mod emulated;
 pub mod hip;
 mod types;
 pub mod validation;

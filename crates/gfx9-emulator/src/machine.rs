@@ -63,24 +63,28 @@ impl Queue {
 }
 
 impl Machine {
-    /// A machine with these settings.
+    /// A machine with these settings, and memory of its own.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the host can't run the level, for 0 threads, or if a thread can't be started.
     pub fn new(config: Config) -> Result<Machine> {
+        let memory = Arc::new(AddressSpace::new(config.device_memory));
+        Machine::with_memory(config, memory)
+    }
+
+    /// A machine with these settings but for [`Config::device_memory`], and that memory.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_memory(config: Config, memory: Arc<AddressSpace>) -> Result<Machine> {
         if !config.level.is_available() {
             return Err(Error::InvalidArgument(format!("this processor can't run {:?}", config.level)));
         }
         if config.threads == 0 {
             return Err(Error::InvalidArgument("0 threads".into()));
         }
-        let mut machine = Machine {
-            memory: Arc::new(AddressSpace::new(config.device_memory)),
-            stash: Arc::default(),
-            queue: Arc::default(),
-            helpers: Vec::new(),
-            config,
-        };
+        let mut machine =
+            Machine { memory, stash: Arc::default(), queue: Arc::default(), helpers: Vec::new(), config };
         for n in 1..machine.config.threads {
             let queue = Arc::clone(&machine.queue);
             // Dropping the machine on failure ends those already started.

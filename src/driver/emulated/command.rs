@@ -1,0 +1,176 @@
+//! What a stream can be told to do, and how its worker does it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use gfx9_emulator::{AddressSpace, Dispatch, Error, FaultCause, Space};
+
+use super::device::Device;
+use super::event::Event;
+use super::module::Function;
+use super::stream::{Mark, Staged};
+use crate::driver::{DevicePtr, ErrorCode, HostFunc};
+
+/// Bytes copied at a time between two devices' memories.
+const PEER_CHUNK: usize = 1 << 20;
+
+/// Host memory that a copy reads when it runs: pinned, or of a caller that waits for the copy.
+pub(super) struct HostSource(pub(super) *const u8);
+
+/// Host memory that a copy writes when it runs: pinned, or of a caller that waits for the copy.
+pub(super) struct HostTarget(pub(super) *mut u8);
+
+// SAFETY: whoever enqueues the copy promises that the memory stays readable until the copy has run, from any thread
+// (`Driver::memcpy_htod_async`).
+unsafe impl Send for HostSource {}
+// SAFETY: whoever enqueues the copy promises that the memory stays writable, and that nobody else touches it, until the
+// copy has run (`Driver::memcpy_dtoh_async`).
+unsafe impl Send for HostTarget {}
+
+/// One piece of work.
+pub(super) enum Command {
+    /// A kernel; the bytes are its explicit arguments, the rest of the kernarg segment is zero.
+    Launch { function: Arc<Function>, grid: [u32; 3], block: [u32; 3], dynamic_lds: u32, kernarg: Staged },
+    /// A copy of bytes that were taken at the call.
+    Write { dst: DevicePtr, bytes: Staged },
+    /// The same for more bytes than a batch should carry.
+    WriteLarge { dst: DevicePtr, bytes: Box<[u8]> },
+    /// A copy that reads the host memory now.
+    CopyIn { dst: DevicePtr, src: HostSource, bytes: usize },
+    /// A copy that writes the host memory now.
+    CopyOut { dst: HostTarget, src: DevicePtr, bytes: usize },
+    /// A copy within a device.
+    Copy { dst: DevicePtr, src: DevicePtr, bytes: usize },
+    /// A copy from another device.
+    CopyPeer { dst: DevicePtr, from: Arc<Device>, src: DevicePtr, bytes: usize },
+    /// `count` times the first `width` bytes of `pattern`.
+    Fill { dst: DevicePtr, pattern: [u8; 4], width: usize, count: usize },
+    /// Waits for a place in another stream.
+    Wait(Mark),
+    /// Notes when an event was reached.
+    EventReached { event: Arc<Event>, record: u64 },
+    /// A function of the caller's.
+    HostFunc(HostFunc),
+    /// Frees memory in stream order.
+    Free(DevicePtr),
+}
+
+impl Device {
+    /// Runs one command; `bytes` are those of its batch. On a device with a fault it only releases.
+    pub(super) fn execute(self: &Arc<Self>, command: Command, bytes: &[u8]) {
+        // A wait ends when the other stream's work has, faulty or not; memory is freed in any case.
+        if self.is_poisoned() && !matches!(command, Command::Wait(_) | Command::Free(_)) {
+            return;
+        }
+        // A defect of the emulator must not take the worker with it: everyone who waits would wait for ever.
+        let result = catch_unwind(AssertUnwindSafe(|| self.try_execute(command, bytes)));
+        match result {
+            Ok(Ok(())) => {}
+            Ok(Err((what, error))) => self.poison(fault_code(&error), format!("{what}: {error}")),
+            Err(panic) => {
+                let text = panic_text(&*panic);
+                self.poison(
+                    ErrorCode::LAUNCH_FAILURE,
+                    format!("the emulator failed (a defect of it): {text}"),
+                );
+            }
+        }
+    }
+
+    fn try_execute(&self, command: Command, batch: &[u8]) -> Result<(), (String, Error)> {
+        match command {
+            Command::Launch { function, grid, block, dynamic_lds, kernarg } => {
+                let kernarg = kernarg.of(batch);
+                let dispatch = Dispatch { kernel: function.index, grid, block, dynamic_lds, kernarg };
+                self.machine.dispatch(&function.module.program, &dispatch).map(drop).map_err(|error| {
+                    let kernel = &function.signature().name;
+                    (format!("launch of {kernel} with grid {grid:?} and block {block:?}"), error)
+                })
+            }
+            Command::Write { dst, bytes } => {
+                let bytes = bytes.of(batch);
+                self.space.write(dst.0, bytes).map_err(|e| (format!("H2D copy of {} bytes", bytes.len()), e))
+            }
+            Command::WriteLarge { dst, bytes } => {
+                self.space.write(dst.0, &bytes).map_err(|e| (format!("H2D copy of {} bytes", bytes.len()), e))
+            }
+            Command::CopyIn { dst, src, bytes } => {
+                // SAFETY: readable until the copy has run, see `HostSource`.
+                let source = unsafe { std::slice::from_raw_parts(src.0, bytes) };
+                self.space.write(dst.0, source).map_err(|e| (format!("H2D copy of {bytes} bytes"), e))
+            }
+            Command::CopyOut { dst, src, bytes } => {
+                // SAFETY: writable and nobody else's until the copy has run, see `HostTarget`.
+                let target = unsafe { std::slice::from_raw_parts_mut(dst.0, bytes) };
+                self.space.read(src.0, target).map_err(|e| (format!("D2H copy of {bytes} bytes"), e))
+            }
+            Command::Copy { dst, src, bytes } => self
+                .space
+                .copy(dst.0, src.0, bytes as u64)
+                .map_err(|e| (format!("D2D copy of {bytes} bytes"), e)),
+            Command::CopyPeer { dst, from, src, bytes } => {
+                copy_peer(&self.space, dst, &from.space, src, bytes)
+                    .map_err(|e| (format!("copy of {bytes} bytes from {}", from.id), e))
+            }
+            Command::Fill { dst, pattern, width, count } => self
+                .space
+                .fill(dst.0, &pattern[..width.min(4)], count as u64)
+                .map_err(|e| (format!("fill of {} bytes", width * count), e)),
+            Command::Wait(mark) => {
+                mark.wait();
+                Ok(())
+            }
+            Command::EventReached { event, record } => {
+                event.reach(record);
+                Ok(())
+            }
+            Command::HostFunc(function) => {
+                // The stream goes on: what the function was to do is between it and its caller.
+                if let Err(panic) = catch_unwind(AssertUnwindSafe(function)) {
+                    log::error!("a host function on {} panicked: {}", self.id, panic_text(&*panic));
+                }
+                Ok(())
+            }
+            Command::Free(ptr) => {
+                self.finish_free(ptr);
+                Ok(())
+            }
+        }
+    }
+}
+
+fn copy_peer(
+    to: &AddressSpace,
+    dst: DevicePtr,
+    from: &AddressSpace,
+    src: DevicePtr,
+    bytes: usize,
+) -> Result<(), Error> {
+    let mut buffer = vec![0; bytes.min(PEER_CHUNK)];
+    let mut done = 0;
+    while done < bytes {
+        let part = &mut buffer[..(bytes - done).min(PEER_CHUNK)];
+        from.read(src.offset(done as u64).0, part)?;
+        to.write(dst.offset(done as u64).0, part)?;
+        done += part.len();
+    }
+    Ok(())
+}
+
+/// The sticky code of what a worker met.
+fn fault_code(error: &Error) -> ErrorCode {
+    match error {
+        Error::OutOfBounds { .. } => ErrorCode::ILLEGAL_ADDRESS,
+        Error::Fault(report) => match report.cause {
+            FaultCause::OutOfBounds { space: Space::Global, .. } => ErrorCode::ILLEGAL_ADDRESS,
+            FaultCause::Trap { .. } => ErrorCode::ASSERT,
+            _ => ErrorCode::LAUNCH_FAILURE,
+        },
+        _ => ErrorCode::LAUNCH_FAILURE,
+    }
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}
