@@ -16,6 +16,8 @@ mod modifiers;
 mod program;
 mod run;
 mod tables;
+#[cfg(test)]
+mod testing;
 mod wave;
 mod workgroup;
 

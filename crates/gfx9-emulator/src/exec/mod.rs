@@ -12,3 +12,8 @@ pub(crate) mod vop2;
 pub(crate) mod vop3;
 pub(crate) mod vop3p;
 pub(crate) mod vopc;
+
+#[cfg(test)]
+mod control_tests;
+#[cfg(test)]
+mod salu_tests;

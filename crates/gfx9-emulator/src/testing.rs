@@ -1,0 +1,136 @@
+//! For tests: encodes instructions by their name, and runs them on one wave.
+
+use std::sync::Arc;
+
+use crate::decode::Code;
+use crate::fault::FaultCause;
+use crate::isa::Level;
+use crate::lds::{Lds, MAX_LDS};
+use crate::memory::{AddressSpace, Block, View};
+use crate::tables::{Encoding, Target, rows};
+use crate::wave::{POOL, Wave};
+use crate::workgroup::{Ctx, Stop, run_wave};
+
+/// Guest address of the code.
+pub(crate) const CODE: u64 = 0x1234_0000;
+
+/// `s_endpgm`.
+pub(crate) const END: u32 = 0xbf81_0000;
+
+/// The opcode of a mnemonic.
+pub(crate) fn op(encoding: Encoding, name: &str, target: Target) -> u32 {
+    let row = rows(encoding).iter().find(|row| row.name == name && row.op[target as usize] >= 0);
+    row.unwrap_or_else(|| panic!("{name} is no {encoding:?} instruction of {target:?}")).op[target as usize] as u32
+}
+
+/// One wave, all lanes active, registers zero, and 64 KiB of LDS.
+pub(crate) struct Rig {
+    pub(crate) w: Wave,
+    pub(crate) cx: Ctx,
+    pub(crate) space: AddressSpace,
+    pub(crate) target: Target,
+    pub(crate) level: Level,
+}
+
+impl Rig {
+    pub(crate) fn new(target: Target, level: Level) -> Rig {
+        let space = AddressSpace::new(1 << 30);
+        let block = Arc::new(Block::new(0x1000, 0x1000).unwrap());
+        let mem = View::new(space.snapshot(), block);
+        let code = Arc::new(Code::decode(&[END], CODE, &[], target, level));
+        let mut lds = Lds::new();
+        lds.reset(MAX_LDS);
+        let mut w = Wave::new();
+        w.set_exec(!0);
+        Rig { w, cx: Ctx { code, mem, lds, fault: None, count: 0, ticks: 0, workgroup: [0; 3] }, space, target, level }
+    }
+
+    /// For gfx90a, at the widest level.
+    pub(crate) fn gfx90a() -> Rig {
+        Rig::new(Target::Gfx90a, Level::best())
+    }
+
+    /// Runs `words` and an `s_endpgm` to the end.
+    pub(crate) fn run(&mut self, words: &[u32]) {
+        if let Err(fault) = self.try_run(words) {
+            panic!("{words:08x?}: {fault:?}");
+        }
+    }
+
+    /// Runs `words` and an `s_endpgm` to the end or a fault.
+    pub(crate) fn try_run(&mut self, words: &[u32]) -> Result<(), FaultCause> {
+        let mut words = words.to_vec();
+        words.push(END);
+        let code = Code::decode(&words, CODE, &[], self.target, self.level);
+        let pool = usize::from(POOL);
+        self.w.r.s[pool..pool + code.pool.len()].copy_from_slice(&code.pool);
+        self.w.next = 0;
+        self.cx.code = Arc::new(code);
+        let block = Arc::new(Block::new(0x1000, 0x1000).unwrap());
+        self.cx.mem = View::new(self.space.snapshot(), block);
+        loop {
+            match run_wave(&mut self.w, &mut self.cx, 1_000_000) {
+                Stop::Slice | Stop::Barrier => {}
+                Stop::End => return Ok(()),
+                Stop::Fault => return Err(self.cx.fault.take().unwrap()),
+            }
+        }
+    }
+
+    /// Encodes a SOP2 instruction. Operands are the hardware's codes.
+    pub(crate) fn sop2(&self, name: &str, dst: u32, a: u32, b: u32) -> u32 {
+        0x8000_0000 | op(Encoding::Sop2, name, self.target) << 23 | dst << 16 | b << 8 | a
+    }
+
+    pub(crate) fn sop1(&self, name: &str, dst: u32, a: u32) -> u32 {
+        0xbe80_0000 | dst << 16 | op(Encoding::Sop1, name, self.target) << 8 | a
+    }
+
+    pub(crate) fn sopc(&self, name: &str, a: u32, b: u32) -> u32 {
+        0xbf00_0000 | op(Encoding::Sopc, name, self.target) << 16 | b << 8 | a
+    }
+
+    pub(crate) fn sopk(&self, name: &str, dst: u32, imm: u16) -> u32 {
+        0xb000_0000 | op(Encoding::Sopk, name, self.target) << 23 | dst << 16 | u32::from(imm)
+    }
+
+    pub(crate) fn sopp(&self, name: &str, imm: u16) -> u32 {
+        0xbf80_0000 | op(Encoding::Sopp, name, self.target) << 16 | u32::from(imm)
+    }
+
+    /// Base in a pair of SGPRs, signed offset.
+    pub(crate) fn smem(&self, name: &str, data: u32, base: u32, offset: i32) -> [u32; 2] {
+        let op = op(Encoding::Smem, name, self.target);
+        [0xc000_0000 | op << 18 | 1 << 17 | data << 6 | base >> 1, offset as u32 & 0x1f_ffff]
+    }
+}
+
+/// Random numbers for tests, with the values that break things often among them.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Random {
+        Random(seed | 1)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        // splitmix64.
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    /// An integer of any size: small ones, powers of two and their neighbours are frequent.
+    pub(crate) fn int(&mut self) -> u64 {
+        let bits = self.next();
+        match bits % 8 {
+            0 => bits >> 3 & 3,
+            1 => (1u64 << (bits >> 3 & 63)).wrapping_sub(bits >> 9 & 1),
+            2 => !(bits >> 3 & 3),
+            3 => (bits >> 32) | 0x8000_0000_8000_0000,
+            4 => self.next() >> (bits >> 3 & 63),
+            _ => self.next(),
+        }
+    }
+}
