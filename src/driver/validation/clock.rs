@@ -52,6 +52,8 @@ struct Slot {
     stream: RawStream,
     /// The number of the last work.
     seq: u64,
+    /// The number of the last work of the slot's streams before this one.
+    base: u64,
     /// What happens before the next work, besides the slot's own.
     clock: Clock,
     /// The host's version that `clock` has taken in.
@@ -74,7 +76,15 @@ impl Order {
         let free = (0..self.slots.len() as u32)
             .find(|&i| !self.slots[i as usize].live && self.host.get(i) >= self.slots[i as usize].seq);
         let seq = free.map_or(0, |i| self.slots[i as usize].seq);
-        let slot = Slot { device, stream, seq, clock: Clock::default(), host_version: u64::MAX, live: true };
+        let slot = Slot {
+            device,
+            stream,
+            seq,
+            base: seq,
+            clock: Clock::default(),
+            host_version: u64::MAX,
+            live: true,
+        };
         match free {
             Some(i) => {
                 self.slots[i as usize] = slot;
@@ -92,8 +102,10 @@ impl Order {
         self.slots[slot as usize].live = false;
     }
 
-    pub(super) fn stream(&self, slot: u32) -> RawStream {
-        self.slots[slot as usize].stream
+    /// The stream of work, and its number there, from 1. Not for work of a stream whose slot was used again.
+    pub(super) fn place(&self, work: Work) -> (RawStream, u64) {
+        let slot = &self.slots[work.slot as usize];
+        (slot.stream, work.seq.saturating_sub(slot.base))
     }
 
     /// What the host knows happens before everything enqueued from now on.

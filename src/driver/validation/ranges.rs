@@ -174,3 +174,67 @@ impl Ranges {
         self.cells.values().map(|cell| cell.records.len()).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::driver::validation::counts::CallKind;
+
+    fn record(slot: u32, seq: u64, write: bool) -> Record {
+        let operation = Operation { call: CallKind::LaunchKernel, function: None };
+        Record { work: Work { slot, seq }, write, operation }
+    }
+
+    /// Accesses of one stream, with nothing known to the host.
+    fn access(ranges: &mut Ranges, range: (u64, u64), new: Record) -> Vec<(Work, (u64, u64))> {
+        let mut found = Vec::new();
+        let slot = new.work.slot;
+        let conflict = |old: &Record, common| found.push((old.work, common));
+        ranges.access(range, new, |w| w.slot == slot, |_| false, conflict);
+        found
+    }
+
+    #[test]
+    fn ranges_split_where_accesses_begin_and_end() {
+        let mut ranges = Ranges::default();
+        assert_eq!(access(&mut ranges, (0, 100), record(0, 1, true)), []);
+        assert_eq!(access(&mut ranges, (40, 60), record(0, 2, true)), []);
+        let found = access(&mut ranges, (30, 70), record(1, 1, false));
+        let first = (Work { slot: 0, seq: 1 }, (30, 40));
+        assert_eq!(found, [first, (Work { slot: 0, seq: 2 }, (40, 60))]);
+        assert_eq!(access(&mut ranges, (100, 120), record(1, 2, true)), []);
+    }
+
+    #[test]
+    fn a_stream_that_nobody_waits_for_keeps_few_records() {
+        let mut ranges = Ranges::default();
+        for seq in 1..=100_000 {
+            let at = seq % 64 * 64;
+            access(&mut ranges, (at, at + 64), record(0, 2 * seq, true));
+            access(&mut ranges, (at + 8, at + 24), record(0, 2 * seq + 1, false));
+        }
+        // For each of the 64 ranges: three parts written, one of them read too.
+        assert!(ranges.len() <= 64 * 4, "{}", ranges.len());
+    }
+
+    #[test]
+    fn what_the_host_knows_is_let_go() {
+        let mut ranges = Ranges::default();
+        for seq in 1..=10_000 {
+            let at = seq * 64;
+            let known = |w: Work| w.seq + 10 < seq;
+            ranges.access((at, at + 64), record(0, seq, true), |_| true, known, |_, _| ());
+        }
+        assert!(ranges.len() <= 2 * PRUNE_MIN, "{}", ranges.len());
+    }
+
+    #[test]
+    fn neighbours_with_the_same_accesses_are_one() {
+        let mut ranges = Ranges::default();
+        for at in [0, 20, 10, 30] {
+            access(&mut ranges, (at, at + 10), record(0, at + 1, false));
+        }
+        access(&mut ranges, (0, 40), record(0, 99, true));
+        assert_eq!((ranges.cells.len(), ranges.len()), (1, 1));
+    }
+}

@@ -330,7 +330,8 @@ impl State {
         touches: impl Iterator<Item = Touch>,
     ) {
         let Some(&slot) = self.streams.get(stream.0) else { return };
-        let sequence = self.order.enqueue(slot).seq;
+        let work = self.order.enqueue(slot);
+        let sequence = self.order.place(work).1;
         for touch in touches {
             let Ok(Some((key, range))) = self.regions.find(call, &touch) else { continue };
             for (first, memory, range) in self.unordered(key, range, touch.write, Some(slot)) {
@@ -381,11 +382,12 @@ impl State {
     /// A record in words.
     fn access(&self, record: &Record) -> Access {
         let Operation { call, function } = record.operation;
+        let (stream, sequence) = self.order.place(record.work);
         Access {
             call,
             kernel: function.and_then(|f| self.functions.get(f.0)).map(|f| Arc::clone(&f.name)),
-            stream: Some(self.order.stream(record.work.slot)),
-            sequence: record.work.seq,
+            stream: Some(stream),
+            sequence,
             write: record.write,
         }
     }

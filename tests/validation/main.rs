@@ -1,0 +1,8 @@
+//! The validation layer over a driver whose work is done at once: what it counts, refuses, reports and injects.
+
+mod fake;
+mod lifetimes;
+mod ordering;
+mod property;
+mod rig;
+mod service;
