@@ -99,7 +99,8 @@ impl Kernel {
             name,
             function,
             parameters,
-            kernarg_bytes: signature.kernarg_size,
+            // None where all arguments are hidden: `KernelLaunch::kernarg` says why.
+            kernarg_bytes: if signature.explicit_args().is_empty() { 0 } else { signature.kernarg_size },
             explicit_bytes: signature.explicit_size(),
             max_total,
             static_lds: signature.group_segment_fixed_size,

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use crate::device::Device;
 use crate::driver::StreamOptions;
@@ -23,6 +23,9 @@ use super::registry::{HandleHasher, KernelHandle};
 const REMEMBERED: usize = 32;
 /// Bytes of the kernarg segment remembered with each.
 const REMEMBERED_BYTES: usize = 64;
+/// How long a fault's report waits for a lane: so many times this pause.
+const LOCK_TRIES: u32 = 100;
+const LOCK_PAUSE: std::time::Duration = std::time::Duration::from_micros(100);
 
 /// A stream to launch on. Cheap to clone; dropping the last clone, and the last ticket, waits for its work.
 ///
@@ -160,6 +163,8 @@ impl Lane {
 
     /// Keeps `module`, and the scratch of kernel `kernel`, until all work enqueued so far has finished.
     pub(crate) fn retire(&self, kernel: u64, module: &Module) {
+        // Before the lock, as an error's report wants it.
+        let fence = Event::new(self.core.device(), false);
         let mut state = self.lock();
         let entries: Vec<Entry> = {
             let gone: Vec<KernelHandle> =
@@ -172,7 +177,7 @@ impl Lane {
             drop(entries);
             return;
         }
-        let fence = Event::new(self.core.device(), false).and_then(|e| {
+        let fence = fence.and_then(|e| {
             // Not `Event::record`: its error report would want this lock.
             let device = self.core.device();
             // SAFETY: both are live and of one device.
@@ -218,9 +223,21 @@ impl Lane {
         drop(done);
     }
 
-    /// The launches not known to have finished.
+    /// The launches not known to have finished; none where another thread keeps the lane to itself, waiting for the
+    /// same fault.
     pub(crate) fn in_flight(&self) -> Vec<InFlight> {
-        let state = self.lock();
+        let mut tries = 0;
+        let state = loop {
+            match self.state.try_lock() {
+                Ok(state) => break state,
+                Err(TryLockError::Poisoned(e)) => break e.into_inner(),
+                Err(TryLockError::WouldBlock) if tries < LOCK_TRIES => {
+                    tries += 1;
+                    std::thread::sleep(LOCK_PAUSE);
+                }
+                Err(TryLockError::WouldBlock) => return Vec::new(),
+            }
+        };
         let completed = self.core.completed();
         state
             .recent

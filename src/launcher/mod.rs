@@ -5,6 +5,8 @@ mod kernel;
 mod lane;
 mod launch;
 mod registry;
+#[cfg(all(test, feature = "emulator"))]
+mod tests;
 mod ticket;
 mod waker;
 

@@ -167,6 +167,14 @@ impl DeviceScratchBuffer {
         Ok(())
     }
 
+    /// Another buffer that believes it owns the same memory: the mistake that the validation layer has to notice.
+    /// Forget it instead of dropping it.
+    #[cfg(test)]
+    pub(crate) fn alias(&self) -> DeviceScratchBuffer {
+        let device = self.device.clone();
+        DeviceScratchBuffer { device, ptr: self.ptr, capacity: self.capacity, retired: None, growths: 0 }
+    }
+
     fn destroy(&self, fence: RawEvent) {
         // SAFETY: the fence is this buffer's own and is not used any more.
         if let Err(e) = unsafe { self.device.raw().event_destroy(self.device.id(), fence) } {

@@ -23,7 +23,7 @@ fn a_failed_growth_loses_nothing() {
         let held = rig.stream.scratch_bytes();
         assert!(held >= 1200);
 
-        rig.validation().inject_repeating(CallKind::Malloc, ErrorCode::OUT_OF_MEMORY);
+        rig.validation().inject_repeating(CallKind::Malloc, 1, ErrorCode::OUT_OF_MEMORY);
         let before = rig.validation().counts();
         let failed = vadd(&rig, handle, 10_000, 2.0);
         match failed {
