@@ -454,6 +454,37 @@ fn the_current_device_is_set_for_each_thread() {
 }
 
 #[test]
+fn two_devices_copy_from_one_to_the_other() {
+    let Some(driver) = device() else { return };
+    if driver.device_count().unwrap() < 2 {
+        println!("skipped: one device");
+        return;
+    }
+    let (near, far) = (DeviceId(1), DEVICE);
+    let words: Vec<u32> = (0..1000).collect();
+    let s = stream(&driver);
+    let from = upload(&driver, s, &words);
+    if driver.can_access_peer(near, far).unwrap() {
+        driver.enable_peer_access(near, far).unwrap();
+        driver.enable_peer_access(near, far).unwrap();
+    }
+    let t = driver.stream_create(near, StreamOptions::default()).unwrap();
+    let to = driver.malloc(near, 4000).unwrap();
+    let mut got = vec![0u32; 1000];
+    // SAFETY: live ranges of 4000 bytes each on the devices named; nothing is in flight when they go.
+    unsafe {
+        driver.memcpy_peer_async(near, to, far, from, 4000, t).unwrap();
+        driver.memcpy_dtoh_async(near, got.as_mut_ptr().cast(), to, 4000, t).unwrap();
+        driver.stream_synchronize(near, t).unwrap();
+        driver.free(near, to).unwrap();
+        driver.free(far, from).unwrap();
+        driver.stream_destroy(near, t).unwrap();
+        driver.stream_destroy(far, s).unwrap();
+    }
+    assert_eq!(got, words);
+}
+
+#[test]
 fn a_stream_can_be_destroyed_after_memory_was_freed_in_its_order() {
     let Some(driver) = device() else { return };
     if !driver.capabilities().has(Capability::StreamOrderedAllocator) {

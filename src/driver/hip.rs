@@ -718,7 +718,7 @@ impl Driver for HipDriver {
             (&raw mut bytes).cast(),
             ptr::without_provenance_mut(HIP_LAUNCH_PARAM_END),
         ];
-        // clr from 7.0 refuses a buffer for a kernel that takes no arguments.
+        // clr from 7.0 refuses a buffer for a kernel without explicit arguments (`ihipLaunchKernelCommand`).
         let extra = if bytes == 0 { ptr::null_mut() } else { extra.as_mut_ptr() };
         let ([gx, gy, gz], [bx, by, bz]) = (launch.grid, launch.block);
         let function = pointer(launch.function.0);

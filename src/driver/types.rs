@@ -167,7 +167,8 @@ pub struct KernelLaunch<'a> {
     /// The stream.
     pub stream: RawStream,
     /// The kernarg segment: as long as the code object's metadata says, explicit arguments in place and the hidden
-    /// ones zero (the driver fills them). Copied before the call returns. Empty for a kernel without arguments.
+    /// ones zero (the driver fills them). Copied before the call returns. Empty for a kernel without explicit
+    /// arguments, whatever its hidden ones: clr from 7.0 refuses a buffer there.
     pub kernarg: &'a [u8],
     /// What the caller knows that the kernel touches; may be incomplete.
     pub accesses: &'a [MemoryAccess],

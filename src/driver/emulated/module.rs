@@ -115,6 +115,8 @@ impl Function {
         let kernel = self.signature();
         match kernarg.get(..self.explicit_size) {
             Some(explicit) if kernarg.len() == kernel.kernarg_size as usize => Ok(explicit),
+            // No explicit arguments: the hidden ones are filled in anyhow.
+            Some(explicit) if kernarg.is_empty() => Ok(explicit),
             _ => {
                 let detail = format!(
                     "kernel {}: {} bytes of kernel arguments were given, its kernarg segment has {}",
