@@ -99,6 +99,11 @@ pub(crate) const fn columns<X: Exec>() -> Columns {
     [portable::<X>, avx2::<X>, avx512::<X>]
 }
 
+/// For executors that compute over lanes less often: what runs with AVX2 serves AVX-512 too.
+pub(crate) const fn two_columns<X: Exec>() -> Columns {
+    [portable::<X>, avx2::<X>, avx2::<X>]
+}
+
 /// For executors with no loop over lanes worth vectorising: the same copy at all levels.
 pub(crate) const fn same<X: Exec>() -> Columns {
     [portable::<X>, portable::<X>, portable::<X>]

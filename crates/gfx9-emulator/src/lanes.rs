@@ -6,18 +6,25 @@
 use std::marker::PhantomData;
 
 use crate::inst::{Flow, Inst};
-use crate::isa::{Columns, Exec, columns};
-use crate::wave::{CHUNK, CHUNKS, Lanes, Mode, Wave};
+use crate::isa::{Columns, Exec, columns, same, two_columns};
+use crate::wave::{CHUNK, CHUNKS, LANES, Lanes, Mode, Wave};
 use crate::workgroup::Ctx;
 
 /// A value that one lane holds in one or two dwords.
 pub(crate) trait Word: Copy {
     /// Two dwords, not one.
     const WIDE: bool;
+    /// Floating point, so that the MODE register matters.
+    const FLOAT: bool = false;
     const ZERO: Self;
     fn new(lo: u32, hi: u32) -> Self;
     fn lo(self) -> u32;
     fn hi(self) -> u32;
+    /// Zero of the same sign instead of a denormal that the mode doesn't keep; `result` or source.
+    #[inline(always)]
+    fn flush(self, _: Mode, _result: bool) -> Self {
+        self
+    }
 }
 
 macro_rules! word {
@@ -45,12 +52,58 @@ macro_rules! word {
 }
 
 word! {
+    u16, false, 0, |lo, hi| lo as u16, |v| v;
+    i16, false, 0, |lo, hi| lo as i16, |v| v as u16;
     u32, false, 0, |lo, hi| lo, |v| v;
     i32, false, 0, |lo, hi| lo as i32, |v| v as u32;
-    f32, false, 0.0, |lo, hi| f32::from_bits(lo), |v| v.to_bits();
     u64, true, 0, |lo, hi| u64::from(lo) | u64::from(hi) << 32, |v| v;
     i64, true, 0, |lo, hi| (u64::from(lo) | u64::from(hi) << 32) as i64, |v| v as u64;
-    f64, true, 0.0, |lo, hi| f64::from_bits(u64::from(lo) | u64::from(hi) << 32), |v| v.to_bits();
+}
+
+impl Word for f32 {
+    const WIDE: bool = false;
+    const FLOAT: bool = true;
+    const ZERO: Self = 0.0;
+    #[inline(always)]
+    fn new(lo: u32, _: u32) -> Self {
+        f32::from_bits(lo)
+    }
+    #[inline(always)]
+    fn lo(self) -> u32 {
+        self.to_bits()
+    }
+    #[inline(always)]
+    fn hi(self) -> u32 {
+        0
+    }
+    #[inline(always)]
+    fn flush(self, m: Mode, result: bool) -> Self {
+        let keep = m.denorm32() >> u32::from(result) & 1 != 0;
+        if self.is_subnormal() && !keep { 0f32.copysign(self) } else { self }
+    }
+}
+
+impl Word for f64 {
+    const WIDE: bool = true;
+    const FLOAT: bool = true;
+    const ZERO: Self = 0.0;
+    #[inline(always)]
+    fn new(lo: u32, hi: u32) -> Self {
+        f64::from_bits(u64::from(lo) | u64::from(hi) << 32)
+    }
+    #[inline(always)]
+    fn lo(self) -> u32 {
+        self.to_bits() as u32
+    }
+    #[inline(always)]
+    fn hi(self) -> u32 {
+        (self.to_bits() >> 32) as u32
+    }
+    #[inline(always)]
+    fn flush(self, m: Mode, result: bool) -> Self {
+        let keep = m.denorm64() >> u32::from(result) & 1 != 0;
+        if self.is_subnormal() && !keep { 0f64.copysign(self) } else { self }
+    }
 }
 
 /// One chunk of lanes of a vector operand.
@@ -120,7 +173,14 @@ pub(crate) use by_exec;
 pub(crate) trait Op1 {
     type D: Word;
     type A: Word;
+    /// Rounding or denormals matter.
+    const FLOAT: bool = <Self::D as Word>::FLOAT || <Self::A as Word>::FLOAT;
     fn f(m: Mode, a: Self::A) -> Self::D;
+    /// The same in a mode whose rounding or denormals are not what `f` has: nearest even, all kept.
+    #[inline]
+    fn moded(m: Mode, a: Self::A) -> Self::D {
+        Self::f(m, a.flush(m, false)).flush(m, true)
+    }
 }
 
 /// A lane operation of two sources.
@@ -128,7 +188,14 @@ pub(crate) trait Op2 {
     type D: Word;
     type A: Word;
     type B: Word;
+    /// See [`Op1::FLOAT`].
+    const FLOAT: bool = <Self::D as Word>::FLOAT || <Self::A as Word>::FLOAT || <Self::B as Word>::FLOAT;
     fn f(m: Mode, a: Self::A, b: Self::B) -> Self::D;
+    /// See [`Op1::moded`].
+    #[inline]
+    fn moded(m: Mode, a: Self::A, b: Self::B) -> Self::D {
+        Self::f(m, a.flush(m, false), b.flush(m, false)).flush(m, true)
+    }
 }
 
 /// A lane operation of three sources. For those that accumulate into the destination (`v_fmac_f32`), decoding makes
@@ -138,7 +205,14 @@ pub(crate) trait Op3 {
     type A: Word;
     type B: Word;
     type C: Word;
+    /// See [`Op1::FLOAT`].
+    const FLOAT: bool = <Self::D as Word>::FLOAT || <Self::A as Word>::FLOAT || <Self::C as Word>::FLOAT;
     fn f(m: Mode, a: Self::A, b: Self::B, c: Self::C) -> Self::D;
+    /// See [`Op1::moded`].
+    #[inline]
+    fn moded(m: Mode, a: Self::A, b: Self::B, c: Self::C) -> Self::D {
+        Self::f(m, a.flush(m, false), b.flush(m, false), c.flush(m, false)).flush(m, true)
+    }
 }
 
 /// A comparison. The result goes to the mask at `Inst::sdst`, 0 in inactive lanes; with `EXEC` to EXEC too.
@@ -148,6 +222,71 @@ pub(crate) trait OpCmp {
     fn f(m: Mode, a: Self::A, b: Self::B) -> bool;
 }
 
+/// One lane's value of an operand.
+#[inline(always)]
+pub(crate) fn lane<T: Word>(w: &Wave, index: u16, scalar: bool, lane: usize) -> T {
+    let at = |n: u16| {
+        let index = index.wrapping_add(n);
+        if scalar { w.s32(index) } else { w.v(index).flat()[lane] }
+    };
+    T::new(at(0), if T::WIDE { at(1) } else { 0 })
+}
+
+/// Stores one lane's result.
+#[inline(always)]
+pub(crate) fn set_lane<T: Word>(w: &mut Wave, index: u16, lane: usize, value: T) {
+    w.v_mut(index).flat_mut()[lane] = value.lo();
+    if T::WIDE {
+        w.v_mut(index.wrapping_add(1)).flat_mut()[lane] = value.hi();
+    }
+}
+
+/// The lanes of a mask, in order.
+#[inline(always)]
+pub(crate) fn lanes_of(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lane = mask.trailing_zeros() as usize;
+        mask &= mask.wrapping_sub(1);
+        (lane < LANES).then_some(lane)
+    })
+}
+
+/// Op1 lane by lane, as the mode asks.
+#[cold]
+#[inline(never)]
+fn moded1<O: Op1>(w: &mut Wave, i: &Inst, scalar: u8) -> Flow {
+    for l in lanes_of(w.exec()) {
+        let d = O::moded(w.mode, lane(w, i.src[0], scalar & 1 != 0, l));
+        set_lane(w, i.dst, l, d);
+    }
+    Flow::Next
+}
+
+/// Op2 lane by lane, as the mode asks.
+#[cold]
+#[inline(never)]
+fn moded2<O: Op2>(w: &mut Wave, i: &Inst, scalar: u8) -> Flow {
+    for l in lanes_of(w.exec()) {
+        let a = lane(w, i.src[0], scalar & 1 != 0, l);
+        let d = O::moded(w.mode, a, lane(w, i.src[1], scalar & 2 != 0, l));
+        set_lane(w, i.dst, l, d);
+    }
+    Flow::Next
+}
+
+/// Op3 lane by lane, as the mode asks.
+#[cold]
+#[inline(never)]
+fn moded3<O: Op3>(w: &mut Wave, i: &Inst, scalar: u8) -> Flow {
+    for l in lanes_of(w.exec()) {
+        let a = lane(w, i.src[0], scalar & 1 != 0, l);
+        let b = lane(w, i.src[1], scalar & 2 != 0, l);
+        let d = O::moded(w.mode, a, b, lane(w, i.src[2], scalar & 4 != 0, l));
+        set_lane(w, i.dst, l, d);
+    }
+    Flow::Next
+}
+
 /// [`Op1`] as an executor. Bit n of `SCALAR` says that source n is a scalar operand.
 pub(crate) struct L1<O, const SCALAR: u8>(PhantomData<O>);
 
@@ -155,6 +294,9 @@ impl<O: Op1, const SCALAR: u8> Exec for L1<O, SCALAR> {
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
         let m = w.mode;
+        if O::FLOAT && !m.is_default_float() {
+            return moded1::<O>(w, i, SCALAR);
+        }
         let sa = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { O::A::ZERO };
         by_exec!(w, MASKED => {
             for c in 0..CHUNKS {
@@ -177,6 +319,9 @@ impl<O: Op2, const SCALAR: u8> Exec for L2<O, SCALAR> {
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
         let m = w.mode;
+        if O::FLOAT && !m.is_default_float() {
+            return moded2::<O>(w, i, SCALAR);
+        }
         let sa = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { O::A::ZERO };
         let sb = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { O::B::ZERO };
         by_exec!(w, MASKED => {
@@ -201,6 +346,9 @@ impl<O: Op3, const SCALAR: u8> Exec for L3<O, SCALAR> {
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
         let m = w.mode;
+        if O::FLOAT && !m.is_default_float() {
+            return moded3::<O>(w, i, SCALAR);
+        }
         let sa = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { O::A::ZERO };
         let sb = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { O::B::ZERO };
         let sc = if SCALAR & 4 != 0 { scalar(w, i.src[2]) } else { O::C::ZERO };
@@ -230,9 +378,14 @@ impl<O: OpCmp, const SCALAR: u8, const X: bool> Exec for LCmp<O, SCALAR, X> {
         let sa = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { O::A::ZERO };
         let sb = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { O::B::ZERO };
         let mut flags = [[0u8; CHUNK]; CHUNKS];
+        let flush = O::A::FLOAT && !m.is_default_float();
         for c in 0..CHUNKS {
-            let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(w, i.src[0], c) };
-            let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(w, i.src[1], c) };
+            let mut a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(w, i.src[0], c) };
+            let mut b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(w, i.src[1], c) };
+            if flush {
+                a = a.map(|v| v.flush(m, false));
+                b = b.map(|v| v.flush(m, false));
+            }
             for j in 0..CHUNK {
                 flags[c][j] = u8::from(O::f(m, a[j], b[j]));
             }
@@ -268,13 +421,17 @@ pub(crate) type Forms = &'static [(u8, Columns)];
 
 pub(crate) struct Forms1<O>(PhantomData<O>);
 impl<O: Op1> Forms1<O> {
-    pub(crate) const F: Forms = &[(0, columns::<L1<O, 0>>()), (1, columns::<L1<O, 1>>())];
+    /// See [`Forms2::RARE`].
+    pub(crate) const RARE: Forms = &[(0, same::<L1<O, 0>>())];
+    pub(crate) const F: Forms = &[(0, two_columns::<L1<O, 0>>()), (1, two_columns::<L1<O, 1>>())];
 }
 
 pub(crate) struct Forms2<O>(PhantomData<O>);
 impl<O: Op2> Forms2<O> {
+    /// For what compilers rarely use: scalars are copied to vectors first, and all levels share one copy.
+    pub(crate) const RARE: Forms = &[(0, same::<L2<O, 0>>())];
     /// What VOP2's short form can encode.
-    pub(crate) const F: Forms = &[(0, columns::<L2<O, 0>>()), (1, columns::<L2<O, 1>>())];
+    pub(crate) const F: Forms = &[(0, two_columns::<L2<O, 0>>()), (1, two_columns::<L2<O, 1>>())];
     /// Scalars as either source besides, for VOP3-only instructions and those often found so.
     pub(crate) const HOT: Forms =
         &[(0, columns::<L2<O, 0>>()), (1, columns::<L2<O, 1>>()), (2, columns::<L2<O, 2>>())];
@@ -282,8 +439,10 @@ impl<O: Op2> Forms2<O> {
 
 pub(crate) struct Forms3<O>(PhantomData<O>);
 impl<O: Op3> Forms3<O> {
+    /// See [`Forms2::RARE`].
+    pub(crate) const RARE: Forms = &[(0, same::<L3<O, 0>>())];
     /// Vectors only, and a scalar first source, as `v_fmac_f32` has in VOP2.
-    pub(crate) const F: Forms = &[(0, columns::<L3<O, 0>>()), (1, columns::<L3<O, 1>>())];
+    pub(crate) const F: Forms = &[(0, two_columns::<L3<O, 0>>()), (1, two_columns::<L3<O, 1>>())];
     /// Any combination, for instructions that inner loops are made of.
     pub(crate) const HOT: Forms = &[
         (0, columns::<L3<O, 0>>()),
@@ -298,6 +457,8 @@ impl<O: Op3> Forms3<O> {
 
 pub(crate) struct FormsCmp<O, const X: bool>(PhantomData<O>);
 impl<O: OpCmp, const X: bool> FormsCmp<O, X> {
+    /// See [`Forms2::RARE`].
+    pub(crate) const RARE: Forms = &[(0, same::<LCmp<O, 0, X>>())];
     pub(crate) const F: Forms =
         &[(0, columns::<LCmp<O, 0, X>>()), (1, columns::<LCmp<O, 1, X>>()), (2, columns::<LCmp<O, 2, X>>())];
 }

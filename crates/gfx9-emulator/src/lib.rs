@@ -5,6 +5,8 @@ mod decode;
 mod error;
 mod exec;
 mod fault;
+mod float;
+mod half16;
 mod inst;
 mod isa;
 mod lanes;
@@ -15,6 +17,7 @@ mod memory;
 mod modifiers;
 mod program;
 mod run;
+mod soft;
 mod tables;
 #[cfg(test)]
 mod testing;

@@ -1,14 +1,21 @@
 //! Executors, a file a family.
 
+pub(crate) mod arith;
+pub(crate) mod bits;
 pub(crate) mod buffer;
+pub(crate) mod carry;
 pub(crate) mod control;
+pub(crate) mod convert;
+pub(crate) mod divide;
 pub(crate) mod ds;
 pub(crate) mod flat;
 pub(crate) mod hwreg;
+pub(crate) mod integer;
+pub(crate) mod media;
+mod op;
 pub(crate) mod salu;
 pub(crate) mod smem;
-pub(crate) mod vop1;
-pub(crate) mod vop2;
+pub(crate) mod transcendental;
 pub(crate) mod vop3;
 pub(crate) mod vop3p;
 pub(crate) mod vopc;

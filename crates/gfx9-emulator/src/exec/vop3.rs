@@ -1,22 +1,10 @@
-//! VOP3-only instructions, and the lane accesses that are no lane operations.
+//! Accesses across lanes that are no lane operations: single lanes, lane counts, exchanges.
 
 use crate::inst::{Flow, Inst};
-use crate::isa::Exec;
-use crate::lanes::Op3;
-use crate::wave::{LANES, Mode, VROWS, Wave};
+use crate::isa::{Exec, columns};
+use crate::lanes::{Forms, by_exec, load, scalar, store};
+use crate::wave::{CHUNK, CHUNKS, LANES, Wave};
 use crate::workgroup::Ctx;
-
-pub(crate) struct FmaF32;
-impl Op3 for FmaF32 {
-    type D = f32;
-    type A = f32;
-    type B = f32;
-    type C = f32;
-    #[inline(always)]
-    fn f(_: Mode, a: f32, b: f32, c: f32) -> f32 {
-        a.mul_add(b, c)
-    }
-}
 
 /// `v_readfirstlane_b32`: of lane 0 if none is active.
 pub(crate) struct Readfirstlane;
@@ -50,7 +38,57 @@ impl Exec for Writelane {
     fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
         let value = w.s32(i.src[0]);
         let lane = w.s32(i.src[1]) as usize % LANES;
-        w.r.v[i.dst as usize & (VROWS - 1)].flat_mut()[lane] = value;
+        w.v_mut(i.dst).flat_mut()[lane] = value;
+        Flow::Next
+    }
+}
+
+/// `v_mbcnt_lo_u32_b32`, with `HI` `v_mbcnt_hi_u32_b32`: ones in the lanes of that half below this one, plus the
+/// second source. Bit n of `SCALAR` says that source n is a scalar.
+pub(crate) struct Mbcnt<const HI: bool, const SCALAR: u8>;
+impl<const HI: bool, const SCALAR: u8> Exec for Mbcnt<HI, SCALAR> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let sa: u32 = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { 0 };
+        let sb: u32 = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { 0 };
+        by_exec!(w, MASKED => {
+            for c in 0..CHUNKS {
+                let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(w, i.src[0], c) };
+                let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(w, i.src[1], c) };
+                let mut d = [0u32; CHUNK];
+                for j in 0..CHUNK {
+                    let below = (1u64 << (c * CHUNK + j)) - 1;
+                    let below = if HI { (below >> 32) as u32 } else { below as u32 };
+                    d[j] = (a[j] & below).count_ones().wrapping_add(b[j]);
+                }
+                store::<_, MASKED>(w, i.dst, c, &d);
+            }
+        });
+        Flow::Next
+    }
+}
+
+pub(crate) const MBCNT_LO: Forms = &[
+    (0, columns::<Mbcnt<false, 0>>()),
+    (1, columns::<Mbcnt<false, 1>>()),
+    (3, columns::<Mbcnt<false, 3>>()),
+];
+pub(crate) const MBCNT_HI: Forms =
+    &[(0, columns::<Mbcnt<true, 0>>()), (1, columns::<Mbcnt<true, 1>>()), (3, columns::<Mbcnt<true, 3>>())];
+
+/// `v_swap_b32`: exchanges source and destination.
+pub(crate) struct Swap;
+impl Exec for Swap {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        by_exec!(w, MASKED => {
+            for c in 0..CHUNKS {
+                let a: [u32; CHUNK] = load(w, i.src[0], c);
+                let d: [u32; CHUNK] = load(w, i.dst, c);
+                store::<_, MASKED>(w, i.dst, c, &a);
+                store::<_, MASKED>(w, i.src[0], c, &d);
+            }
+        });
         Flow::Next
     }
 }

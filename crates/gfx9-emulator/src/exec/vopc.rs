@@ -2,16 +2,108 @@
 
 use std::marker::PhantomData;
 
+use crate::float::Float;
 use crate::lanes::{OpCmp, Word};
 use crate::wave::Mode;
 
-/// An ordered comparison of two values of a type: false if either is NaN.
-pub(crate) struct Lt<T>(PhantomData<T>);
-impl<T: Word + PartialOrd> OpCmp for Lt<T> {
-    type A = T;
-    type B = T;
+/// What can be compared.
+pub(crate) trait Compare: Word {
+    fn less(self, b: Self) -> bool;
+    fn equal(self, b: Self) -> bool;
+}
+
+macro_rules! compare_integers {
+    ($($ty:ty)*) => {$(
+        impl Compare for $ty {
+            #[inline(always)]
+            fn less(self, b: Self) -> bool {
+                self < b
+            }
+            #[inline(always)]
+            fn equal(self, b: Self) -> bool {
+                self == b
+            }
+        }
+    )*};
+}
+
+compare_integers!(u16 i16 u32 i32 u64 i64 f32 f64);
+
+impl Compare for crate::half16::Half {
     #[inline(always)]
-    fn f(_: Mode, a: T, b: T) -> bool {
-        a < b
+    fn less(self, b: Self) -> bool {
+        self.lt(b)
+    }
+    #[inline(always)]
+    fn equal(self, b: Self) -> bool {
+        self.eq(b)
+    }
+}
+
+/// Declares comparisons of two values; those of floats with a NaN are false, but for the negated ones.
+macro_rules! comparisons {
+    ($($(#[$doc:meta])* $name:ident: |$a:ident, $b:ident| $e:expr;)*) => {$(
+        $(#[$doc])*
+        pub(crate) struct $name<T>(PhantomData<T>);
+        impl<T: Compare> OpCmp for $name<T> {
+            type A = T;
+            type B = T;
+            #[inline(always)]
+            fn f(_: Mode, $a: T, $b: T) -> bool {
+                $e
+            }
+        }
+    )*};
+}
+
+comparisons! {
+    Lt: |a, b| a.less(b);
+    Eq: |a, b| a.equal(b);
+    Le: |a, b| a.less(b) || a.equal(b);
+    Gt: |a, b| b.less(a);
+    /// Less or greater.
+    Lg: |a, b| a.less(b) || b.less(a);
+    Ge: |a, b| b.less(a) || a.equal(b);
+    /// Neither is a NaN.
+    O: |a, b| a.equal(a) && b.equal(b);
+    U: |a, b| !(a.equal(a) && b.equal(b));
+    Nge: |a, b| !(b.less(a) || a.equal(b));
+    Nlg: |a, b| !(a.less(b) || b.less(a));
+    Ngt: |a, b| !b.less(a);
+    Nle: |a, b| !(a.less(b) || a.equal(b));
+    /// For integers `v_cmp_ne`.
+    Neq: |a, b| !a.equal(b);
+    Nlt: |a, b| !a.less(b);
+}
+
+/// `v_cmp_f`, `v_cmp_tru`, `v_cmp_t`: whatever the sources are.
+pub(crate) struct Always<const RESULT: bool>;
+impl<const RESULT: bool> OpCmp for Always<RESULT> {
+    type A = u32;
+    type B = u32;
+    #[inline(always)]
+    fn f(_: Mode, _: u32, _: u32) -> bool {
+        RESULT
+    }
+}
+
+/// `v_cmp_class`: whether the value is of one of the classes in the mask: signalling NaN, quiet NaN, -infinity,
+/// negative normal, negative denormal, -0, +0, positive denormal, positive normal, +infinity.
+pub(crate) struct Class<T>(PhantomData<T>);
+impl<T: Float> OpCmp for Class<T> {
+    type A = T;
+    type B = u32;
+    #[inline(always)]
+    fn f(_: Mode, a: T, b: u32) -> bool {
+        let fraction = T::FORMAT.precision - 1;
+        let infinity = ((1u64 << T::FORMAT.exponent) - 1) << fraction;
+        let magnitude = a.bits() & !(1 << (fraction + T::FORMAT.exponent));
+        // Counted from zero outwards on either side of it.
+        let size = u32::from(magnitude != 0)
+            + u32::from(magnitude >> fraction != 0)
+            + u32::from(magnitude >= infinity);
+        let number = if a.is_negative() { 5 - size } else { 6 + size };
+        let nan = if a.is_signaling() { 0 } else { 1 };
+        b >> (if a.is_nan() { nan } else { number }) & 1 != 0
     }
 }

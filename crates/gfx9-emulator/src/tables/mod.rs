@@ -14,6 +14,7 @@ mod vopc;
 
 use std::sync::OnceLock;
 
+use crate::exec::carry::{FormsCarry, FormsFlag, OpCarry, OpFlag};
 use crate::isa::{Columns, Exec, columns, same};
 use crate::lanes::{Forms, Forms1, Forms2, Forms3, FormsCmp, Op1, Op2, Op3, OpCmp};
 
@@ -152,39 +153,91 @@ const fn one<X: Exec>() -> Impl {
     Impl::Plain(same::<X>())
 }
 
+/// Executors by which sources are scalars.
+const fn lanes(forms: Forms) -> Impl {
+    Impl::Lanes { forms, clamp: None }
+}
+
+/// [`lanes`], and what the instruction does with the clamp bit.
+const fn lanes_sat(forms: Forms, clamp: Forms) -> Impl {
+    Impl::Lanes { forms, clamp: Some(clamp) }
+}
+
+// For lane operations. `op`: with vectors, and a scalar first source. `hot`: with scalars in any source as forms of
+// their own, and a copy for AVX-512. `rare`: one form, one copy. `sat`: the second is what the clamp bit makes of it.
+
 const fn op1<O: Op1>() -> Impl {
-    Impl::Lanes { forms: Forms1::<O>::F, clamp: None }
+    lanes(Forms1::<O>::F)
+}
+
+const fn rare1<O: Op1>() -> Impl {
+    lanes(Forms1::<O>::RARE)
 }
 
 const fn op2<O: Op2>() -> Impl {
-    Impl::Lanes { forms: Forms2::<O>::F, clamp: None }
+    lanes(Forms2::<O>::F)
 }
 
-/// With scalars in either source as forms of their own.
 const fn hot2<O: Op2>() -> Impl {
-    Impl::Lanes { forms: Forms2::<O>::HOT, clamp: None }
+    lanes(Forms2::<O>::HOT)
 }
 
-/// `C` is what the instruction does with the clamp bit.
+const fn rare2<O: Op2>() -> Impl {
+    lanes(Forms2::<O>::RARE)
+}
+
 const fn sat2<O: Op2, C: Op2>() -> Impl {
-    Impl::Lanes { forms: Forms2::<O>::HOT, clamp: Some(Forms2::<C>::F) }
+    lanes_sat(Forms2::<O>::F, Forms2::<C>::RARE)
+}
+
+const fn hot_sat2<O: Op2, C: Op2>() -> Impl {
+    lanes_sat(Forms2::<O>::HOT, Forms2::<C>::RARE)
 }
 
 const fn op3<O: Op3>() -> Impl {
-    Impl::Lanes { forms: Forms3::<O>::F, clamp: None }
+    lanes(Forms3::<O>::F)
 }
 
-/// With scalars in any source as forms of their own.
 const fn hot3<O: Op3>() -> Impl {
-    Impl::Lanes { forms: Forms3::<O>::HOT, clamp: None }
+    lanes(Forms3::<O>::HOT)
+}
+
+const fn rare3<O: Op3>() -> Impl {
+    lanes(Forms3::<O>::RARE)
+}
+
+const fn sat3<O: Op3, C: Op3>() -> Impl {
+    lanes_sat(Forms3::<O>::F, Forms3::<C>::RARE)
+}
+
+const fn hot_sat3<O: Op3, C: Op3>() -> Impl {
+    lanes_sat(Forms3::<O>::HOT, Forms3::<C>::RARE)
+}
+
+const fn rare_sat3<O: Op3, C: Op3>() -> Impl {
+    lanes_sat(Forms3::<O>::RARE, Forms3::<C>::RARE)
 }
 
 const fn cmp<O: OpCmp>() -> Impl {
-    Impl::Lanes { forms: FormsCmp::<O, false>::F, clamp: None }
+    lanes(FormsCmp::<O, false>::F)
 }
 
-const fn cmpx<O: OpCmp>() -> Impl {
-    Impl::Lanes { forms: FormsCmp::<O, true>::F, clamp: None }
+const fn rare_cmp<O: OpCmp>() -> Impl {
+    lanes(FormsCmp::<O, false>::RARE)
+}
+
+const fn rare_cmpx<O: OpCmp>() -> Impl {
+    lanes(FormsCmp::<O, true>::RARE)
+}
+
+/// Additions and subtractions that give a carry.
+const fn carry<O: OpCarry>() -> Impl {
+    lanes_sat(FormsCarry::<O>::F, FormsCarry::<O>::CLAMP)
+}
+
+/// Lane operations that also give a flag.
+const fn flag<O: OpFlag>() -> Impl {
+    lanes(FormsFlag::<O>::RARE)
 }
 
 /// All rows of an encoding.

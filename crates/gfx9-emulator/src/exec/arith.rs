@@ -1,0 +1,178 @@
+//! Floating-point arithmetic, the same for f16, f32 and f64.
+
+use std::marker::PhantomData;
+
+use crate::float::{self, Float};
+use crate::half16::Half;
+use crate::lanes::{Op1, Op2, Op3, Word};
+use crate::wave::Mode;
+
+use super::op::{ops2, ops3};
+
+/// Declares operations of two sources for any [`Float`].
+macro_rules! generic2 {
+    ($($(#[$doc:meta])* $name:ident: |$m:pat_param, $a:ident, $b:ident| $e:block $(=> $g:block)?)*) => {$(
+        $(#[$doc])*
+        pub(crate) struct $name<T>(PhantomData<T>);
+        impl<T: Float> Op2 for $name<T> {
+            type D = T;
+            type A = T;
+            type B = T;
+            #[inline(always)]
+            fn f($m: Mode, $a: T, $b: T) -> T $e
+            $(fn moded(m: Mode, $a: T, $b: T) -> T {
+                let ($m, $a, $b) = (m, $a.flush(m, false), $b.flush(m, false));
+                let d: T = $g;
+                d.flush(m, true)
+            })?
+        }
+    )*};
+}
+
+generic2! {
+    Add: |m, a, b| { let _ = m; a.add(b) } => { a.add_in(m, b) }
+    Sub: |m, a, b| { let _ = m; a.sub(b) } => { a.add_in(m, b.negate()) }
+    Subrev: |m, a, b| { let _ = m; b.sub(a) } => { b.add_in(m, a.negate()) }
+    Mul: |m, a, b| { let _ = m; a.mul(b) } => { a.mul_in(m, b) }
+    Min: |m, a, b| { float::min(m, a, b) }
+    Max: |m, a, b| { float::max(m, a, b) }
+}
+
+/// Declares operations of three sources for any [`Float`].
+macro_rules! generic3 {
+    ($($(#[$doc:meta])* $name:ident: |$m:pat_param, $a:ident, $b:ident, $c:ident| $e:block $(=> $g:block)?)*) => {$(
+        $(#[$doc])*
+        pub(crate) struct $name<T>(PhantomData<T>);
+        impl<T: Float> Op3 for $name<T> {
+            type D = T;
+            type A = T;
+            type B = T;
+            type C = T;
+            #[inline(always)]
+            fn f($m: Mode, $a: T, $b: T, $c: T) -> T $e
+            $(fn moded(m: Mode, $a: T, $b: T, $c: T) -> T {
+                let ($m, $a, $b, $c) = (m, $a.flush(m, false), $b.flush(m, false), $c.flush(m, false));
+                let d: T = $g;
+                d.flush(m, true)
+            })?
+        }
+    )*};
+}
+
+generic3! {
+    /// `v_fma`, `v_fmac` (the destination is the third source), `v_fmaak`, `v_fmamk`.
+    Fma: |m, a, b, c| { let _ = m; a.fma(b, c) } => { a.fma_in(m, b, c) }
+    Min3: |m, a, b, c| { float::min(m, float::min(m, a, b), c) }
+    Max3: |m, a, b, c| { float::max(m, float::max(m, a, b), c) }
+    Med3: |m, a, b, c| {
+        // The greatest is left out, and the greater of the others taken (CDNA2 ISA, `V_MED3_F32`).
+        let most = float::max(m, float::max(m, a, b), c);
+        let (p, q) = if most.eq(a) { (b, c) } else if most.eq(b) { (a, c) } else { (a, b) };
+        let nan = a.is_nan() || b.is_nan() || c.is_nan();
+        let low = float::min(m, float::min(m, a, b), c);
+        if nan { low } else { float::max(m, p, q) }
+    }
+    /// `v_mad_f16`, `v_mac_f16`: rounded after the product too.
+    Mad: |m, a, b, c| { let _ = m; a.mul(b).add(c) } => { a.mul_in(m, b).flush(m, true).add_in(m, c) }
+}
+
+/// `v_mad_f32`, `v_mac_f32`: rounded after the product too, and denormals are flushed whatever the mode (LLVM,
+/// `SITargetLowering::isFMADLegal`).
+#[inline(always)]
+fn mad_f32(a: f32, b: f32, c: f32) -> f32 {
+    let zero = |x: f32| if x.abs() < f32::MIN_POSITIVE { 0f32.copysign(x) } else { x };
+    zero(zero(zero(a) * zero(b)) + zero(c))
+}
+
+/// The same in another rounding.
+fn mad_f32_in(m: Mode, a: f32, b: f32, c: f32) -> f32 {
+    let m = Mode(m.0 & !0x30);
+    let product = a.flush(m, false).mul_in(m, b.flush(m, false)).flush(m, true);
+    product.add_in(m, c.flush(m, false)).flush(m, true)
+}
+
+ops3! {
+    /// See [`mad_f32`].
+    MadF32: |m, a: f32, b: f32, c: f32| -> f32 { let _ = m; mad_f32(a, b, c) } => { mad_f32_in(m, a, b, c) }
+    /// A zero times anything is zero.
+    MadLegacyF32: |m, a: f32, b: f32, c: f32| -> f32 {
+        let _ = m;
+        let (p, q) = if a == 0.0 || b == 0.0 { (0.0, 0.0) } else { (a, b) };
+        mad_f32(p, q, c)
+    } => {
+        let (p, q) = if a == 0.0 || b == 0.0 { (0.0, 0.0) } else { (a, b) };
+        mad_f32_in(m, p, q, c)
+    }
+}
+
+ops2! {
+    /// A zero times anything is zero.
+    MulLegacyF32: |m, a: f32, b: f32| -> f32 {
+        let _ = m;
+        if a == 0.0 || b == 0.0 { 0.0 } else { a * b }
+    } => {
+        let (a, b) = (a.flush(m, false), b.flush(m, false));
+        if a == 0.0 || b == 0.0 { 0.0 } else { a.mul_in(m, b).flush(m, true) }
+    }
+}
+
+/// Declares operations of one source for any [`Float`]; none rounds.
+macro_rules! generic1 {
+    ($($(#[$doc:meta])* $name:ident: |$m:pat_param, $a:ident| $e:block)*) => {$(
+        $(#[$doc])*
+        pub(crate) struct $name<T>(PhantomData<T>);
+        impl<T: Float> Op1 for $name<T> {
+            type D = T;
+            type A = T;
+            #[inline(always)]
+            fn f($m: Mode, $a: T) -> T $e
+        }
+    )*};
+}
+
+generic1! {
+    Floor: |_, a| { a.floor() }
+    Ceil: |_, a| { a.ceil() }
+    Trunc: |_, a| { a.trunc() }
+    Rndne: |_, a| { a.rndne() }
+    /// Never 1, as the difference of a tiny negative number would round to.
+    Fract: |_, a| {
+        let d = a.sub(a.floor());
+        if T::BELOW_ONE.lt(d) { T::BELOW_ONE } else { d }
+    }
+}
+
+/// `v_dot2c_f32_f16`: fused, the second pair first, as LLVM's `fdot2` is formed from two fused multiply-adds.
+pub(crate) struct Dot2cF32F16;
+impl Op3 for Dot2cF32F16 {
+    type D = f32;
+    type A = u32;
+    type B = u32;
+    type C = f32;
+    #[inline(always)]
+    fn f(_: Mode, a: u32, b: u32, c: f32) -> f32 {
+        let part = |v: u32, n: u32| Half((v >> (16 * n)) as u16).to_f32();
+        part(a, 0).mul_add(part(b, 0), part(a, 1).mul_add(part(b, 1), c))
+    }
+}
+
+/// `v_pk_fmac_f16`.
+pub(crate) struct PkFmacF16;
+impl Op3 for PkFmacF16 {
+    type D = u32;
+    type A = u32;
+    type B = u32;
+    type C = u32;
+    const FLOAT: bool = true;
+    #[inline(always)]
+    fn f(_: Mode, a: u32, b: u32, c: u32) -> u32 {
+        let part = |v: u32, n: u32| Half((v >> (16 * n)) as u16);
+        let fma = |n| u32::from(part(a, n).fma(part(b, n), part(c, n)).0);
+        fma(0) | fma(1) << 16
+    }
+    fn moded(m: Mode, a: u32, b: u32, c: u32) -> u32 {
+        let part = |v: u32, n: u32| Half((v >> (16 * n)) as u16).flush(m, false);
+        let fma = |n| u32::from(part(a, n).fma_in(m, part(b, n), part(c, n)).flush(m, true).0);
+        fma(0) | fma(1) << 16
+    }
+}

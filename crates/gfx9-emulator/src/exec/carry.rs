@@ -1,0 +1,236 @@
+//! Executors that take or give a lane mask besides vectors: carries, selection, 64-bit multiply-add.
+
+use std::marker::PhantomData;
+
+use crate::inst::{Flow, Inst};
+use crate::isa::{Exec, columns, same};
+use crate::lanes::{Forms, Word, by_exec, collect, load, scalar, store};
+use crate::wave::{CHUNK, CHUNKS, Lanes, Wave, expand};
+use crate::workgroup::Ctx;
+
+/// An addition or subtraction with a carry or borrow out, and with `IN` one in.
+pub(crate) trait OpCarry {
+    const IN: bool;
+    fn f(a: u32, b: u32, carry: u32) -> (u32, bool);
+    /// With the clamp bit.
+    fn clamped(a: u32, b: u32, carry: u32) -> (u32, bool);
+}
+
+#[inline(always)]
+fn add(a: u32, b: u32, carry: u32) -> (u32, bool) {
+    let (sum, over) = a.overflowing_add(b);
+    let (sum, over_again) = sum.overflowing_add(carry);
+    (sum, over | over_again)
+}
+
+#[inline(always)]
+fn sub(a: u32, b: u32, borrow: u32) -> (u32, bool) {
+    let (difference, under) = a.overflowing_sub(b);
+    let (difference, under_again) = difference.overflowing_sub(borrow);
+    (difference, under | under_again)
+}
+
+macro_rules! carries {
+    ($($name:ident, $in:expr, |$a:ident, $b:ident, $c:ident| $e:expr, $limit:expr;)*) => {$(
+        pub(crate) struct $name;
+        impl OpCarry for $name {
+            const IN: bool = $in;
+            #[inline(always)]
+            fn f($a: u32, $b: u32, $c: u32) -> (u32, bool) {
+                $e
+            }
+            #[inline(always)]
+            fn clamped(a: u32, b: u32, c: u32) -> (u32, bool) {
+                let (d, over) = Self::f(a, b, c);
+                (if over { $limit } else { d }, over)
+            }
+        }
+    )*};
+}
+
+carries! {
+    AddCo, false, |a, b, _c| add(a, b, 0), u32::MAX;
+    SubCo, false, |a, b, _c| sub(a, b, 0), 0;
+    SubrevCo, false, |a, b, _c| sub(b, a, 0), 0;
+    AddcCo, true, |a, b, c| add(a, b, c), u32::MAX;
+    SubbCo, true, |a, b, c| sub(a, b, c), 0;
+    SubbrevCo, true, |a, b, c| sub(b, a, c), 0;
+}
+
+/// [`OpCarry`] as an executor: the mask in at `src[2]`, the mask out, 0 in inactive lanes, at `sdst`.
+pub(crate) struct LCarry<O, const SCALAR: u8, const CLAMP: bool>(PhantomData<O>);
+
+impl<O: OpCarry, const SCALAR: u8, const CLAMP: bool> Exec for LCarry<O, SCALAR, CLAMP> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let sa: u32 = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { 0 };
+        let sb: u32 = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { 0 };
+        let mut carries = Lanes::ZERO;
+        if O::IN {
+            expand(w.s64(i.src[2]), &mut carries);
+        }
+        let mut flags = [[0u8; CHUNK]; CHUNKS];
+        by_exec!(w, MASKED => {
+            for c in 0..CHUNKS {
+                let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(w, i.src[0], c) };
+                let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(w, i.src[1], c) };
+                let mut d = [0u32; CHUNK];
+                for j in 0..CHUNK {
+                    let carry = carries.0[c][j] & 1;
+                    let (result, out) = if CLAMP { O::clamped(a[j], b[j], carry) } else { O::f(a[j], b[j], carry) };
+                    d[j] = result;
+                    flags[c][j] = u8::from(out);
+                }
+                store::<_, MASKED>(w, i.dst, c, &d);
+            }
+        });
+        let mask = collect(&flags) & w.exec();
+        w.set_s64(i.sdst, mask);
+        Flow::Next
+    }
+}
+
+/// [`LCarry`] for the sources that compilers give it.
+pub(crate) struct FormsCarry<O>(PhantomData<O>);
+impl<O: OpCarry> FormsCarry<O> {
+    pub(crate) const F: Forms = &[
+        (0, columns::<LCarry<O, 0, false>>()),
+        (1, columns::<LCarry<O, 1, false>>()),
+        (2, columns::<LCarry<O, 2, false>>()),
+    ];
+    pub(crate) const CLAMP: Forms = &[(0, same::<LCarry<O, 0, true>>())];
+}
+
+/// `v_cndmask_b32`: the second source where the mask at `src[2]` is set, else the first.
+pub(crate) struct Cndmask<const SCALAR: u8>;
+impl<const SCALAR: u8> Exec for Cndmask<SCALAR> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let sa: u32 = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { 0 };
+        let sb: u32 = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { 0 };
+        let mut pick = Lanes::ZERO;
+        expand(w.s64(i.src[2]), &mut pick);
+        by_exec!(w, MASKED => {
+            for c in 0..CHUNKS {
+                let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(w, i.src[0], c) };
+                let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(w, i.src[1], c) };
+                let mut d = [0u32; CHUNK];
+                for j in 0..CHUNK {
+                    d[j] = b[j] & pick.0[c][j] | a[j] & !pick.0[c][j];
+                }
+                store::<_, MASKED>(w, i.dst, c, &d);
+            }
+        });
+        Flow::Next
+    }
+}
+
+/// All of [`Cndmask`].
+pub(crate) const CNDMASK: Forms = &[
+    (0, columns::<Cndmask<0>>()),
+    (1, columns::<Cndmask<1>>()),
+    (2, columns::<Cndmask<2>>()),
+    (3, columns::<Cndmask<3>>()),
+];
+
+/// A lane operation of three sources that also gives a flag.
+pub(crate) trait OpFlag {
+    type D: Word;
+    type A: Word;
+    type C: Word;
+    fn f(a: Self::A, b: Self::A, c: Self::C) -> (Self::D, bool);
+}
+
+/// `v_mad_u64_u32`.
+pub(crate) struct MadU64U32;
+impl OpFlag for MadU64U32 {
+    type D = u64;
+    type A = u32;
+    type C = u64;
+    #[inline(always)]
+    fn f(a: u32, b: u32, c: u64) -> (u64, bool) {
+        (u64::from(a) * u64::from(b)).overflowing_add(c)
+    }
+}
+
+/// [`MadU64U32`] with the clamp bit.
+pub(crate) struct MadU64U32Clamp;
+impl OpFlag for MadU64U32Clamp {
+    type D = u64;
+    type A = u32;
+    type C = u64;
+    #[inline(always)]
+    fn f(a: u32, b: u32, c: u64) -> (u64, bool) {
+        let (d, over) = MadU64U32::f(a, b, c);
+        (if over { u64::MAX } else { d }, over)
+    }
+}
+
+/// `v_mad_i64_i32`; the flag is bit 64 of the sum.
+pub(crate) struct MadI64I32;
+impl OpFlag for MadI64I32 {
+    type D = i64;
+    type A = i32;
+    type C = i64;
+    #[inline(always)]
+    fn f(a: i32, b: i32, c: i64) -> (i64, bool) {
+        let (sum, over) = (i64::from(a) * i64::from(b)).overflowing_add(c);
+        (sum, (sum < 0) != over)
+    }
+}
+
+/// [`MadI64I32`] with the clamp bit.
+pub(crate) struct MadI64I32Clamp;
+impl OpFlag for MadI64I32Clamp {
+    type D = i64;
+    type A = i32;
+    type C = i64;
+    #[inline(always)]
+    fn f(a: i32, b: i32, c: i64) -> (i64, bool) {
+        ((i64::from(a) * i64::from(b)).saturating_add(c), MadI64I32::f(a, b, c).1)
+    }
+}
+
+/// [`OpFlag`] as an executor.
+pub(crate) struct LFlag<O, const SCALAR: u8>(PhantomData<O>);
+
+impl<O: OpFlag, const SCALAR: u8> Exec for LFlag<O, SCALAR> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let sa = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { O::A::ZERO };
+        let sb = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { O::A::ZERO };
+        let sc = if SCALAR & 4 != 0 { scalar(w, i.src[2]) } else { O::C::ZERO };
+        let mut flags = [[0u8; CHUNK]; CHUNKS];
+        by_exec!(w, MASKED => {
+            for c in 0..CHUNKS {
+                let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(w, i.src[0], c) };
+                let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(w, i.src[1], c) };
+                let e = if SCALAR & 4 != 0 { [sc; CHUNK] } else { load(w, i.src[2], c) };
+                let mut d = [O::D::ZERO; CHUNK];
+                for j in 0..CHUNK {
+                    let (result, flag) = O::f(a[j], b[j], e[j]);
+                    d[j] = result;
+                    flags[c][j] = u8::from(flag);
+                }
+                store::<_, MASKED>(w, i.dst, c, &d);
+            }
+        });
+        let mask = collect(&flags) & w.exec();
+        w.set_s64(i.sdst, mask);
+        Flow::Next
+    }
+}
+
+/// [`LFlag`] for the sources that compilers give `v_mad_u64_u32`.
+pub(crate) struct FormsFlag<O>(PhantomData<O>);
+impl<O: OpFlag> FormsFlag<O> {
+    pub(crate) const F: Forms = &[
+        (0, columns::<LFlag<O, 0>>()),
+        (1, columns::<LFlag<O, 1>>()),
+        (2, columns::<LFlag<O, 2>>()),
+        (4, columns::<LFlag<O, 4>>()),
+        (5, columns::<LFlag<O, 5>>()),
+        (6, columns::<LFlag<O, 6>>()),
+    ];
+    pub(crate) const RARE: Forms = &[(0, same::<LFlag<O, 0>>())];
+}

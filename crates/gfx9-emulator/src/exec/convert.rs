@@ -1,0 +1,229 @@
+//! Conversions between numbers. To integers they round towards zero and saturate, and a NaN gives 0, as Rust's `as`.
+
+use std::marker::PhantomData;
+
+use crate::float::Float;
+use crate::half16::Half;
+use crate::lanes::{Op1, Word};
+use crate::soft::{self, Round};
+use crate::wave::Mode;
+
+use super::op::{ops1, ops2, ops3};
+
+ops1! {
+    CvtI32F64: |_, a: f64| -> i32 { a as i32 }
+    CvtU32F64: |_, a: f64| -> u32 { a as u32 }
+    CvtF64I32: |_, a: i32| -> f64 { f64::from(a) }
+    CvtF64U32: |_, a: u32| -> f64 { f64::from(a) }
+    CvtI32F32: |_, a: f32| -> i32 { a as i32 }
+    CvtU32F32: |_, a: f32| -> u32 { a as u32 }
+    CvtF32I32: |m, a: i32| -> f32 { let _ = m; a as f32 } => {
+        f32::of(soft::from_int(soft::F32, f32::rounding(m), i64::from(a)))
+    }
+    CvtF32U32: |m, a: u32| -> f32 { let _ = m; a as f32 } => {
+        f32::of(soft::from_int(soft::F32, f32::rounding(m), i64::from(a)))
+    }
+    CvtF64F32: |_, a: f32| -> f64 { f64::from(a) }
+    /// Rounds as the mode says for f64 (LLVM, `FPDPRounding`), and flushes as it says for f32.
+    CvtF32F64: |m, a: f64| -> f32 { let _ = m; a as f32 } => {
+        f32::of(soft::convert(soft::F64, soft::F32, f64::rounding(m), a.flush(m, false).bits())).flush(m, true)
+    }
+    CvtF32F16: |_, a: Half| -> f32 { a.to_f32() }
+    CvtF16F32: |m, a: f32| -> Half { let _ = m; Half::from_f32(a) } => {
+        Half::of(soft::convert(soft::F32, soft::F16, Half::rounding(m), a.flush(m, false).bits())).flush(m, true)
+    }
+    /// Nearest, halves up.
+    CvtRpiI32F32: |_, a: f32| -> i32 { (a + 0.5).floor() as i32 }
+    CvtFlrI32F32: |_, a: f32| -> i32 { a.floor() as i32 }
+    /// A signed number of 4 bits, in sixteenths.
+    CvtOffF32I4: |_, a: u32| -> f32 { ((a << 28) as i32 >> 28) as f32 / 16.0 }
+    CvtF32Ubyte0: |_, a: u32| -> f32 { (a & 0xff) as f32 }
+    CvtF32Ubyte1: |_, a: u32| -> f32 { (a >> 8 & 0xff) as f32 }
+    CvtF32Ubyte2: |_, a: u32| -> f32 { (a >> 16 & 0xff) as f32 }
+    CvtF32Ubyte3: |_, a: u32| -> f32 { (a >> 24) as f32 }
+    CvtF16U16: |m, a: u16| -> Half { let _ = m; Half::from_f32(f32::from(a)) } => {
+        Half::of(soft::from_int(soft::F16, Half::rounding(m), i64::from(a)))
+    }
+    CvtF16I16: |m, a: i16| -> Half { let _ = m; Half::from_f32(f32::from(a)) } => {
+        Half::of(soft::from_int(soft::F16, Half::rounding(m), i64::from(a)))
+    }
+    CvtU16F16: |_, a: Half| -> u16 { a.to_f32() as u16 }
+    CvtI16F16: |_, a: Half| -> i16 { a.to_f32() as i16 }
+    CvtNormI16F16: |_, a: Half| -> u16 { snorm(a.to_f32()) as u16 }
+    CvtNormU16F16: |_, a: Half| -> u16 { unorm(a.to_f32()) as u16 }
+    FrexpExpI32F32: |_, a: f32| -> i32 { frexp(a).1 }
+    FrexpExpI32F64: |_, a: f64| -> i32 { frexp(a).1 }
+    FrexpExpI16F16: |_, a: Half| -> i16 { frexp(a).1 as i16 }
+    CvtF32Fp8: |_, a: u32| -> f32 { small_to_f32::<3>(a as u8) }
+    CvtF32Bf8: |_, a: u32| -> f32 { small_to_f32::<2>(a as u8) }
+    CvtPkF32Fp8: |_, a: u32| -> u64 { pair(small_to_f32::<3>(a as u8), small_to_f32::<3>((a >> 8) as u8)) }
+    CvtPkF32Bf8: |_, a: u32| -> u64 { pair(small_to_f32::<2>(a as u8), small_to_f32::<2>((a >> 8) as u8)) }
+}
+
+fn pair(lo: f32, hi: f32) -> u64 {
+    u64::from(lo.to_bits()) | u64::from(hi.to_bits()) << 32
+}
+
+/// The value as a fraction of at least a half and less than 1, with its sign, times a power of two, which is given
+/// too; zeros, infinities and NaNs as they are, with 0.
+#[inline(always)]
+fn frexp<T: Float>(a: T) -> (T, i32) {
+    let fraction_bits = T::FORMAT.precision - 1;
+    let top = (1u64 << T::FORMAT.exponent) - 1;
+    let bias = (top / 2) as i32;
+    let sign = a.bits() & 1 << (fraction_bits + T::FORMAT.exponent);
+    let magnitude = a.bits() ^ sign;
+    let field = magnitude >> fraction_bits;
+    // A denormal is shifted up until it has the hidden bit.
+    let up = magnitude.leading_zeros() as i32 - (63 - fraction_bits as i32);
+    let denormal = field == 0;
+    let shifted = if denormal { magnitude.wrapping_shl(up as u32) } else { magnitude };
+    let exponent = if denormal { 1 - up } else { field as i32 };
+    let fraction = shifted & ((1 << fraction_bits) - 1);
+    let special = magnitude == 0 || field == top;
+    if special {
+        (if a.is_nan() { a.quiet() } else { a }, 0)
+    } else {
+        (T::of(sign | ((bias - 1) as u64) << fraction_bits | fraction), exponent - (bias - 1))
+    }
+}
+
+/// `v_frexp_mant`.
+pub(crate) struct FrexpMant<T>(PhantomData<T>);
+impl<T: Float> Op1 for FrexpMant<T> {
+    type D = T;
+    type A = T;
+    #[inline(always)]
+    fn f(_: Mode, a: T) -> T {
+        frexp(a).0
+    }
+}
+
+/// To 16 bits, of -1 to 1.
+#[inline(always)]
+fn snorm(a: f32) -> i16 {
+    (a.clamp(-1.0, 1.0) * 32767.0).round_ties_even() as i16
+}
+
+/// To 16 bits, of 0 to 1.
+#[inline(always)]
+fn unorm(a: f32) -> u16 {
+    (a.clamp(0.0, 1.0) * 65535.0).round_ties_even() as u16
+}
+
+/// Two to the `n`, which must be the exponent of a normal f64.
+#[inline(always)]
+fn power(n: i32) -> f64 {
+    f64::from_bits(((n + 1023) as u64) << 52)
+}
+
+ops2! {
+    LdexpF32: |m, a: f32, n: i32| -> f32 { let _ = m; (f64::from(a) * power(n.clamp(-300, 300))) as f32 } => {
+        f32::of(soft::scale(soft::F32, f32::rounding(m), a.flush(m, false).bits(), n)).flush(m, true)
+    }
+    LdexpF64: |m, a: f64, n: i32| -> f64 {
+        let _ = m;
+        // In up to three steps, of which only one can round if anything is left at all: a step down that is not the
+        // last leaves 53 powers of two to the others.
+        let step = |n: i32| if n < -1022 { -969 } else { n.min(1023) };
+        let n = n.clamp(-2200, 2200);
+        let (first, rest) = (step(n), n - step(n));
+        let (second, third) = (step(rest), rest - step(rest));
+        a * power(first) * power(second) * power(third)
+    } => {
+        f64::of(soft::scale(soft::F64, f64::rounding(m), a.flush(m, false).bits(), n)).flush(m, true)
+    }
+    LdexpF16: |m, a: Half, n: i16| -> Half {
+        let _ = m;
+        Half::from_f32((a.to_f64() * power(i32::from(n).clamp(-60, 60))) as f32)
+    } => {
+        Half::of(soft::scale(soft::F16, Half::rounding(m), a.flush(m, false).bits(), i32::from(n))).flush(m, true)
+    }
+    CvtPknormI16F32: |_, a: f32, b: f32| -> u32 { u32::from(snorm(a) as u16) | u32::from(snorm(b) as u16) << 16 }
+    CvtPknormU16F32: |_, a: f32, b: f32| -> u32 { u32::from(unorm(a)) | u32::from(unorm(b)) << 16 }
+    CvtPknormI16F16: |_, a: Half, b: Half| -> u32 {
+        u32::from(snorm(a.to_f32()) as u16) | u32::from(snorm(b.to_f32()) as u16) << 16
+    }
+    CvtPknormU16F16: |_, a: Half, b: Half| -> u32 {
+        u32::from(unorm(a.to_f32())) | u32::from(unorm(b.to_f32())) << 16
+    }
+    /// Towards zero whatever the mode.
+    CvtPkrtzF16F32: |_, a: f32, b: f32| -> u32 {
+        u32::from(towards_zero(a).0) | u32::from(towards_zero(b).0) << 16
+    }
+    CvtPkU16U32: |_, a: u32, b: u32| -> u32 { a.min(0xffff) | b.min(0xffff) << 16 }
+    CvtPkI16I32: |_, a: i32, b: i32| -> u32 {
+        let part = |v: i32| v.clamp(-0x8000, 0x7fff) as u32 & 0xffff;
+        part(a) | part(b) << 16
+    }
+    CvtPkFp8F32: |m, a: f32, b: f32| -> u16 {
+        u16::from(f32_to_small::<3>(m, Round::Even, a)) | u16::from(f32_to_small::<3>(m, Round::Even, b)) << 8
+    }
+    CvtPkBf8F32: |m, a: f32, b: f32| -> u16 {
+        u16::from(f32_to_small::<2>(m, Round::Even, a)) | u16::from(f32_to_small::<2>(m, Round::Even, b)) << 8
+    }
+    /// Stochastic: random bits are added below the result's last bit, and the rest is cut off.
+    CvtSrFp8F32: |m, a: f32, random: u32| -> u32 {
+        u32::from(f32_to_small::<3>(m, Round::Zero, dither(a, random >> 12)))
+    }
+    CvtSrBf8F32: |m, a: f32, random: u32| -> u32 {
+        u32::from(f32_to_small::<2>(m, Round::Zero, dither(a, random >> 11)))
+    }
+}
+
+ops3! {
+    /// Rounded to an integer, saturated, into byte `n` of `c`.
+    CvtPkU8F32: |_, a: f32, n: u32, c: u32| -> u32 {
+        let at = 8 * (n & 3);
+        u32::from(a.round_ties_even() as u8) << at | c & !(0xff << at)
+    }
+}
+
+#[inline(always)]
+fn towards_zero(a: f32) -> Half {
+    let near = Half::from_f32(a);
+    let over = near.to_f32().abs() > a.abs();
+    Half(near.0 - u16::from(over))
+}
+
+#[inline(always)]
+fn dither(a: f32, random: u32) -> f32 {
+    if a.is_finite() { f32::from_bits(a.to_bits().wrapping_add(random)) } else { a }
+}
+
+/// An f8 of gfx942 with that many fraction bits: no infinities, no -0, whose code is the only NaN, and a bias of one
+/// more than IEEE's would be (CDNA3 ISA, "FP8 and BF8").
+#[inline(always)]
+pub(crate) fn small_to_f32<const FRACTION: u32>(a: u8) -> f32 {
+    let bias = (1 << (6 - FRACTION)) as i32;
+    let fraction = i32::from(a) & ((1 << FRACTION) - 1);
+    let field = i32::from(a) >> FRACTION & ((1 << (7 - FRACTION)) - 1);
+    let mantissa = if field == 0 { fraction } else { fraction | 1 << FRACTION };
+    let exponent = field.max(1) - bias - FRACTION as i32;
+    let magnitude = mantissa as f32 * power(exponent) as f32;
+    let value = if a & 0x80 != 0 { -magnitude } else { magnitude };
+    if a == 0x80 { f32::NAN } else { value }
+}
+
+/// The reverse of [`small_to_f32`]. What is too large gives NaN, or with the mode's FP16_OVFL the largest number.
+pub(crate) fn f32_to_small<const FRACTION: u32>(m: Mode, round: Round, a: f32) -> u8 {
+    if !a.is_finite() {
+        return 0x80;
+    }
+    // Power of two of the last place of denormals, then of this number.
+    let lowest = 1 - (1 << (6 - FRACTION)) - FRACTION as i32;
+    let magnitude = f64::from(a.abs());
+    let last = ((magnitude.to_bits() >> 52) as i32 - 1023 - FRACTION as i32).max(lowest);
+    let units = magnitude * power(-last);
+    let whole = (if round == Round::Zero { units.trunc() } else { units.round_ties_even() }) as u32;
+    // The hidden bit counts as 1 in the exponent's field, and so does a carry into the next binade.
+    let code = ((last - lowest) as u32) * (1 << FRACTION) + whole;
+    let sign = if a < 0.0 { 0x80 } else { 0 };
+    let fp16_ovfl = m.0 >> 23 & 1 != 0;
+    match code {
+        0 => 0,
+        1..=0x7f => code as u8 | sign,
+        _ if fp16_ovfl => 0x7f | sign,
+        _ => 0x80,
+    }
+}

@@ -1,0 +1,233 @@
+//! The steps of a correctly rounded division that are not plain arithmetic (CDNA2 ISA, `V_DIV_SCALE_F32` and so on).
+
+use std::marker::PhantomData;
+
+use crate::float::Float;
+use crate::half16::Half;
+use crate::inst::{Flow, Inst};
+use crate::isa::Exec;
+use crate::lanes::{Op3, by_exec, lanes_of, load, set_lane, store};
+use crate::soft;
+use crate::wave::{CHUNK, CHUNKS, Wave};
+use crate::workgroup::Ctx;
+
+use super::carry::OpFlag;
+
+/// The numbers by which f32 and f64 differ here.
+pub(crate) trait Divide: Float {
+    /// A quotient whose exponent is at least this may overflow on the way.
+    const HIGH: i32;
+    /// By how many powers of two operands are scaled.
+    const SCALE: i32;
+    /// Numerators with an exponent field up to this are scaled.
+    const TINY: i32;
+    /// Below this difference of exponents the quotient is 0.
+    const UNDERFLOW: i32;
+    fn ldexp(self, n: i32) -> Self;
+    /// Whether the quotient `self / b` is a denormal, or rounds to 0 or to the least normal number from there.
+    fn quotient_is_denormal(self, b: Self) -> bool;
+    fn is_zero(self) -> bool;
+    fn is_denormal(self) -> bool;
+    /// The NaN of 0/0.
+    const INDEFINITE: Self;
+    /// The exponent field.
+    #[inline(always)]
+    fn field(self) -> i32 {
+        let fraction = Self::FORMAT.precision - 1;
+        (self.bits() >> fraction & ((1 << Self::FORMAT.exponent) - 1)) as i32
+    }
+    #[inline(always)]
+    fn is_infinite(self) -> bool {
+        self.field() == (1 << Self::FORMAT.exponent) - 1 && !self.is_nan()
+    }
+    #[inline(always)]
+    fn with_sign(self, negative: bool) -> Self {
+        if self.is_negative() == negative { self } else { self.negate() }
+    }
+}
+
+impl Divide for f32 {
+    const HIGH: i32 = 96;
+    const SCALE: i32 = 64;
+    const TINY: i32 = 23;
+    const UNDERFLOW: i32 = -150;
+    const INDEFINITE: f32 = f32::from_bits(0xffc0_0000);
+    #[inline(always)]
+    fn ldexp(self, n: i32) -> f32 {
+        f32::of(soft::scale(soft::F32, soft::Round::Even, self.bits(), n))
+    }
+    #[inline(always)]
+    fn quotient_is_denormal(self, b: f32) -> bool {
+        let q = (f64::from(self) / f64::from(b)).abs();
+        q > 0.0 && q < f64::from(f32::MIN_POSITIVE)
+    }
+    #[inline(always)]
+    fn is_zero(self) -> bool {
+        self == 0.0
+    }
+    #[inline(always)]
+    fn is_denormal(self) -> bool {
+        self.is_subnormal()
+    }
+}
+
+impl Divide for f64 {
+    const HIGH: i32 = 768;
+    const SCALE: i32 = 128;
+    const TINY: i32 = 53;
+    const UNDERFLOW: i32 = -1075;
+    const INDEFINITE: f64 = f64::from_bits(0xfff8_0000_0000_0000);
+    #[inline(always)]
+    fn ldexp(self, n: i32) -> f64 {
+        f64::of(soft::scale(soft::F64, soft::Round::Even, self.bits(), n))
+    }
+    #[inline(always)]
+    fn quotient_is_denormal(self, b: f64) -> bool {
+        (self / b).is_subnormal()
+    }
+    #[inline(always)]
+    fn is_zero(self) -> bool {
+        self == 0.0
+    }
+    #[inline(always)]
+    fn is_denormal(self) -> bool {
+        self.is_subnormal()
+    }
+}
+
+/// `v_div_scale`: the first source, which is the second (denominator) or the third (numerator) again, scaled so that
+/// the steps that follow neither overflow nor lose bits; the flag tells `v_div_fmas` to scale the quotient back.
+pub(crate) struct DivScale<T>(PhantomData<T>);
+impl<T: Divide> OpFlag for DivScale<T> {
+    type D = T;
+    type A = T;
+    type C = T;
+    #[inline(always)]
+    fn f(value: T, denominator: T, numerator: T) -> (T, bool) {
+        let is_denominator = value.eq(denominator);
+        let is_numerator = value.eq(numerator);
+        let reciprocal = T::ONE.quotient_is_denormal(denominator);
+        let quotient = numerator.quotient_is_denormal(denominator);
+        let (flag, n) = if denominator.is_zero() || numerator.is_zero() {
+            return (T::INDEFINITE.negate(), false);
+        } else if numerator.field() - denominator.field() >= T::HIGH {
+            (true, if is_denominator { T::SCALE } else { 0 })
+        } else if denominator.is_denormal() {
+            (false, T::SCALE)
+        } else if reciprocal && quotient {
+            (true, if is_denominator { T::SCALE } else { 0 })
+        } else if reciprocal {
+            (false, -T::SCALE)
+        } else if quotient {
+            (true, if is_numerator { T::SCALE } else { 0 })
+        } else if numerator.field() <= T::TINY {
+            (false, T::SCALE)
+        } else {
+            (false, 0)
+        };
+        (if n == 0 { value } else { value.ldexp(n) }, flag)
+    }
+}
+
+/// `v_div_fmas`: fused multiply-add, in lanes with VCC set scaled back, up for large and down for small quotients;
+/// rounded once.
+pub(crate) struct DivFmas<T>(PhantomData<T>);
+impl<T: Divide> Exec for DivFmas<T> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let m = w.mode;
+        let scaled = w.vcc() & w.exec();
+        if scaled == 0 && m.is_default_float() {
+            by_exec!(w, MASKED => {
+                for c in 0..CHUNKS {
+                    let a: [T; CHUNK] = load(w, i.src[0], c);
+                    let b: [T; CHUNK] = load(w, i.src[1], c);
+                    let e: [T; CHUNK] = load(w, i.src[2], c);
+                    let mut d = [T::ZERO; CHUNK];
+                    for j in 0..CHUNK {
+                        d[j] = a[j].fma(b[j], e[j]);
+                    }
+                    store::<_, MASKED>(w, i.dst, c, &d);
+                }
+            });
+            return Flow::Next;
+        }
+        for l in lanes_of(w.exec()) {
+            let source = |n: usize| crate::lanes::lane::<T>(w, i.src[n], false, l).flush(m, false);
+            let (a, b, c) = (source(0), source(1), source(2));
+            let one = (1 << (T::FORMAT.exponent - 1)) - 1;
+            let n = match scaled >> l & 1 {
+                0 => 0,
+                _ if c.field() > one => T::SCALE,
+                _ => -T::SCALE,
+            };
+            let d = soft::fma_scaled(T::FORMAT, T::rounding(m), a.bits(), b.bits(), c.bits(), n);
+            set_lane(w, i.dst, l, T::of(d).flush(m, true));
+        }
+        Flow::Next
+    }
+}
+
+/// What the special operands of a division give; none if the quotient is an ordinary one.
+#[inline(always)]
+fn special<T: Float>(
+    denominator: T,
+    numerator: T,
+    zero: [bool; 2],
+    infinite: [bool; 2],
+    indefinite: T,
+) -> Option<T> {
+    let negative = denominator.is_negative() != numerator.is_negative();
+    let signed = |v: T| if negative { v.negate() } else { v };
+    if numerator.is_nan() {
+        Some(numerator.quiet())
+    } else if denominator.is_nan() {
+        Some(denominator.quiet())
+    } else if zero == [true, true] || infinite == [true, true] {
+        Some(indefinite)
+    } else if zero[0] || infinite[1] {
+        Some(signed(T::INFINITY))
+    } else if infinite[0] || zero[1] {
+        Some(signed(T::ZERO))
+    } else {
+        None
+    }
+}
+
+/// `v_div_fixup`: the quotient, or what special operands give.
+pub(crate) struct DivFixup<T>(PhantomData<T>);
+impl<T: Divide> Op3 for DivFixup<T> {
+    type D = T;
+    type A = T;
+    type B = T;
+    type C = T;
+    #[inline(always)]
+    fn f(_: crate::wave::Mode, quotient: T, denominator: T, numerator: T) -> T {
+        let zero = [denominator.is_zero(), numerator.is_zero()];
+        let infinite = [denominator.is_infinite(), numerator.is_infinite()];
+        let negative = denominator.is_negative() != numerator.is_negative();
+        match special(denominator, numerator, zero, infinite, T::INDEFINITE) {
+            Some(d) => d,
+            None if numerator.field() - denominator.field() < T::UNDERFLOW => T::ZERO.with_sign(negative),
+            None => quotient.with_sign(negative),
+        }
+    }
+}
+
+/// `v_div_fixup_f16`.
+pub(crate) struct DivFixupF16;
+impl Op3 for DivFixupF16 {
+    type D = Half;
+    type A = Half;
+    type B = Half;
+    type C = Half;
+    #[inline(always)]
+    fn f(_: crate::wave::Mode, quotient: Half, denominator: Half, numerator: Half) -> Half {
+        let magnitude = |v: Half| v.0 & 0x7fff;
+        let zero = [magnitude(denominator) == 0, magnitude(numerator) == 0];
+        let infinite = [magnitude(denominator) == 0x7c00, magnitude(numerator) == 0x7c00];
+        let negative = denominator.is_negative() != numerator.is_negative();
+        let ordinary = Half(magnitude(quotient) | u16::from(negative) << 15);
+        special(denominator, numerator, zero, infinite, Half(0xfe00)).unwrap_or(ordinary)
+    }
+}

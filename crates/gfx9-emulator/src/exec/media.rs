@@ -1,0 +1,107 @@
+//! Sums of absolute differences, byte averages and cube maps: rarely used, so one copy for all levels.
+
+use crate::inst::{Flow, Inst};
+use crate::isa::Exec;
+use crate::lanes::{lane, lanes_of};
+use crate::wave::Wave;
+use crate::workgroup::Ctx;
+
+use super::op::ops3;
+
+/// The four bytes.
+#[inline(always)]
+fn bytes(v: u32) -> [u32; 4] {
+    v.to_le_bytes().map(u32::from)
+}
+
+/// Sum of the absolute differences of the bytes; with `MASKED` not of those whose reference, the second, is 0.
+#[inline(always)]
+fn sad<const MASKED: bool>(a: u32, b: u32) -> u32 {
+    let (a, b) = (bytes(a), bytes(b));
+    (0..4).filter(|n| !MASKED || b[*n] != 0).map(|n| a[n].abs_diff(b[n])).sum()
+}
+
+/// Four sums of 16 bits: of the four bytes of `a` from byte 0, 1, 2 and 3 on against `b`, added to `c`.
+#[inline(always)]
+fn quad16<const MASKED: bool>(a: u64, b: u32, c: u64, clamp: bool) -> u64 {
+    let mut d = 0;
+    for n in 0..4 {
+        let sum = u64::from(sad::<MASKED>((a >> (8 * n)) as u32, b)) + (c >> (16 * n) & 0xffff);
+        d |= (if clamp { sum.min(0xffff) } else { sum & 0xffff }) << (16 * n);
+    }
+    d
+}
+
+ops3! {
+    SadU8: |_, a: u32, b: u32, c: u32| -> u32 { sad::<false>(a, b).wrapping_add(c) }
+    SadU8Clamp: |_, a: u32, b: u32, c: u32| -> u32 { sad::<false>(a, b).saturating_add(c) }
+    SadHiU8: |_, a: u32, b: u32, c: u32| -> u32 { (sad::<false>(a, b) << 16).wrapping_add(c) }
+    SadHiU8Clamp: |_, a: u32, b: u32, c: u32| -> u32 { (sad::<false>(a, b) << 16).saturating_add(c) }
+    SadU16: |_, a: u32, b: u32, c: u32| -> u32 { sad16(a, b).wrapping_add(c) }
+    SadU16Clamp: |_, a: u32, b: u32, c: u32| -> u32 { sad16(a, b).saturating_add(c) }
+    SadU32: |_, a: u32, b: u32, c: u32| -> u32 { a.abs_diff(b).wrapping_add(c) }
+    SadU32Clamp: |_, a: u32, b: u32, c: u32| -> u32 { a.abs_diff(b).saturating_add(c) }
+    MsadU8: |_, a: u32, b: u32, c: u32| -> u32 { sad::<true>(a, b).wrapping_add(c) }
+    MsadU8Clamp: |_, a: u32, b: u32, c: u32| -> u32 { sad::<true>(a, b).saturating_add(c) }
+    QsadPkU16U8: |_, a: u64, b: u32, c: u64| -> u64 { quad16::<false>(a, b, c, false) }
+    QsadPkU16U8Clamp: |_, a: u64, b: u32, c: u64| -> u64 { quad16::<false>(a, b, c, true) }
+    MqsadPkU16U8: |_, a: u64, b: u32, c: u64| -> u64 { quad16::<true>(a, b, c, false) }
+    MqsadPkU16U8Clamp: |_, a: u64, b: u32, c: u64| -> u64 { quad16::<true>(a, b, c, true) }
+    /// Averages of bytes, rounded up where the lowest bit of the third's byte is set.
+    LerpU8: |_, a: u32, b: u32, c: u32| -> u32 {
+        let (a, b, c) = (bytes(a), bytes(b), bytes(c));
+        (0..4).map(|n| (a[n] + b[n] + (c[n] & 1)) >> 1 << (8 * n)).sum()
+    }
+    CubeidF32: |_, x: f32, y: f32, z: f32| -> f32 { cube(x, y, z).face }
+    CubescF32: |_, x: f32, y: f32, z: f32| -> f32 { cube(x, y, z).s }
+    CubetcF32: |_, x: f32, y: f32, z: f32| -> f32 { cube(x, y, z).t }
+    /// Twice the major axis.
+    CubemaF32: |_, x: f32, y: f32, z: f32| -> f32 { 2.0 * cube(x, y, z).major }
+}
+
+#[inline(always)]
+fn sad16(a: u32, b: u32) -> u32 {
+    (a & 0xffff).abs_diff(b & 0xffff) + (a >> 16).abs_diff(b >> 16)
+}
+
+/// Where a direction meets a cube.
+struct Cube {
+    face: f32,
+    s: f32,
+    t: f32,
+    major: f32,
+}
+
+/// The face of the largest coordinate, z before y before x (CDNA2 ISA, `V_CUBEID_F32` and so on).
+#[inline(always)]
+fn cube(x: f32, y: f32, z: f32) -> Cube {
+    if z.abs() >= x.abs() && z.abs() >= y.abs() {
+        let back = z < 0.0;
+        Cube { face: if back { 5.0 } else { 4.0 }, s: if back { -x } else { x }, t: -y, major: z }
+    } else if y.abs() >= x.abs() {
+        let down = y < 0.0;
+        Cube { face: if down { 3.0 } else { 2.0 }, s: x, t: if down { -z } else { z }, major: y }
+    } else {
+        let left = x < 0.0;
+        Cube { face: if left { 1.0 } else { 0.0 }, s: if left { z } else { -z }, t: -y, major: x }
+    }
+}
+
+/// `v_mqsad_u32_u8`: four masked sums of 32 bits, added to those in the third source.
+pub(crate) struct MqsadU32U8<const CLAMP: bool>;
+impl<const CLAMP: bool> Exec for MqsadU32U8<CLAMP> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        for l in lanes_of(w.exec()) {
+            let a: u64 = lane(w, i.src[0], false, l);
+            let b: u32 = lane(w, i.src[1], false, l);
+            let c: [u32; 4] = std::array::from_fn(|n| lane(w, i.src[2] + n as u16, false, l));
+            for n in 0..4 {
+                let sum = sad::<true>((a >> (8 * n)) as u32, b);
+                let d = if CLAMP { sum.saturating_add(c[n]) } else { sum.wrapping_add(c[n]) };
+                w.v_mut(i.dst.wrapping_add(n as u16)).flat_mut()[l] = d;
+            }
+        }
+        Flow::Next
+    }
+}

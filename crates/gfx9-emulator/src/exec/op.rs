@@ -1,0 +1,55 @@
+//! Short notations for lane operations; see `lanes.rs` for what these are.
+
+/// Declares operations of one source: `Name: |m, a: A| -> D { expression }`, where `m` is the MODE register (or `_`).
+/// With `=> { expression }` after it, what the operation does in another rounding or denormal mode than the
+/// default; without, sources and result are flushed as the mode asks.
+macro_rules! ops1 {
+    ($($(#[$doc:meta])* $name:ident: |$m:pat_param, $a:ident: $ta:ty| -> $td:ty $e:block $(=> $g:block)?)*) => {$(
+        $(#[$doc])*
+        pub(crate) struct $name;
+        impl crate::lanes::Op1 for $name {
+            type D = $td;
+            type A = $ta;
+            #[inline(always)]
+            fn f($m: crate::wave::Mode, $a: $ta) -> $td $e
+            $(fn moded($m: crate::wave::Mode, $a: $ta) -> $td $g)?
+        }
+    )*};
+}
+
+/// [`ops1`] for two sources.
+macro_rules! ops2 {
+    ($($(#[$doc:meta])* $name:ident: |$m:pat_param, $a:ident: $ta:ty, $b:ident: $tb:ty| -> $td:ty $e:block
+        $(=> $g:block)?)*) => {$(
+        $(#[$doc])*
+        pub(crate) struct $name;
+        impl crate::lanes::Op2 for $name {
+            type D = $td;
+            type A = $ta;
+            type B = $tb;
+            #[inline(always)]
+            fn f($m: crate::wave::Mode, $a: $ta, $b: $tb) -> $td $e
+            $(fn moded($m: crate::wave::Mode, $a: $ta, $b: $tb) -> $td $g)?
+        }
+    )*};
+}
+
+/// [`ops1`] for three sources.
+macro_rules! ops3 {
+    ($($(#[$doc:meta])* $name:ident: |$m:pat_param, $a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty|
+        -> $td:ty $e:block $(=> $g:block)?)*) => {$(
+        $(#[$doc])*
+        pub(crate) struct $name;
+        impl crate::lanes::Op3 for $name {
+            type D = $td;
+            type A = $ta;
+            type B = $tb;
+            type C = $tc;
+            #[inline(always)]
+            fn f($m: crate::wave::Mode, $a: $ta, $b: $tb, $c: $tc) -> $td $e
+            $(fn moded($m: crate::wave::Mode, $a: $ta, $b: $tb, $c: $tc) -> $td $g)?
+        }
+    )*};
+}
+
+pub(crate) use {ops1, ops2, ops3};

@@ -1,0 +1,189 @@
+//! Reciprocals, roots, exponentials, logarithms, sines: f16 and f32 through f64, rounded once from an error below
+//! 2^-40 of a unit in the last place or so; f64 within one unit. The same bits on every host, as no library is asked.
+
+use crate::half16::Half;
+
+use super::op::{ops1, ops2};
+
+/// 1.5 * 2^52: adding it leaves an integer in the low bits, rounded.
+const ROUNDER: f64 = 6755399441055744.0;
+
+/// `2^x`, for a number whose result a float can hold; others give 0 or infinity as an f32.
+#[inline(always)]
+fn exp2(x: f64) -> f64 {
+    // ln(2)^n / n!
+    const C: [f64; 12] = [
+        1.0,
+        0.693_147_180_559_945_3,
+        0.240_226_506_959_100_7,
+        0.055_504_108_664_821_58,
+        0.009_618_129_107_628_477,
+        0.001_333_355_814_642_844_3,
+        0.000_154_035_303_933_816_1,
+        1.525_273_380_405_984_3e-5,
+        1.321_548_679_014_430_9e-6,
+        1.017_808_600_923_970_2e-7,
+        7.054_911_620_801_123e-9,
+        4.445_538_271_870_812e-10,
+    ];
+    let inside = if x > 200.0 { 200.0 } else { x };
+    let inside = if inside < -200.0 { -200.0 } else { inside };
+    let shifted = inside + ROUNDER;
+    let r = inside - (shifted - ROUNDER);
+    let mut p = C[11];
+    for n in (0..11).rev() {
+        p = p * r + C[n];
+    }
+    let d = f64::from_bits(p.to_bits().wrapping_add(shifted.to_bits() << 52));
+    if x == x { d } else { x }
+}
+
+/// The logarithm to base 2 of a number that is no f64 denormal.
+#[inline(always)]
+fn log2(x: f64) -> f64 {
+    // sqrt(1/2).
+    const LOW: u64 = 0x3fe6_a09e_667f_3bcd;
+    // 2 / ln(2) / (2 n + 1)
+    const C: [f64; 10] = [
+        2.885_390_081_777_926_8,
+        0.961_796_693_925_975_6,
+        0.577_078_016_355_585_4,
+        0.412_198_583_111_132_4,
+        0.320_598_897_975_325_2,
+        0.262_308_189_252_538_8,
+        0.221_953_083_213_686_68,
+        0.192_359_338_785_195_12,
+        0.169_728_828_339_878_05,
+        0.151_862_635_883_048_8,
+    ];
+    let above = x.to_bits().wrapping_sub(LOW);
+    // The exponent as a signed number, made a float by putting it into ROUNDER's low bits.
+    let exponent = ((above as i64) >> 52) as u64;
+    let e = f64::from_bits(ROUNDER.to_bits().wrapping_add(exponent)) - ROUNDER;
+    let m = f64::from_bits((above & 0x000f_ffff_ffff_ffff).wrapping_add(LOW));
+    let s = (m - 1.0) / (m + 1.0);
+    let z = s * s;
+    let mut p = C[9];
+    for n in (0..9).rev() {
+        p = p * z + C[n];
+    }
+    let d = e + s * p;
+    let d = if x == 0.0 { f64::NEG_INFINITY } else { d };
+    let d = if x == f64::INFINITY { x } else { d };
+    if x >= 0.0 { d } else { f64::NAN }
+}
+
+/// Sine of a quarter turn or less either way, in turns.
+#[inline(always)]
+fn quarter_sine(r: f64) -> f64 {
+    // (-1)^n / (2 n + 1)!
+    const C: [f64; 11] = [
+        1.0,
+        -0.166_666_666_666_666_66,
+        0.008_333_333_333_333_333,
+        -0.000_198_412_698_412_698_4,
+        2.755_731_922_398_589_3e-6,
+        -2.505_210_838_544_172e-8,
+        1.605_904_383_682_161_3e-10,
+        -7.647_163_731_819_816e-13,
+        2.811_457_254_345_520_6e-15,
+        -8.220_635_246_624_33e-18,
+        1.957_294_106_339_126e-20,
+    ];
+    let y = r * std::f64::consts::TAU;
+    let z = y * y;
+    let mut p = C[10];
+    for n in (0..10).rev() {
+        p = p * z + C[n];
+    }
+    y * p
+}
+
+/// What is left of a number of turns, within half a turn. Out of the valid range of 256 turns it is as for 0 (Vega
+/// ISA, `V_SIN_F32`); infinities give NaN.
+#[inline(always)]
+fn turn(x: f64) -> f64 {
+    let r = x - ((x + ROUNDER) - ROUNDER);
+    let inside = if x.abs() <= 256.0 { r } else { 0.0 };
+    if x - x == 0.0 { inside } else { f64::NAN }
+}
+
+#[inline(always)]
+fn sin(x: f64) -> f64 {
+    let r = turn(x);
+    let high = if r > 0.25 { 0.5 - r } else { r };
+    quarter_sine(if r < -0.25 { -0.5 - r } else { high })
+}
+
+#[inline(always)]
+fn cos(x: f64) -> f64 {
+    quarter_sine(0.25 - turn(x).abs())
+}
+
+ops1! {
+    ExpF32: |_, a: f32| -> f32 { exp2(f64::from(a)) as f32 }
+    LogF32: |_, a: f32| -> f32 { log2(f64::from(a)) as f32 }
+    RcpF32: |_, a: f32| -> f32 { 1.0 / a }
+    RsqF32: |_, a: f32| -> f32 { (1.0 / f64::from(a).sqrt()) as f32 }
+    SqrtF32: |_, a: f32| -> f32 { a.sqrt() }
+    SinF32: |_, a: f32| -> f32 { sin(f64::from(a)) as f32 }
+    CosF32: |_, a: f32| -> f32 { cos(f64::from(a)) as f32 }
+    RcpF64: |_, a: f64| -> f64 { 1.0 / a }
+    RsqF64: |_, a: f64| -> f64 { 1.0 / a.sqrt() }
+    SqrtF64: |_, a: f64| -> f64 { a.sqrt() }
+    RcpF16: |_, a: Half| -> Half { Half::from_f64(1.0 / a.to_f64()) }
+    SqrtF16: |_, a: Half| -> Half { Half::from_f64(a.to_f64().sqrt()) }
+    RsqF16: |_, a: Half| -> Half { Half::from_f64(1.0 / a.to_f64().sqrt()) }
+    LogF16: |_, a: Half| -> Half { Half::from_f64(log2(a.to_f64())) }
+    ExpF16: |_, a: Half| -> Half { Half::from_f64(exp2(a.to_f64())) }
+    SinF16: |_, a: Half| -> Half { Half::from_f64(sin(a.to_f64())) }
+    CosF16: |_, a: Half| -> Half { Half::from_f64(cos(a.to_f64())) }
+}
+
+/// The first 1201 bits of 2/pi after the point, highest first, then zeros.
+const TWO_OVER_PI: [u64; 19] = [
+    0xa2f9_836e_4e44_1529,
+    0xfc27_57d1_f534_ddc0,
+    0xdb62_9599_3c43_9041,
+    0xfe51_63ab_debb_c561,
+    0xb724_6e3a_424d_d2e0,
+    0x0649_2eea_09d1_921c,
+    0xfe1d_eb1c_b129_a73e,
+    0xe882_35f5_2ebb_4484,
+    0xe99c_7026_b45f_7e41,
+    0x3991_d639_8353_39f4,
+    0x9c84_5f8b_bdf9_283b,
+    0x1ff8_97ff_de05_980f,
+    0xef2f_118b_5a0a_6d1f,
+    0x6d36_7ecf_27cb_09b7,
+    0x4f46_3f66_9e5f_ea2d,
+    0x7527_bac7_ebe5_f17b,
+    0x3d07_39f7_8a52_92ea,
+    0x6bfb_5fb1_1f8d_5d08,
+    0x5603_3046_fc7b_0000,
+];
+
+/// 53 bits of 2/pi from bit `at` on.
+#[inline(always)]
+fn two_over_pi(at: u32) -> u64 {
+    let word = |n: u32| TWO_OVER_PI.get(n as usize).copied().unwrap_or(0);
+    let pair = u128::from(word(at / 64)) << 64 | u128::from(word(at / 64 + 1));
+    (pair << (at % 64) >> 75) as u64
+}
+
+ops2! {
+    /// The 53 bits of 2/pi that matter for reducing an argument of this size, from the segment given on (CDNA2 ISA,
+    /// `V_TRIG_PREOP_F64`).
+    TrigPreopF64: |_, a: f64, segment: u32| -> f64 {
+        let field = (a.to_bits() >> 52 & 0x7ff) as u32;
+        let at = (segment & 31) * 53 + field.saturating_sub(1077);
+        let scale = if field >= 1968 { 128 - 53 } else { -53 };
+        let power = scale - at as i32;
+        if power < -1074 {
+            0.0
+        } else {
+            // In two steps, as the power of two may be that of a denormal.
+            two_over_pi(at) as f64 * 2f64.powi(power / 2) * 2f64.powi(power - power / 2)
+        }
+    }
+}
