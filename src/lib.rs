@@ -10,6 +10,8 @@ pub mod fault;
 pub mod launcher;
 pub mod memory;
 pub mod module;
+#[cfg(feature = "cli")]
+pub mod script;
 pub mod stream;
 
 pub use device::Device;

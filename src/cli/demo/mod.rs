@@ -1,0 +1,253 @@
+//! `hiplaunch demo`: the same work the old way and this way, every result checked, calls counted, time taken.
+
+mod cases;
+mod new;
+mod old;
+mod table;
+
+use std::time::{Duration, Instant};
+
+use hiplaunch::Error;
+use hiplaunch::driver::validation::CallCounts;
+use serde_json::json;
+
+use super::output::{Output, grouped};
+use super::session::{DriverArgs, Session};
+use super::{Failure, Verdict};
+use cases::{Case, Row, Way};
+use table::Line;
+
+/// Launches whose results are read together: a runtime that pipelines keeps about as many in flight.
+const DEPTH: u64 = 16;
+/// Launches before anything is counted or timed: every staging slot has been used.
+const WARM_UP: u64 = 64;
+/// Launches that are counted.
+const COUNTED: u64 = 100;
+
+/// Compare launches the old way (allocate, blocking copy, launch, synchronize, free, every time) with launches by handle.
+///
+/// Registers the kernels under hip/, launches each, compares every result with a computation on the host, and prints the
+/// device calls that a launch makes, by kind, and the microseconds that it takes. Calls are counted by the validation
+/// layer in a pass of its own; times are taken without it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DemoArgs {
+    /// Launches of each case.
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    launches: u64,
+
+    /// One case alone, such as jit-block/new, launched exactly N times and not counted; `list` lists them.
+    ///
+    /// Between runs of different N nothing else differs, so that a counter outside can take the difference.
+    #[arg(long, value_name = "NAME")]
+    only: Option<String>,
+
+    /// Print one JSON document instead of a table.
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    driver: DriverArgs,
+}
+
+/// Why a case stopped.
+#[derive(Debug)]
+enum Stop {
+    /// The library or the driver refused something.
+    Error(Error),
+    /// A result is not what the host computes.
+    Wrong(String),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Stop::Error(error)
+    }
+}
+
+impl Stop {
+    fn into_failure(self, row: Row) -> Failure {
+        match self {
+            Stop::Wrong(what) => Failure::Failed(format!("{row}: wrong result: {what}")),
+            Stop::Error(error @ (Error::DeviceLost(_) | Error::Driver { .. })) => {
+                Failure::Failed(format!("{row}: {error}"))
+            }
+            Stop::Error(error) => Failure::Unusable(format!("{row}: {error}")),
+        }
+    }
+}
+
+pub(crate) fn run(args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
+    match args.only.as_deref() {
+        Some("list") => {
+            for row in Row::all() {
+                out.line(format_args!("{:18}{}", row.to_string(), row.description()))?;
+            }
+            Ok(Verdict::Passed)
+        }
+        Some(name) => {
+            let row = Row::named(name).ok_or_else(|| {
+                let names: Vec<String> = Row::all().map(|row| row.to_string()).collect();
+                Failure::Unusable(format!(
+                    "--only {name}: no such case; use one of {}, or list",
+                    names.join(", ")
+                ))
+            })?;
+            only(row, args, out)
+        }
+        None => all(args, out),
+    }
+}
+
+/// One case, launched exactly as often as was asked for.
+fn only(row: Row, args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
+    let session = Session::open(&args.driver)?;
+    if let Some(reason) = row.unsupported(&session.device) {
+        return Err(Failure::Unusable(format!("{row}: {reason}")));
+    }
+    let measure = || -> Result<Duration, Stop> {
+        let mut way = row.prepare(&session)?;
+        run_launches(&mut *way, 0, args.launches)
+    };
+    let spent = measure().map_err(|stop| stop.into_failure(row))?;
+    let each = spent.as_secs_f64() * 1e6 / args.launches as f64;
+    let violations = session.take_violations();
+    if args.json {
+        out.json(&json!({
+            "session": session.json(),
+            "name": row.to_string(),
+            "launches": args.launches,
+            "microseconds_per_launch": each,
+            "violations": violations,
+        }))?;
+    } else {
+        out.line(session.describe())?;
+        out.line(format_args!(
+            "{row}: {} launches, {each:.2} us each, results right",
+            grouped(args.launches)
+        ))?;
+    }
+    clean(&violations)
+}
+
+fn all(args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
+    let session = Session::open(&args.driver)?;
+    let counting = session.validated(&args.driver)?;
+    if !args.json {
+        out.line(session.describe())?;
+        let layer = if session.launcher.validation().is_some() { "with" } else { "without" };
+        out.line(format_args!(
+            "{} launches a row, {DEPTH} in flight, {layer} the validation layer; calls counted by it over {COUNTED} \
+             launches more",
+            grouped(args.launches)
+        ))?;
+        out.line("")?;
+        table::head(out)?;
+    }
+    let mut rows = Vec::new();
+    let mut old = None;
+    for row in Row::all() {
+        let mut line =
+            Line { row, skipped: row.unsupported(&session.device), counts: None, each: None, faster: None };
+        if line.skipped.is_none() {
+            let counts = count(row, &counting).map_err(|stop| stop.into_failure(row))?;
+            let spent = time(row, &session, args.launches).map_err(|stop| stop.into_failure(row))?;
+            let each = spent.as_secs_f64() * 1e6 / args.launches as f64;
+            line.counts = Some((counts, COUNTED));
+            line.each = Some(each);
+            match row.way {
+                Way::Old => old = Some((row.case, each)),
+                Way::New => {
+                    line.faster =
+                        old.filter(|(case, _): &(Case, f64)| *case == row.case).map(|(_, old)| old / each);
+                }
+            }
+        }
+        if args.json {
+            rows.push(line.json());
+        } else {
+            line.show(out)?;
+        }
+    }
+    let mut violations = session.take_violations();
+    violations.extend(counting.take_violations());
+    if args.json {
+        out.json(&json!({
+            "session": session.json(),
+            "launches": args.launches,
+            "rows": rows,
+            "violations": violations,
+        }))?;
+    } else {
+        table::legend(out)?;
+    }
+    clean(&violations)
+}
+
+fn clean(violations: &[String]) -> Result<Verdict, Failure> {
+    for violation in violations {
+        super::output::complain(&format!("validation: {violation}"));
+    }
+    Ok(if violations.is_empty() { Verdict::Passed } else { Verdict::Failed })
+}
+
+/// The device calls of a row's steady state.
+fn count(row: Row, session: &Session) -> Result<CallCounts, Stop> {
+    let Some(layer) = session.launcher.validation() else { return Ok(CallCounts::default()) };
+    let mut way = row.prepare(session)?;
+    run_launches(&mut *way, 0, WARM_UP)?;
+    let before = layer.counts();
+    let mut next = WARM_UP;
+    while next < WARM_UP + COUNTED {
+        next = burst(&mut *way, next, WARM_UP + COUNTED)?;
+        way.check(false)?;
+    }
+    let counts = layer.counts().since(&before);
+    way.finish()?;
+    way.check(true)?;
+    Ok(counts)
+}
+
+/// The time of a row's steady state.
+fn time(row: Row, session: &Session, launches: u64) -> Result<Duration, Stop> {
+    let mut way = row.prepare(session)?;
+    run_launches(&mut *way, 0, WARM_UP)?;
+    run_launches(&mut *way, WARM_UP, launches)
+}
+
+/// Launches number `first` and on, and checks them; the time is that of the launches, reads and waits, not the checks.
+fn run_launches(way: &mut dyn Launches, first: u64, launches: u64) -> Result<Duration, Stop> {
+    let (mut next, end) = (first, first + launches);
+    let mut spent = Duration::ZERO;
+    while next < end {
+        let start = Instant::now();
+        next = burst(way, next, end)?;
+        if next == end {
+            way.finish()?;
+        }
+        spent += start.elapsed();
+        way.check(next == end)?;
+    }
+    Ok(spent)
+}
+
+/// Up to [`DEPTH`] launches, and the reading of their results; the number of the next launch.
+fn burst(way: &mut dyn Launches, first: u64, end: u64) -> Result<u64, Stop> {
+    let next = end.min(first + DEPTH);
+    for number in first..next {
+        way.launch(number)?;
+    }
+    way.collect()?;
+    Ok(next)
+}
+
+/// A case and a way, ready to be launched.
+trait Launches {
+    /// Launches number `number`; they come in order, and at most [`DEPTH`] before they are collected.
+    fn launch(&mut self, number: u64) -> Result<(), Error>;
+    /// Reads the results of what was launched since the last time.
+    fn collect(&mut self) -> Result<(), Error>;
+    /// Waits until everything launched has run.
+    fn finish(&mut self) -> Result<(), Error>;
+    /// Compares the results collected since the last time with the host's. Makes device calls only the `last` time.
+    fn check(&mut self, last: bool) -> Result<(), Stop>;
+}

@@ -1,0 +1,105 @@
+//! Writing for people: colours only on a terminal, aligned columns, and errors of the pipe returned, not panicked.
+
+use std::fmt;
+use std::io::{self, IsTerminal, Write};
+
+/// Standard output.
+pub(crate) struct Output {
+    to: io::BufWriter<io::StdoutLock<'static>>,
+    colour: bool,
+}
+
+/// What a piece of text stands out as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    Plain,
+    Good,
+    Bad,
+    Strong,
+    Faint,
+}
+
+impl Output {
+    pub(crate) fn stdout() -> Output {
+        let stdout = io::stdout();
+        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let colour =
+            wanted && stdout.is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        Output { to: io::BufWriter::new(stdout.lock()), colour }
+    }
+
+    /// Writes a line and shows it at once.
+    pub(crate) fn line(&mut self, text: impl fmt::Display) -> io::Result<()> {
+        writeln!(self.to, "{text}")?;
+        self.to.flush()
+    }
+
+    /// Text in a style, where there are colours.
+    pub(crate) fn styled(&self, style: Style, text: &str) -> String {
+        let code = match style {
+            _ if !self.colour => return text.to_owned(),
+            Style::Plain => return text.to_owned(),
+            Style::Good => "32",
+            Style::Bad => "31;1",
+            Style::Strong => "1",
+            Style::Faint => "2",
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
+    }
+
+    pub(crate) fn json(&mut self, value: &serde_json::Value) -> io::Result<()> {
+        self.line(format_args!("{value:#}"))
+    }
+
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// A line on stderr, which may be closed.
+pub(crate) fn complain(message: &str) {
+    let _ = writeln!(io::stderr(), "hiplaunch: {message}");
+}
+
+/// A number with a comma between groups of three digits.
+pub(crate) fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 launch`, `2 launches`.
+pub(crate) fn counted(n: usize, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(n as u64), if n == 1 { one } else { many })
+}
+
+/// Bytes in the largest binary unit that divides them well enough to read.
+pub(crate) fn bytes(n: u64) -> String {
+    let units = [("GiB", 1u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+    match units.into_iter().find(|(_, size)| n >= *size) {
+        Some((unit, size)) if n.is_multiple_of(size) => format!("{} {unit}", grouped(n / size)),
+        Some((unit, size)) => format!("{:.1} {unit}", n as f64 / size as f64),
+        None => format!("{n} bytes"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!(["0", "999", "1,000", "1,234,567"], [0, 999, 1000, 1_234_567].map(grouped)[..]);
+        assert_eq!((counted(1, "x", "xs"), counted(2, "x", "xs")), ("1 x".into(), "2 xs".into()));
+        assert_eq!(
+            (bytes(512), bytes(65536), bytes(1536)),
+            ("512 bytes".into(), "64 KiB".into(), "1.5 KiB".into())
+        );
+    }
+}

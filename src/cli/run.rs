@@ -1,0 +1,263 @@
+//! `hiplaunch run`: launch scripts, a summary line each, what differs, and a total.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use hiplaunch::script::{Report, RunOptions, Script, ScriptError};
+use serde_json::{Value, json};
+
+use super::output::{Output, Style, counted, grouped};
+use super::session::{DriverArgs, Session};
+use super::{Failure, Verdict};
+
+/// Run launch scripts and compare what their kernels wrote with what they expect.
+///
+/// A launch script (NAME.launch.toml; the format is in docs/launch-script.md) names a code object, buffers, launches and
+/// expected results. Each script gets a summary line; the first elements that differ from an expectation are shown below
+/// it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RunArgs {
+    /// Launch scripts, NAME.launch.toml.
+    #[arg(required = true, value_name = "FILE")]
+    scripts: Vec<PathBuf>,
+
+    /// Load this code object instead of the one that a script names.
+    ///
+    /// A path relative to the current directory or, where there is no such file, to the script. In it, `{dir}` stands
+    /// for the script's directory, `{name}` for the file name of the code object that the script names, and `{stem}`
+    /// for that name up to its first dot, so that one option serves scripts of many directories: with `foo.gfx90a.co`
+    /// in a script, '{dir}/{stem}.gfx90a.O0.co' is foo.gfx90a.O0.co beside it.
+    #[arg(long, value_name = "OTHER")]
+    code_object: Option<String>,
+
+    /// How many differing elements to show of each expectation.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    differences: usize,
+
+    /// Print one JSON document instead of lines.
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    driver: DriverArgs,
+}
+
+/// What became of one script.
+enum Outcome {
+    Ran {
+        report: Report,
+        violations: Vec<String>,
+    },
+    /// It could not be run to its end; `device` says that the device failed, not the input.
+    Stopped {
+        error: ScriptError,
+        violations: Vec<String>,
+        device: bool,
+    },
+}
+
+impl Outcome {
+    fn verdict(&self) -> Verdict {
+        match self {
+            Outcome::Ran { report, violations } if report.passed() && violations.is_empty() => {
+                Verdict::Passed
+            }
+            Outcome::Ran { .. } | Outcome::Stopped { device: true, .. } => Verdict::Failed,
+            Outcome::Stopped { .. } => Verdict::Unusable,
+        }
+    }
+
+    fn violations(&self) -> &[String] {
+        match self {
+            Outcome::Ran { violations, .. } | Outcome::Stopped { violations, .. } => violations,
+        }
+    }
+}
+
+pub(crate) fn run(args: &RunArgs, out: &mut Output) -> Result<Verdict, Failure> {
+    let mut session = Session::open(&args.driver)?;
+    if !args.json {
+        out.line(session.describe())?;
+    }
+    let names: Vec<String> = args.scripts.iter().map(|path| name(path)).collect();
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let (mut passed, mut failed, mut unusable) = (0, 0, 0);
+    let mut reports = Vec::new();
+    for (path, name) in args.scripts.iter().zip(&names) {
+        let start = Instant::now();
+        let (outcome, lost) = one(path, args, &session);
+        let elapsed = start.elapsed();
+        match outcome.verdict() {
+            Verdict::Passed => passed += 1,
+            Verdict::Failed => failed += 1,
+            Verdict::Unusable => unusable += 1,
+        }
+        if args.json {
+            reports.push(to_json(path, &outcome, elapsed));
+        } else {
+            show(out, path, &format!("{name:width$}"), &outcome, elapsed)?;
+        }
+        if lost {
+            // A fault ends a device's context; the next script gets another one, where the driver has another.
+            session = Session::open(&args.driver)?;
+        }
+    }
+    if args.json {
+        let totals = json!({ "passed": passed, "failed": failed, "unusable": unusable });
+        out.json(&json!({ "session": session.json(), "scripts": reports, "totals": totals }))?;
+    } else {
+        let mut total = format!("{passed} passed, {failed} failed");
+        if unusable > 0 {
+            total.push_str(&format!(", {unusable} unusable"));
+        }
+        let style = if failed + unusable > 0 { Style::Bad } else { Style::Good };
+        out.line(out.styled(style, &total))?;
+    }
+    Ok(match (failed, unusable) {
+        (0, 0) => Verdict::Passed,
+        (0, _) => Verdict::Unusable,
+        _ => Verdict::Failed,
+    })
+}
+
+/// The script's path without the ending that all have.
+fn name(path: &Path) -> String {
+    let text = path.display().to_string();
+    text.strip_suffix(".launch.toml").map(str::to_owned).unwrap_or(text)
+}
+
+/// Runs one script; also says whether it cost the device's context.
+fn one(path: &Path, args: &RunArgs, session: &Session) -> (Outcome, bool) {
+    let result = Script::read(path).and_then(|script| {
+        let other = args.code_object.as_ref().map(|pattern| substitute(pattern, &script));
+        let options = RunOptions { code_object: other.as_deref(), differences: args.differences };
+        // SAFETY: whoever names a script and its code object on the command line vouches for them; the emulator and the
+        // validation layer catch what they can.
+        unsafe { script.run(&session.launcher, &session.device, &options) }
+    });
+    let violations = session.take_violations();
+    match result {
+        Ok(report) => (Outcome::Ran { report, violations }, false),
+        Err(error) => {
+            let lost = error.is_device_lost();
+            (Outcome::Stopped { device: error.is_device_failure(), violations, error }, lost)
+        }
+    }
+}
+
+/// The code object that `--code-object` means for a script.
+fn substitute(pattern: &str, script: &Script) -> PathBuf {
+    let folder = match script.path().parent() {
+        Some(folder) if folder != Path::new("") => folder.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    let own = script.code_object().file_name().unwrap_or_default().to_string_lossy();
+    let stem = own.split('.').next().unwrap_or_default();
+    let name =
+        pattern.replace("{dir}", &folder.to_string_lossy()).replace("{name}", &own).replace("{stem}", stem);
+    let beside = folder.join(&name);
+    if !Path::new(&name).exists() && beside.exists() { beside } else { PathBuf::from(name) }
+}
+
+fn show(
+    out: &mut Output,
+    path: &Path,
+    name: &str,
+    outcome: &Outcome,
+    elapsed: Duration,
+) -> Result<(), Failure> {
+    let time = format!("{:.1} ms", elapsed.as_secs_f64() * 1e3);
+    let (style, word) = match outcome.verdict() {
+        Verdict::Passed => (Style::Good, "PASS"),
+        Verdict::Failed => (Style::Bad, "FAIL"),
+        Verdict::Unusable => (Style::Bad, "ERROR"),
+    };
+    let word = out.styled(style, &format!("{word:5}"));
+    match outcome {
+        Outcome::Ran { report, .. } => {
+            let launches = counted(report.launches, "launch", "launches");
+            let compared = format!("{} bytes compared", grouped(report.bytes_compared));
+            out.line(format_args!("{word} {name}  {launches:>11}  {compared:>24}  {time:>10}"))?;
+            for e in report.expectations.iter().filter(|e| e.mismatches > 0) {
+                out.line(format_args!(
+                    "      buffer `{}`: {} of {} {} elements differ from {}",
+                    e.buffer,
+                    grouped(e.mismatches as u64),
+                    grouped(e.elements as u64),
+                    e.dtype.name(),
+                    e.file.display()
+                ))?;
+                let index = e.first.iter().map(|d| d.index.to_string().len()).max().unwrap_or(0);
+                let got = e.first.iter().map(|d| d.got.len()).max().unwrap_or(0);
+                for d in &e.first {
+                    out.line(format_args!(
+                        "        [{:>index$}]  got {:>got$}  want {}",
+                        d.index, d.got, d.want
+                    ))?;
+                }
+                if e.mismatches > e.first.len() {
+                    out.line(format_args!(
+                        "        ... and {} more",
+                        grouped((e.mismatches - e.first.len()) as u64)
+                    ))?;
+                }
+            }
+        }
+        Outcome::Stopped { error, .. } => {
+            out.line(format_args!("{word} {}  {time}", name.trim_end()))?;
+            // The line above names the script already; one with a line number is named again, for editors.
+            let message = error.to_string();
+            let message = message.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&message);
+            for line in message.lines() {
+                out.line(format_args!("      {line}"))?;
+            }
+        }
+    }
+    for violation in outcome.violations() {
+        out.line(format_args!("      validation: {violation}"))?;
+    }
+    Ok(())
+}
+
+fn to_json(path: &Path, outcome: &Outcome, elapsed: Duration) -> Value {
+    let status = match outcome.verdict() {
+        Verdict::Passed => "passed",
+        Verdict::Failed => "failed",
+        Verdict::Unusable => "unusable",
+    };
+    let mut value = json!({
+        "script": path.display().to_string(),
+        "status": status,
+        "milliseconds": elapsed.as_secs_f64() * 1e3,
+        "violations": outcome.violations(),
+    });
+    match outcome {
+        Outcome::Ran { report, .. } => {
+            let expectations: Vec<Value> = report
+                .expectations
+                .iter()
+                .map(|e| {
+                    let first: Vec<Value> = e
+                        .first
+                        .iter()
+                        .map(|d| json!({ "index": d.index, "got": d.got, "want": d.want }))
+                        .collect();
+                    json!({
+                        "buffer": e.buffer,
+                        "file": e.file.display().to_string(),
+                        "dtype": e.dtype.name(),
+                        "elements": e.elements,
+                        "mismatches": e.mismatches,
+                        "first": first,
+                    })
+                })
+                .collect();
+            value["launches"] = json!(report.launches);
+            value["bytes_compared"] = json!(report.bytes_compared);
+            value["launch_milliseconds"] = json!(report.launch_time.as_secs_f64() * 1e3);
+            value["expectations"] = json!(expectations);
+        }
+        Outcome::Stopped { error, .. } => value["error"] = json!(error.to_string()),
+    }
+    value
+}

@@ -1,0 +1,153 @@
+//! Opening the driver that the command line asks for, and saying which one it is and why.
+
+use std::sync::Arc;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use code_object::TargetId;
+use hiplaunch::driver::Driver;
+use hiplaunch::driver::backend::{self, BACKEND_VARIABLE};
+use hiplaunch::{Backend, Device, Launcher};
+use serde_json::json;
+
+use super::Failure;
+
+/// Options of every command that uses a device.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct DriverArgs {
+    /// The driver: AMD GPUs through HIP, the emulator, or HIP where it finds a GPU and else the emulator.
+    #[arg(long, value_name = "BACKEND", default_value = "auto", value_parser = backend_parser())]
+    pub(crate) backend: Backend,
+
+    /// The device's ordinal.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) device: u32,
+
+    /// What the emulator emulates, gfx90a (its default) or gfx942, also with `:xnack+` and the like.
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) target: Option<TargetId>,
+
+    /// Put the validation layer over the driver; what it reports is a failure.
+    #[arg(long)]
+    pub(crate) validate: bool,
+}
+
+fn backend_parser() -> impl TypedValueParser<Value = Backend> {
+    PossibleValuesParser::new(["auto", "hip", "emulator"]).try_map(|word| word.parse::<Backend>())
+}
+
+/// An open launcher and the device that was asked for.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) launcher: Launcher,
+    pub(crate) device: Device,
+    driver: Arc<dyn Driver>,
+    /// Why it is this driver.
+    why: String,
+}
+
+impl Session {
+    pub(crate) fn open(args: &DriverArgs) -> Result<Session, Failure> {
+        let (driver, why) = open_driver(args)?;
+        Session::over(driver, why, args)
+    }
+
+    fn over(driver: Arc<dyn Driver>, why: String, args: &DriverArgs) -> Result<Session, Failure> {
+        let mut builder = Launcher::builder().driver(driver.clone());
+        if args.validate {
+            builder = builder.validate(true);
+        }
+        let launcher = builder.build().map_err(unusable)?;
+        let device = launcher
+            .device(args.device)
+            .map_err(|_| {
+                let count = launcher.devices().len();
+                Failure::Unusable(format!("--device {}: the driver has {count}, from 0 on", args.device))
+            })?
+            .clone();
+        Ok(Session { launcher, device, driver, why })
+    }
+
+    /// Another launcher over the same driver, with the validation layer: for counting calls.
+    pub(crate) fn validated(&self, args: &DriverArgs) -> Result<Session, Failure> {
+        Session::over(self.driver.clone(), self.why.clone(), &DriverArgs { validate: true, ..args.clone() })
+    }
+
+    /// What is in use, and why, in one line.
+    pub(crate) fn describe(&self) -> String {
+        let info = self.launcher.driver().info();
+        let properties = self.device.properties();
+        format!(
+            "driver {} {} ({}), {}: {} {}; {}",
+            info.name,
+            info.version,
+            info.source,
+            self.device.id(),
+            properties.name,
+            properties.target.short(),
+            self.why
+        )
+    }
+
+    pub(crate) fn json(&self) -> serde_json::Value {
+        let info = self.launcher.driver().info();
+        json!({
+            "driver": info.name,
+            "version": info.version,
+            "source": info.source,
+            "device": self.device.id().0,
+            "device_name": self.device.properties().name,
+            "target": self.device.properties().target.short(),
+            "why": self.why,
+        })
+    }
+
+    /// What the validation layer found since the last call; nothing where it is off.
+    pub(crate) fn take_violations(&self) -> Vec<String> {
+        let layer = self.launcher.validation();
+        layer.map(|layer| layer.take_violations().iter().map(|v| v.to_string()).collect()).unwrap_or_default()
+    }
+}
+
+pub(crate) fn unusable(error: impl std::fmt::Display) -> Failure {
+    Failure::Unusable(error.to_string())
+}
+
+fn open_driver(args: &DriverArgs) -> Result<(Arc<dyn Driver>, String), Failure> {
+    if let Some(target) = &args.target {
+        return emulate(args.backend, target);
+    }
+    let opened = backend::open(args.backend, Some(false)).map_err(unusable)?;
+    let named = std::env::var(BACKEND_VARIABLE).ok().filter(|name| !name.is_empty() && name.trim() != "auto");
+    let why = match (args.backend, named, opened.tried.first()) {
+        (Backend::Auto, Some(name), _) => format!("{BACKEND_VARIABLE}={name} asks for it"),
+        // Only the first line: `info` and the log have the whole of it.
+        (Backend::Auto, None, Some(tried)) => {
+            let line = tried.lines().next().unwrap_or_default().trim_end_matches("; tried:");
+            format!("chosen because HIP can't be used ({line})")
+        }
+        (Backend::Auto, None, None) => "chosen because it has a GPU".to_owned(),
+        _ => format!("--backend {} asks for it", args.backend),
+    };
+    Ok((opened.driver, why))
+}
+
+#[cfg(feature = "emulator")]
+fn emulate(backend: Backend, target: &TargetId) -> Result<(Arc<dyn Driver>, String), Failure> {
+    use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
+    if backend == Backend::Hip {
+        return Err(Failure::Unusable(
+            "--target is what the emulator emulates: use --backend emulator".to_owned(),
+        ));
+    }
+    let mut options = EmulatorOptions::from_env().map_err(unusable)?;
+    options.target = target.clone();
+    let driver = EmulatedDriver::new(options).map_err(unusable)?;
+    Ok((driver, format!("--target {} asks for it", target.short())))
+}
+
+#[cfg(not(feature = "emulator"))]
+fn emulate(_: Backend, _: &TargetId) -> Result<(Arc<dyn Driver>, String), Failure> {
+    Err(Failure::Unusable(
+        "--target: this build has no emulator; build with the feature `emulator`".to_owned(),
+    ))
+}
