@@ -4,9 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use super::Driver;
 use super::hip::HipDriver;
 use super::validation::ValidationDriver;
-use super::{Driver, DriverError};
 
 /// Names the backend that [`Backend::Auto`] takes: `auto`, `hip` or `emulator`.
 pub const BACKEND_VARIABLE: &str = "HIPLAUNCH_BACKEND";
@@ -116,10 +116,7 @@ pub fn open(backend: Backend, validate: Option<bool>) -> Result<Opened, OpenErro
         },
         _ => (backend, format!("backend {backend}")),
     };
-    let validate = match validate {
-        Some(validate) => validate,
-        None => validation_wanted(variable(VALIDATE_VARIABLE))?,
-    };
+    let validate = validation_wanted(validate)?;
 
     let mut tried = Vec::new();
     let mut found = None;
@@ -140,7 +137,10 @@ pub fn open(backend: Backend, validate: Option<bool>) -> Result<Opened, OpenErro
     Ok(Opened { driver, validation, backend, tried })
 }
 
-fn in_layer(driver: Arc<dyn Driver>) -> (Arc<dyn Driver>, Option<Arc<ValidationDriver>>) {
+/// A driver, and the validation layer that it is wrapped in, if it is.
+pub type Layered = (Arc<dyn Driver>, Option<Arc<ValidationDriver>>);
+
+fn in_layer(driver: Arc<dyn Driver>) -> Layered {
     let layer = ValidationDriver::new(driver);
     (layer.clone(), Some(layer))
 }
@@ -150,14 +150,8 @@ fn in_layer(driver: Arc<dyn Driver>) -> (Arc<dyn Driver>, Option<Arc<ValidationD
 ///
 /// # Errors
 /// [`OpenError::BadVariable`].
-pub fn validated(
-    driver: Arc<dyn Driver>,
-    validate: Option<bool>,
-) -> Result<(Arc<dyn Driver>, Option<Arc<ValidationDriver>>), OpenError> {
-    let validate = match validate {
-        Some(validate) => validate,
-        None => validation_wanted(variable(VALIDATE_VARIABLE))?,
-    };
+pub fn validated(driver: Arc<dyn Driver>, validate: Option<bool>) -> Result<Layered, OpenError> {
+    let validate = validation_wanted(validate)?;
     Ok(if validate { in_layer(driver) } else { (driver, None) })
 }
 
@@ -198,9 +192,7 @@ fn with_device(driver: Arc<dyn Driver>) -> Attempt {
     match driver.device_count() {
         Ok(0) => Err(format!("{} {} ({}) finds no device", info.name, info.version, info.source)),
         Ok(_) => Ok(driver),
-        Err(error @ DriverError { .. }) => {
-            Err(format!("{} {} ({}): {error}", info.name, info.version, info.source))
-        }
+        Err(error) => Err(format!("{} {} ({}): {error}", info.name, info.version, info.source)),
     }
 }
 
@@ -209,7 +201,12 @@ fn variable(name: &str) -> Option<String> {
     std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty())
 }
 
-fn validation_wanted(given: Option<String>) -> Result<bool, OpenError> {
+/// What the program says, else what the variable says.
+fn validation_wanted(validate: Option<bool>) -> Result<bool, OpenError> {
+    validate.map_or_else(|| validation_named(variable(VALIDATE_VARIABLE)), Ok)
+}
+
+fn validation_named(given: Option<String>) -> Result<bool, OpenError> {
     match given.as_deref() {
         None | Some("0") => Ok(false),
         Some("1") => Ok(true),
@@ -237,10 +234,10 @@ mod tests {
 
     #[test]
     fn validation_is_on_or_off_and_nothing_else() {
-        assert_eq!(validation_wanted(None), Ok(false));
-        assert_eq!(validation_wanted(Some("0".to_owned())), Ok(false));
-        assert_eq!(validation_wanted(Some("1".to_owned())), Ok(true));
-        assert!(matches!(validation_wanted(Some("yes".to_owned())), Err(OpenError::BadVariable { .. })));
+        assert_eq!(validation_named(None), Ok(false));
+        assert_eq!(validation_named(Some("0".to_owned())), Ok(false));
+        assert_eq!(validation_named(Some("1".to_owned())), Ok(true));
+        assert!(matches!(validation_named(Some("yes".to_owned())), Err(OpenError::BadVariable { .. })));
     }
 
     #[test]

@@ -20,9 +20,12 @@ use super::device::Device;
 const BATCH_COMMANDS: usize = 4096;
 const BATCH_BYTES: usize = 1 << 20;
 
-/// How long a thread looks for a change before it sleeps: waking a sleeping thread costs more than a small kernel.
-const WAIT_SPIN: Duration = Duration::from_micros(30);
-const IDLE_SPIN: Duration = Duration::from_micros(50);
+/// How long a thread looks for a change before it sleeps. Waking one can take 50 us, more than a small kernel; a worker
+/// that sleeps while its caller is being woken, and the other way round, would make every launch cost two of these.
+const WAIT_SPIN: Duration = Duration::from_micros(100);
+const IDLE_SPIN: Duration = Duration::from_micros(200);
+/// How much of that time it keeps its core; then it gives way to other threads between two looks.
+const BUSY_SPIN: Duration = Duration::from_micros(2);
 
 static CORES: LazyLock<usize> =
     LazyLock::new(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
@@ -232,12 +235,10 @@ impl Stream {
     }
 }
 
-/// Looks for `condition` for a while; on a single core at once no longer.
+/// Looks for `condition` for a while.
 fn spin(limit: Duration, condition: impl Fn() -> bool) -> bool {
-    if *CORES == 1 {
-        return condition();
-    }
     let start = Instant::now();
+    let busy = if *CORES == 1 { Duration::ZERO } else { BUSY_SPIN };
     loop {
         for _ in 0..16 {
             if condition() {
@@ -245,8 +246,12 @@ fn spin(limit: Duration, condition: impl Fn() -> bool) -> bool {
             }
             spin_loop();
         }
-        if start.elapsed() >= limit {
+        let elapsed = start.elapsed();
+        if elapsed >= limit {
             return false;
+        }
+        if elapsed >= busy {
+            std::thread::yield_now();
         }
     }
 }
