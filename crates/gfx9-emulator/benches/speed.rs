@@ -63,6 +63,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// CPU time of this thread in seconds where Linux tells it, so that a busy machine doesn't matter; else the time.
+fn now(start: Instant, cpu: bool) -> f64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok().filter(|_| cpu);
+    let nanoseconds: Option<f64> = stat.and_then(|s| s.split(' ').next()?.parse().ok());
+    nanoseconds.map_or(start.elapsed().as_secs_f64(), |ns| ns / 1e9)
+}
+
 /// The best of the launches that fit into two seconds.
 fn measure(
     machine: &Machine,
@@ -76,9 +83,10 @@ fn measure(
     let begin = Instant::now();
     let (mut best, mut instructions) = (f64::MAX, 0);
     while begin.elapsed() < Duration::from_secs(2) {
-        let start = Instant::now();
+        let one = machine.config().threads == 1;
+        let start = now(begin, one);
         instructions = machine.dispatch(program, &dispatch)?.wave_instructions;
-        best = best.min(start.elapsed().as_secs_f64());
+        best = best.min(now(begin, one) - start);
     }
     Ok((instructions as f64 / best / 1e6, instructions))
 }

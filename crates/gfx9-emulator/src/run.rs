@@ -23,9 +23,9 @@ const SLICE: u64 = 20_000;
 const TURN: u64 = 2_000_000;
 /// What giving way counts as, in instructions of a turn.
 const GIVE_WAY: u64 = 20_000;
-/// Workgroups that have begun and not ended, at most: as a GPU has (110 compute units of 16 workgroups or so), but
-/// bounded by what their registers take here.
-const RESIDENT: usize = 256;
+/// Workgroups that have begun and not ended, at most: as many as a GPU of 104 compute units holds of 256 work-items,
+/// or so.
+const RESIDENT: usize = 1024;
 
 /// What a dispatch did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
