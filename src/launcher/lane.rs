@@ -1,6 +1,6 @@
 //! What launches on one stream share: staging ring, result slots, scratch of each kernel, and what is in flight.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -97,8 +97,8 @@ pub(crate) struct Lane {
 #[derive(Debug)]
 pub(crate) struct LaneState {
     pub(crate) ring: PinnedRing,
-    pub(crate) entries: HashMap<KernelHandle, Entry, BuildHasherDefault<HandleHasher>>,
-    recent: VecDeque<Recent>,
+    pub(crate) entries: Entries,
+    pub(crate) recent: RecentLaunches,
     retired: Vec<Retired>,
 }
 
@@ -139,7 +139,7 @@ impl Lane {
         let state = LaneState {
             ring: PinnedRing::new(options.segment_bytes, options.max_segments),
             entries: HashMap::default(),
-            recent: VecDeque::with_capacity(REMEMBERED),
+            recent: RecentLaunches::new(),
             retired: Vec::new(),
         };
         Ok(Arc::new(Lane {
@@ -260,47 +260,87 @@ impl Lane {
     }
 }
 
-impl LaneState {
-    /// The pair's state, made on its first launch.
-    #[inline]
-    pub(crate) fn entry(&mut self, lane: &Arc<Lane>, handle: KernelHandle, kernel: &Kernel) -> &mut Entry {
-        let entry = self.entries.entry(handle).or_insert_with(|| Entry {
+/// The scratch and arguments of each kernel on a stream.
+pub(crate) type Entries = HashMap<KernelHandle, Entry, BuildHasherDefault<HandleHasher>>;
+
+/// The pair's state, made on its first launch.
+#[inline]
+pub(crate) fn entry_of<'a>(
+    entries: &'a mut Entries,
+    lane: &Arc<Lane>,
+    handle: KernelHandle,
+    kernel: &Kernel,
+) -> &'a mut Entry {
+    let entry = entries.entry(handle).or_insert_with(|| Entry::new(lane, kernel));
+    if entry.kernel != kernel.id {
+        entry.belongs_to(lane, kernel);
+    }
+    entry
+}
+
+impl Entry {
+    #[cold]
+    fn new(lane: &Lane, kernel: &Kernel) -> Entry {
+        Entry {
             kernel: 0,
             name: kernel.name.clone(),
             kernarg: Vec::new(),
             scratch: DeviceScratchBuffer::new(lane.core.device()),
             shadow: Vec::new(),
             shadow_good: false,
-        });
-        if entry.kernel != kernel.id {
-            // First launch, or the handle's kernel was replaced: the arguments may lie elsewhere now.
-            kernel.runs_on(lane);
-            entry.kernel = kernel.id;
-            entry.name = kernel.name.clone();
-            entry.kernarg.clear();
-            entry.kernarg.resize(kernel.kernarg_bytes as usize, 0);
         }
-        entry
     }
 
-    /// Remembers a launch for a fault's report.
+    /// First launch, or the handle's kernel was replaced: the arguments may lie elsewhere now.
+    #[cold]
+    fn belongs_to(&mut self, lane: &Arc<Lane>, kernel: &Kernel) {
+        kernel.runs_on(lane);
+        self.kernel = kernel.id;
+        self.name = kernel.name.clone();
+        self.kernarg.clear();
+        self.kernarg.resize(kernel.kernarg_bytes as usize, 0);
+    }
+}
+
+/// The last launches on a stream, for a fault's report.
+#[derive(Debug)]
+pub(crate) struct RecentLaunches {
+    ring: Vec<Recent>,
+    /// Where the next one goes once the ring is full: the oldest.
+    next: usize,
+}
+
+impl RecentLaunches {
+    fn new() -> RecentLaunches {
+        RecentLaunches { ring: Vec::with_capacity(REMEMBERED), next: 0 }
+    }
+
     #[inline]
-    pub(crate) fn remember(
+    pub(crate) fn push(
         &mut self,
         sequence: u64,
         handle: KernelHandle,
         dims: LaunchDims,
         explicit_bytes: u32,
+        kernarg: &[u8],
     ) {
         let mut start = [0; REMEMBERED_BYTES];
-        if let Some(entry) = self.entries.get(&handle) {
-            let n = entry.kernarg.len().min(REMEMBERED_BYTES);
-            start[..n].copy_from_slice(&entry.kernarg[..n]);
+        match kernarg.first_chunk::<REMEMBERED_BYTES>() {
+            Some(first) => start = *first,
+            None => start[..kernarg.len()].copy_from_slice(kernarg),
         }
-        if self.recent.len() == REMEMBERED {
-            self.recent.pop_front();
+        let recent = Recent { sequence, handle, dims, bytes: explicit_bytes, start };
+        if self.ring.len() < REMEMBERED {
+            self.ring.push(recent);
+        } else {
+            self.ring[self.next] = recent;
+            self.next = (self.next + 1) % REMEMBERED;
         }
-        self.recent.push_back(Recent { sequence, handle, dims, bytes: explicit_bytes, start });
+    }
+
+    /// Oldest first.
+    fn iter(&self) -> impl Iterator<Item = &Recent> {
+        self.ring[self.next..].iter().chain(&self.ring[..self.next])
     }
 }
 

@@ -11,13 +11,13 @@
 
 use std::sync::Arc;
 
-use crate::driver::{Capability, DevicePtr, DriverError, ErrorCode, KernelLaunch, MemoryAccess};
+use crate::driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess};
 use crate::error::{Error, LaunchProblem, Result};
 use crate::memory::{Failed, ResultSlot};
 
 use super::args::{Arg, Block, HostData, LaunchDims, PatchTarget, Staging};
 use super::kernel::Kernel;
-use super::lane::{Entry, Lane, LaneState};
+use super::lane::{Entry, Lane, LaneState, entry_of};
 use super::registry::KernelHandle;
 use super::ticket::{Spans, Ticket};
 
@@ -427,12 +427,8 @@ fn enqueue(
     image: &Image,
 ) -> std::result::Result<Ticket, Failed> {
     let mut state = lane.lock();
-    let state = &mut *state;
-    state.entry(lane, request.handle, kernel);
-    let LaneState { ring, entries, .. } = state;
-    let Some(entry) = entries.get_mut(&request.handle) else {
-        return Err(DriverError::new("launch", ErrorCode::INVALID_HANDLE).into());
-    };
+    let LaneState { ring, entries, recent, .. } = &mut *state;
+    let entry = entry_of(entries, lane, request.handle, kernel);
     let staged = if image.total() == 0 {
         Staged {
             cursor: Cursor { input: 0, inout: 0, output: 0 },
@@ -464,7 +460,7 @@ fn enqueue(
             return Err(failed);
         }
     }
-    state.remember(sequence, request.handle, request.dims, kernel.explicit_bytes);
+    recent.push(sequence, request.handle, request.dims, kernel.explicit_bytes, &entry.kernarg);
     let spans = if staged.slot.is_some() { output_spans(request.source, image) } else { Spans::new() };
     Ok(Ticket::new(lane.clone(), sequence, staged.slot, spans))
 }

@@ -66,7 +66,8 @@ fn with_scratch_shared_between_streams_the_layer_reports_a_race() {
             drop(std::mem::replace(&mut entry.scratch, alias));
             entry.shadow_good = false;
         }
-        let tickets: Vec<_> = (3..13).map(|i| echo(&launcher, if i % 2 == 0 { &a } else { &b }, kernel, i)).collect();
+        let tickets: Vec<_> =
+            (3..13).map(|i| echo(&launcher, if i % 2 == 0 { &a } else { &b }, kernel, i)).collect();
         let found = violations(&launcher);
         assert_eq!(found.is_empty(), !shared, "shared: {shared}: {found:?}");
         assert!(found.iter().all(Violation::is_order), "{found:?}");
