@@ -481,6 +481,13 @@ impl Driver for HipDriver {
     ) -> DriverResult<()> {
         const CALL: &str = "hipMemsetD8Async";
         let fill = self.optional(CALL, self.on(device, CALL)?.hipMemsetD8Async)?;
+        // HIP 5.2 fills up to the next multiple of 8 first, however few bytes were asked for, and what is left of them
+        // wraps around below 0 (clr, `FillBufferInfo::PackInfo`): such a fill becomes a copy.
+        if (bytes as u64) < dst.0.wrapping_neg() % 8 {
+            // SAFETY: seven bytes at most, from memory that is pageable and so read at the call; else the caller's
+            // promises.
+            return unsafe { self.memcpy_htod_async(device, dst, [value; 8].as_ptr(), bytes, stream) };
+        }
         // SAFETY: a live range of `bytes`, a live stream of the device (the caller's promises).
         check(CALL, unsafe { fill(pointer(dst.0), value, bytes, pointer(stream.0)) })
     }

@@ -85,6 +85,9 @@ impl State {
     }
 
     fn dispose(&mut self, address: u64) {
+        if address == 0 {
+            return;
+        }
         let bytes = self.live.remove(&address).expect("free of what is not alive reached the driver");
         self.free.push((address, bytes));
     }

@@ -2,8 +2,8 @@
 
 use hiplaunch::driver::validation::{HandleKind, Leak, MemoryKind, Violation};
 use hiplaunch::driver::{
-    Driver, ErrorCode, EventOptions, KernelLaunch, PinnedAllocation, RawEvent, RawFunction, RawModule,
-    RawStream, StreamOptions,
+    DevicePtr, Driver, ErrorCode, EventOptions, KernelLaunch, PinnedAllocation, RawEvent, RawFunction,
+    RawModule, RawStream, StreamOptions,
 };
 
 use crate::rig::{D0, D1, Rig, VECTOR, reads, writes};
@@ -68,9 +68,15 @@ fn addresses_that_are_no_memory() {
         }
         other => panic!("{other}"),
     }
-    let null = hiplaunch::driver::DevicePtr::NULL;
-    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.free(null));
+    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.free(DevicePtr(16)));
     assert!(matches!(found, Violation::UnknownAddress { nearest: None, .. }), "{found}");
+    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.memset(DevicePtr::NULL, 1, stream));
+    assert!(matches!(found, Violation::UnknownAddress { .. }), "{found}");
+    // Freeing null is freeing nothing.
+    rig.free(DevicePtr::NULL).unwrap();
+    // SAFETY: as above, on a live stream.
+    unsafe { rig.layer.free_async(D0, DevicePtr::NULL, stream) }.unwrap();
+    rig.clean();
 }
 
 #[test]

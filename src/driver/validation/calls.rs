@@ -103,11 +103,13 @@ impl ValidationDriver {
     }
 }
 
-/// Kernarg bytes of each kernel of an image; empty where the image cannot be read, which is the driver's to say.
+/// Kernarg bytes of each kernel of an image; empty where the image cannot be read, which is the driver's to say. A kernel
+/// whose arguments are all hidden may be launched without any.
 fn kernarg_sizes(image: &[u8], driver: &dyn Driver, device: DeviceId) -> BTreeMap<Box<str>, u32> {
     let Ok(properties) = driver.device_properties(device) else { return BTreeMap::new() };
     let Ok(object) = CodeObject::from_any(image, &properties.target) else { return BTreeMap::new() };
-    object.kernels().iter().map(|k| (k.name.as_str().into(), k.kernarg_size)).collect()
+    let with_arguments = object.kernels().iter().filter(|kernel| !kernel.explicit_args().is_empty());
+    with_arguments.map(|kernel| (kernel.name.as_str().into(), kernel.kernarg_size)).collect()
 }
 
 // SAFETY comments below: each unsafe call passes the caller's own arguments on to the method of the same name, so the
@@ -170,6 +172,10 @@ impl Driver for ValidationDriver {
     unsafe fn free(&self, device: DeviceId, ptr: DevicePtr) -> DriverResult<()> {
         let call = CallKind::Free;
         self.begin(call)?;
+        if ptr.is_null() {
+            // SAFETY: the caller's promises; null is no memory, and drivers free it as C does.
+            return self.seen(device, unsafe { self.inner.free(device, ptr) });
+        }
         // Out of the tables before the driver can give the address out again.
         let (region, seen) = self.check(call, |state| {
             let key = state.regions.find_to_free(call, MemoryKind::Device, device, ptr)?;
@@ -209,6 +215,11 @@ impl Driver for ValidationDriver {
     unsafe fn free_async(&self, device: DeviceId, ptr: DevicePtr, stream: RawStream) -> DriverResult<()> {
         let call = CallKind::FreeAsync;
         self.begin(call)?;
+        if ptr.is_null() {
+            self.check(call, |state| state.streams.of(call, device, stream.0).map(drop))?;
+            // SAFETY: the caller's promises; null is no memory, and drivers free it as C does.
+            return self.seen(device, unsafe { self.inner.free_async(device, ptr, stream) });
+        }
         let region = self.check(call, |state| {
             state.streams.of(call, device, stream.0)?;
             let key = state.regions.find_to_free(call, MemoryKind::StreamOrdered, device, ptr)?;

@@ -1,0 +1,113 @@
+//! What every driver must do: one set of cases, run over each driver of this machine, with and without the validation
+//! layer. A driver that is not here, or lacks what a case needs, is skipped with the reason printed.
+
+mod launch;
+mod memory;
+mod modules;
+mod ordering;
+mod properties;
+mod rig;
+mod streams;
+mod subject;
+mod threads;
+
+/// Makes a test of each case for each driver, named `driver::room::case`.
+macro_rules! conformance {
+    (@driver $driver:ident, $subject:expr, { $($room:ident: [$($case:ident),* $(,)?])* }) => {
+        mod $driver {
+            $(mod $room {
+                $(#[test]
+                fn $case() {
+                    crate::subject::run($subject, crate::$room::$case);
+                })*
+            })*
+        }
+    };
+    ($rooms:tt) => {
+        conformance!(@driver emulated, crate::subject::Subject::Emulated { validated: false }, $rooms);
+        conformance!(@driver emulated_validated, crate::subject::Subject::Emulated { validated: true }, $rooms);
+        conformance!(@driver hip, crate::subject::Subject::Hip { validated: false }, $rooms);
+        conformance!(@driver hip_validated, crate::subject::Subject::Hip { validated: true }, $rooms);
+    };
+}
+
+conformance!({
+    properties: [
+        the_driver_says_what_it_is,
+        devices_have_a_target_and_sane_limits,
+        a_device_that_is_not_there_is_an_error,
+        memory_is_counted,
+        peers_are_enabled_once_or_twice,
+    ]
+    memory: [
+        allocations_are_aligned_and_apart,
+        too_much_is_out_of_memory_and_harms_nothing,
+        freeing_null_is_nothing,
+        pinned_memory_has_two_addresses,
+        copies_of_every_size_arrive,
+        copies_of_nothing_are_fine,
+        blocking_copies_are_done_at_return,
+        copies_within_a_device,
+        fills_keep_to_their_range,
+        pageable_memory_is_free_at_return,
+        a_pageable_copy_to_the_host_has_waited,
+        a_pinned_copy_to_the_host_does_not_wait,
+        a_pinned_copy_reads_when_it_runs,
+        memory_in_stream_order,
+        copies_between_devices,
+    ]
+    streams: [
+        work_of_a_stream_runs_in_order,
+        an_idle_stream_is_idle,
+        a_busy_stream_says_so,
+        a_device_synchronize_covers_every_stream,
+        many_streams_at_once,
+        priorities_are_accepted,
+        a_destroyed_stream_finishes_its_work,
+        host_functions_run_in_order,
+        a_free_waits_for_work_in_flight,
+    ]
+    ordering: [
+        an_event_orders_two_streams,
+        an_event_never_recorded_is_no_wait,
+        an_event_is_reached_when_its_work_is_done,
+        a_wait_keeps_the_record_that_it_saw,
+        a_destroyed_event_is_still_waited_for,
+        time_passes_between_two_events,
+        an_event_without_timing_has_no_time,
+        a_chain_through_many_streams,
+    ]
+    modules: [
+        every_kernel_is_found,
+        an_unknown_name_is_not_found,
+        an_image_that_is_none_is_an_error,
+        an_image_for_another_target_is_an_error,
+        the_image_is_not_needed_after_loading,
+        globals_can_be_read_and_written,
+        two_loads_of_one_image_are_apart,
+        modules_come_and_go,
+        occupancy_is_at_least_one,
+    ]
+    launch: [
+        saxpy_of_many_sizes,
+        reductions_through_static_and_dynamic_lds,
+        a_matrix_product_on_a_grid_of_two_dimensions,
+        arguments_of_every_size_arrive,
+        many_arguments_arrive,
+        ids_in_one_two_and_three_dimensions,
+        dynamic_lds_is_as_large_as_asked,
+        no_arguments_at_all,
+        the_kernarg_segment_is_free_at_return,
+        kernels_reach_pinned_memory,
+        a_jit_kernel_with_an_argument_block,
+        configurations_out_of_limits_are_refused,
+        a_fault_is_an_error_on_its_device_alone,
+        a_trap_is_an_error,
+    ]
+    threads: [
+        each_on_its_own_stream,
+        all_on_one_stream,
+        everything_at_once,
+        stale_handles_do_no_harm_under_validation,
+    ]
+});

@@ -1,0 +1,515 @@
+//! Safe words for driver calls, kernels of `hip/`, and what to give back at the end of a case.
+//!
+//! The wrappers are safe as far as the cases keep to what the kernels of `hip/` say of themselves: handles and memory
+//! live to the end of the case, ranges are checked by the wrappers, and pinned memory is touched through
+//! [`Pinned`] only.
+
+use std::ffi::CString;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+
+use bytemuck::Pod;
+use code_object::{CodeObject, KernelSignature};
+use hiplaunch::driver::validation::{ValidationDriver, Violation};
+use hiplaunch::driver::{
+    Capability, DeviceId, DevicePtr, Driver, DriverResult, ErrorCode, EventOptions, KernelLaunch,
+    MemoryAccess, PinnedAllocation, RawEvent, RawFunction, RawModule, RawStream, StreamOptions,
+};
+
+use crate::subject::Subject;
+
+pub(crate) const D0: DeviceId = DeviceId(0);
+pub(crate) const D1: DeviceId = DeviceId(1);
+
+/// A code object of `hip/`, for each target that there is one for.
+#[derive(Debug)]
+pub(crate) struct Image(pub(crate) [&'static [u8]; 2]);
+
+macro_rules! image {
+    ($name:literal) => {
+        Image([
+            include_bytes!(concat!("../../hip/", $name, ".gfx90a.co")),
+            include_bytes!(concat!("../../hip/", $name, ".gfx942.co")),
+        ])
+    };
+}
+
+pub(crate) static VECTOR: Image = image!("vector");
+pub(crate) static REDUCE: Image = image!("reduce");
+pub(crate) static MATMUL: Image = image!("matmul");
+pub(crate) static PROBE: Image = image!("probe");
+pub(crate) static JIT: Image = image!("jit");
+
+/// What a case made, to be given back at its end.
+#[derive(Debug, Default)]
+struct Owned {
+    streams: Vec<(DeviceId, RawStream)>,
+    events: Vec<(DeviceId, RawEvent)>,
+    modules: Vec<(DeviceId, RawModule)>,
+    memory: Vec<(DeviceId, DevicePtr)>,
+    pinned: Vec<(DeviceId, PinnedAllocation)>,
+}
+
+pub(crate) struct Rig {
+    pub(crate) subject: Subject,
+    pub(crate) driver: Arc<dyn Driver>,
+    pub(crate) validation: Option<Arc<ValidationDriver>>,
+    owned: Mutex<Owned>,
+    /// A device is lost: nothing can be waited for on it.
+    lost: AtomicBool,
+}
+
+// SAFETY comments below: see the module's text.
+impl Rig {
+    pub(crate) fn new(
+        subject: Subject,
+        driver: Arc<dyn Driver>,
+        validation: Option<Arc<ValidationDriver>>,
+    ) -> Rig {
+        Rig { subject, driver, validation, owned: Mutex::default(), lost: AtomicBool::new(false) }
+    }
+
+    /// Says why a case does nothing here.
+    pub(crate) fn skip(&self, reason: &str) {
+        println!("skipped on {:?}: {reason}", self.subject);
+    }
+
+    /// Whether the driver can do something; says so if not.
+    pub(crate) fn has(&self, capability: Capability) -> bool {
+        let has = self.driver.capabilities().has(capability);
+        if !has {
+            self.skip(&format!("no {capability:?}"));
+        }
+        has
+    }
+
+    pub(crate) fn devices(&self) -> Vec<DeviceId> {
+        (0..self.driver.device_count().unwrap()).map(DeviceId).collect()
+    }
+
+    /// Whether there is a second device; says so if not.
+    pub(crate) fn has_second_device(&self) -> bool {
+        let two = self.devices().len() > 1;
+        if !two {
+            self.skip("one device only");
+        }
+        two
+    }
+
+    pub(crate) fn malloc(&self, bytes: usize) -> DevicePtr {
+        self.malloc_on(D0, bytes)
+    }
+
+    pub(crate) fn malloc_on(&self, device: DeviceId, bytes: usize) -> DevicePtr {
+        let ptr = self.driver.malloc(device, bytes).unwrap();
+        self.owned.lock().unwrap().memory.push((device, ptr));
+        ptr
+    }
+
+    /// Frees memory before the end of the case.
+    pub(crate) fn free(&self, device: DeviceId, ptr: DevicePtr) {
+        self.owned.lock().unwrap().memory.retain(|m| *m != (device, ptr));
+        // SAFETY: taken off the list, so it is freed once.
+        unsafe { self.driver.free(device, ptr) }.unwrap();
+    }
+
+    pub(crate) fn pinned(&self, bytes: usize) -> Pinned<'_> {
+        let memory = self.driver.host_malloc(D0, bytes).unwrap();
+        assert_eq!(memory.bytes, bytes);
+        self.owned.lock().unwrap().pinned.push((D0, memory));
+        Pinned { rig: self, memory }
+    }
+
+    pub(crate) fn stream(&self) -> RawStream {
+        self.stream_on(D0)
+    }
+
+    pub(crate) fn stream_on(&self, device: DeviceId) -> RawStream {
+        self.stream_with(device, StreamOptions::default())
+    }
+
+    pub(crate) fn stream_with(&self, device: DeviceId, options: StreamOptions) -> RawStream {
+        let stream = self.driver.stream_create(device, options).unwrap();
+        self.owned.lock().unwrap().streams.push((device, stream));
+        stream
+    }
+
+    /// Destroys a stream before the end of the case.
+    pub(crate) fn destroy_stream(&self, stream: RawStream) {
+        self.owned.lock().unwrap().streams.retain(|s| *s != (D0, stream));
+        // SAFETY: taken off the list, and the case does not use it again.
+        unsafe { self.driver.stream_destroy(D0, stream) }.unwrap();
+    }
+
+    pub(crate) fn event(&self) -> RawEvent {
+        self.event_with(EventOptions::default())
+    }
+
+    pub(crate) fn event_with(&self, options: EventOptions) -> RawEvent {
+        let event = self.driver.event_create(D0, options).unwrap();
+        self.owned.lock().unwrap().events.push((D0, event));
+        event
+    }
+
+    /// Destroys an event before the end of the case.
+    pub(crate) fn destroy_event(&self, event: RawEvent) {
+        self.owned.lock().unwrap().events.retain(|e| *e != (D0, event));
+        // SAFETY: taken off the list, and the case does not use it again.
+        unsafe { self.driver.event_destroy(D0, event) }.unwrap();
+    }
+
+    pub(crate) fn sync(&self, stream: RawStream) {
+        // SAFETY: a live stream.
+        unsafe { self.driver.stream_synchronize(D0, stream) }.unwrap();
+    }
+
+    pub(crate) fn idle(&self, stream: RawStream) -> bool {
+        // SAFETY: a live stream.
+        unsafe { self.driver.stream_query(D0, stream) }.unwrap()
+    }
+
+    pub(crate) fn record(&self, event: RawEvent, stream: RawStream) {
+        // SAFETY: live handles.
+        unsafe { self.driver.event_record(D0, event, stream) }.unwrap();
+    }
+
+    pub(crate) fn wait(&self, stream: RawStream, event: RawEvent) {
+        // SAFETY: live handles.
+        unsafe { self.driver.stream_wait_event(D0, stream, event) }.unwrap();
+    }
+
+    pub(crate) fn reached(&self, event: RawEvent) -> bool {
+        // SAFETY: a live event.
+        unsafe { self.driver.event_query(D0, event) }.unwrap()
+    }
+
+    pub(crate) fn sync_event(&self, event: RawEvent) {
+        // SAFETY: a live event.
+        unsafe { self.driver.event_synchronize(D0, event) }.unwrap();
+    }
+
+    /// Writes to device memory in stream order, from pageable memory.
+    pub(crate) fn write<T: Pod>(&self, dst: DevicePtr, values: &[T], stream: RawStream) {
+        self.write_on(D0, dst, values, stream);
+    }
+
+    pub(crate) fn write_on<T: Pod>(&self, device: DeviceId, dst: DevicePtr, values: &[T], stream: RawStream) {
+        let bytes: &[u8] = bytemuck::cast_slice(values);
+        // SAFETY: the source is pageable, so it has been read at return; the case names live memory.
+        unsafe { self.driver.memcpy_htod_async(device, dst, bytes.as_ptr(), bytes.len(), stream) }.unwrap();
+    }
+
+    /// Reads device memory into pageable memory, behind everything on the stream.
+    pub(crate) fn read<T: Pod>(&self, src: DevicePtr, count: usize, stream: RawStream) -> Vec<T> {
+        self.read_on(D0, src, count, stream)
+    }
+
+    pub(crate) fn read_on<T: Pod>(
+        &self,
+        device: DeviceId,
+        src: DevicePtr,
+        count: usize,
+        stream: RawStream,
+    ) -> Vec<T> {
+        let mut values = vec![T::zeroed(); count];
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
+        // SAFETY: the target is pageable, so it has been written at return; the case names live memory.
+        unsafe { self.driver.memcpy_dtoh_async(device, bytes.as_mut_ptr(), src, bytes.len(), stream) }
+            .unwrap();
+        values
+    }
+
+    /// Device memory that holds these values, for work on this stream.
+    pub(crate) fn upload<T: Pod>(&self, values: &[T], stream: RawStream) -> DevicePtr {
+        let ptr = self.malloc(size_of_val(values));
+        self.write(ptr, values, stream);
+        ptr
+    }
+
+    pub(crate) fn fill_bytes(&self, dst: DevicePtr, value: u8, bytes: usize, stream: RawStream) {
+        // SAFETY: the case names live memory.
+        unsafe { self.driver.memset_d8_async(D0, dst, value, bytes, stream) }.unwrap();
+    }
+
+    pub(crate) fn fill_words(&self, dst: DevicePtr, value: u32, count: usize, stream: RawStream) {
+        // SAFETY: the case names live memory.
+        unsafe { self.driver.memset_d32_async(D0, dst, value, count, stream) }.unwrap();
+    }
+
+    pub(crate) fn copy(&self, dst: DevicePtr, src: DevicePtr, bytes: usize, stream: RawStream) {
+        // SAFETY: the case names live memory that does not overlap.
+        unsafe { self.driver.memcpy_dtod_async(D0, dst, src, bytes, stream) }.unwrap();
+    }
+
+    /// Loads the code object of `image` that the device runs.
+    pub(crate) fn load(&self, image: &Image) -> Kernels<'_> {
+        self.load_on(D0, image)
+    }
+
+    pub(crate) fn load_on(&self, device: DeviceId, image: &Image) -> Kernels<'_> {
+        let target = self.driver.device_properties(device).unwrap().target;
+        let objects = image.0.map(|bytes| (bytes, CodeObject::parse(bytes).unwrap()));
+        let (bytes, object) = objects
+            .into_iter()
+            .find(|(_, object)| object.target().is_compatible_with(&target))
+            .unwrap_or_else(|| panic!("hip/ has no code object for {target}; see hip/build.sh"));
+        // SAFETY: the kernels of this repository.
+        let module = unsafe { self.driver.module_load(device, bytes) }.unwrap();
+        self.owned.lock().unwrap().modules.push((device, module));
+        Kernels { rig: self, device, module, object }
+    }
+
+    /// Unloads a module before the end of the case; none of its kernels is in flight.
+    pub(crate) fn unload(&self, device: DeviceId, module: RawModule) {
+        self.owned.lock().unwrap().modules.retain(|m| *m != (device, module));
+        // SAFETY: taken off the list; nothing is in flight.
+        unsafe { self.driver.module_unload(device, module) }.unwrap();
+    }
+
+    /// Work that takes a while. Returns where it writes, and the words that it writes there.
+    pub(crate) fn busy(&self, probe: &Kernels<'_>, stream: RawStream) -> (DevicePtr, [u32; 64]) {
+        const STEPS: u64 = 300_000;
+        let out = self.malloc(256);
+        probe.launch("spin", 1, 64, stream, &[value(STEPS), output(out, 256)]).unwrap();
+        let word = (0..STEPS).fold(0u32, |s, _| s.wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
+        (out, [word; 64])
+    }
+
+    /// Holds a stream until the hold is let go, where the driver has host functions; else keeps it busy for a while.
+    /// Nothing may wait for the stream before.
+    pub(crate) fn hold(&self, probe: &Kernels<'_>, stream: RawStream) -> Hold {
+        if !self.driver.capabilities().has(Capability::HostFunc) {
+            self.busy(probe, stream);
+            return Hold { gate: None };
+        }
+        let (sender, receiver) = mpsc::channel::<()>();
+        // SAFETY: a live stream; the function calls no driver.
+        unsafe { self.driver.launch_host_func(D0, stream, Box::new(move || drop(receiver.recv()))) }.unwrap();
+        Hold { gate: Some(sender) }
+    }
+
+    /// A device was lost in this case.
+    pub(crate) fn lose_device(&self) {
+        self.lost.store(true, Ordering::Relaxed);
+    }
+
+    /// What the validation layer, where it is, found since the last time.
+    pub(crate) fn violations(&self) -> Option<Vec<Violation>> {
+        self.validation.as_ref().map(|layer| layer.take_violations())
+    }
+
+    /// Under validation there is exactly one violation of this sort; without it there is nothing to see.
+    #[track_caller]
+    pub(crate) fn expect_violation(&self, sort: impl Fn(&Violation) -> bool) {
+        if let Some(found) = self.violations() {
+            assert!(found.len() == 1 && sort(&found[0]), "{found:?}");
+        }
+    }
+
+    /// Gives back what the case made, and sees that nothing was wrong and nothing is left.
+    pub(crate) fn finish(self) {
+        let d = &self.driver;
+        if !self.lost.load(Ordering::Relaxed) {
+            self.devices().into_iter().for_each(|device| d.device_synchronize(device).unwrap());
+        }
+        let owned = self.owned.into_inner().unwrap();
+        // SAFETY: everything is given back once; nothing is in flight any more.
+        unsafe {
+            owned.events.into_iter().for_each(|(device, e)| d.event_destroy(device, e).unwrap());
+            owned.streams.into_iter().for_each(|(device, s)| d.stream_destroy(device, s).unwrap());
+            owned.modules.into_iter().for_each(|(device, m)| d.module_unload(device, m).unwrap());
+            owned.memory.into_iter().for_each(|(device, m)| d.free(device, m).unwrap());
+            owned.pinned.into_iter().for_each(|(device, p)| d.host_free(device, p).unwrap());
+        }
+        if let Some(layer) = &self.validation {
+            layer.assert_clean_and_empty().unwrap();
+        }
+    }
+}
+
+/// Keeps a stream waiting while it is alive.
+pub(crate) struct Hold {
+    gate: Option<mpsc::Sender<()>>,
+}
+
+impl Hold {
+    /// Whether the stream surely waits: nothing on it runs before it is let go.
+    pub(crate) fn is_sure(&self) -> bool {
+        self.gate.is_some()
+    }
+
+    pub(crate) fn let_go(self) {
+        drop(self);
+    }
+}
+
+/// Pinned memory that is touched byte by byte, after telling the driver.
+#[derive(Clone, Copy)]
+pub(crate) struct Pinned<'r> {
+    rig: &'r Rig,
+    pub(crate) memory: PinnedAllocation,
+}
+
+impl Pinned<'_> {
+    /// Its host address at an offset.
+    pub(crate) fn host(&self, at: usize) -> *mut u8 {
+        assert!(at <= self.memory.bytes);
+        self.memory.host.as_ptr().wrapping_add(at)
+    }
+
+    pub(crate) fn device(&self, at: usize) -> DevicePtr {
+        assert!(at <= self.memory.bytes);
+        self.memory.device.offset(at as u64)
+    }
+
+    pub(crate) fn write<T: Pod>(&self, at: usize, values: &[T]) {
+        let bytes: &[u8] = bytemuck::cast_slice(values);
+        assert!(at + bytes.len() <= self.memory.bytes);
+        self.rig.driver.note_host_write(self.host(at), bytes.len());
+        for (i, byte) in bytes.iter().enumerate() {
+            // SAFETY: in bounds; volatile, since a copy in flight may look at it in the case that shows just that.
+            unsafe { self.host(at).add(i).write_volatile(*byte) };
+        }
+    }
+
+    pub(crate) fn read<T: Pod>(&self, at: usize, count: usize) -> Vec<T> {
+        let mut values = vec![T::zeroed(); count];
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
+        assert!(at + bytes.len() <= self.memory.bytes);
+        self.rig.driver.note_host_read(self.host(at), bytes.len());
+        for (i, byte) in bytes.iter_mut().enumerate() {
+            // SAFETY: in bounds; volatile as above.
+            *byte = unsafe { self.host(at).add(i).read_volatile() };
+        }
+        values
+    }
+
+    pub(crate) fn to_device(self, at: usize, dst: DevicePtr, bytes: usize, stream: RawStream) {
+        assert!(at + bytes <= self.memory.bytes);
+        // SAFETY: in bounds, and the memory lives to the end of the case.
+        unsafe { self.rig.driver.memcpy_htod_async(D0, dst, self.host(at), bytes, stream) }.unwrap();
+    }
+
+    pub(crate) fn to_host(self, at: usize, src: DevicePtr, bytes: usize, stream: RawStream) {
+        assert!(at + bytes <= self.memory.bytes);
+        // SAFETY: in bounds, and the memory lives to the end of the case.
+        unsafe { self.rig.driver.memcpy_dtoh_async(D0, self.host(at), src, bytes, stream) }.unwrap();
+    }
+}
+
+/// One argument of a kernel: its bytes, and what memory it stands for.
+#[derive(Clone, Debug)]
+pub(crate) struct Arg {
+    bytes: Vec<u8>,
+    access: Option<MemoryAccess>,
+}
+
+pub(crate) fn value<T: Pod>(value: T) -> Arg {
+    Arg { bytes: bytemuck::bytes_of(&value).to_vec(), access: None }
+}
+
+/// Memory that the kernel only reads.
+pub(crate) fn input(ptr: DevicePtr, bytes: usize) -> Arg {
+    Arg { access: Some(MemoryAccess { ptr, bytes, write: false }), ..value(ptr) }
+}
+
+/// Memory that the kernel writes.
+pub(crate) fn output(ptr: DevicePtr, bytes: usize) -> Arg {
+    Arg { access: Some(MemoryAccess { ptr, bytes, write: true }), ..value(ptr) }
+}
+
+/// A loaded module, with what its metadata says.
+pub(crate) struct Kernels<'r> {
+    rig: &'r Rig,
+    device: DeviceId,
+    pub(crate) module: RawModule,
+    object: CodeObject,
+}
+
+impl Kernels<'_> {
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.object.kernels().iter().map(|k| k.name.clone()).collect()
+    }
+
+    pub(crate) fn signature(&self, name: &str) -> &KernelSignature {
+        self.object.kernel(name).unwrap()
+    }
+
+    pub(crate) fn try_function(&self, name: &str) -> DriverResult<RawFunction> {
+        let name = CString::new(name).unwrap();
+        // SAFETY: the module is loaded.
+        unsafe { self.rig.driver.module_get_function(self.device, self.module, &name) }
+    }
+
+    pub(crate) fn function(&self, name: &str) -> RawFunction {
+        self.try_function(name).unwrap()
+    }
+
+    pub(crate) fn try_global(&self, name: &str) -> DriverResult<(DevicePtr, usize)> {
+        let name = CString::new(name).unwrap();
+        // SAFETY: the module is loaded.
+        unsafe { self.rig.driver.module_get_global(self.device, self.module, &name) }
+    }
+
+    /// The kernarg segment: the arguments at their offsets, hidden ones zero.
+    pub(crate) fn kernarg(&self, name: &str, args: &[Arg]) -> Vec<u8> {
+        let signature = self.signature(name);
+        let slots = signature.explicit_args();
+        assert_eq!(slots.len(), args.len(), "{name}");
+        if slots.is_empty() {
+            return Vec::new();
+        }
+        let mut bytes = vec![0; signature.kernarg_size as usize];
+        for (slot, arg) in slots.iter().zip(args) {
+            assert_eq!(slot.size as usize, arg.bytes.len(), "{name}: {slot}");
+            bytes[slot.offset as usize..][..arg.bytes.len()].copy_from_slice(&arg.bytes);
+        }
+        bytes
+    }
+
+    /// Launches on a line of workgroups.
+    pub(crate) fn launch(
+        &self,
+        name: &str,
+        grid: u32,
+        block: u32,
+        stream: RawStream,
+        args: &[Arg],
+    ) -> DriverResult<()> {
+        self.launch_with(name, [grid, 1, 1], [block, 1, 1], 0, stream, args)
+    }
+
+    pub(crate) fn launch_with(
+        &self,
+        name: &str,
+        grid: [u32; 3],
+        block: [u32; 3],
+        dynamic_lds: u32,
+        stream: RawStream,
+        args: &[Arg],
+    ) -> DriverResult<()> {
+        let function = self.function(name);
+        let kernarg = self.kernarg(name, args);
+        let accesses: Vec<_> = args.iter().filter_map(|a| a.access).collect();
+        let launch = KernelLaunch {
+            function,
+            grid,
+            block,
+            dynamic_lds,
+            stream,
+            kernarg: &kernarg,
+            accesses: &accesses,
+        };
+        // SAFETY: the kernarg segment is complete, and the case gives the kernel what it asks for.
+        unsafe { self.rig.driver.launch_kernel(self.device, &launch) }
+    }
+}
+
+/// The code of a call that must fail.
+#[track_caller]
+pub(crate) fn code<T: std::fmt::Debug>(result: DriverResult<T>) -> ErrorCode {
+    let error = result.expect_err("this call must fail");
+    assert_ne!(error.code, ErrorCode::SUCCESS);
+    assert_ne!(error.code, ErrorCode::NOT_READY, "not an error");
+    error.code
+}

@@ -1,0 +1,64 @@
+//! The drivers that the cases run over, and why one is not there.
+
+use std::sync::Arc;
+
+use hiplaunch::driver::Driver;
+use hiplaunch::driver::hip::HipDriver;
+use hiplaunch::driver::validation::ValidationDriver;
+
+use crate::rig::Rig;
+
+/// A driver, alone or under the validation layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    Emulated { validated: bool },
+    Hip { validated: bool },
+}
+
+impl Subject {
+    /// The driver with at least one device, or the reason why there is none.
+    fn open(self) -> Result<Arc<dyn Driver>, String> {
+        let driver: Arc<dyn Driver> = match self {
+            Subject::Emulated { .. } => emulated()?,
+            Subject::Hip { .. } => HipDriver::load().map_err(|error| error.to_string())?,
+        };
+        match driver.device_count() {
+            Ok(0) => Err(format!("{} has no device", driver.info().source)),
+            Ok(_) => Ok(driver),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+#[cfg(feature = "emulator")]
+fn emulated() -> Result<Arc<dyn Driver>, String> {
+    use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
+    // Two devices, so that what concerns two is always tried; one thread each, since the cases run side by side.
+    let options = EmulatorOptions { devices: 2, threads: 1, ..EmulatorOptions::default() };
+    Ok(EmulatedDriver::new(options).expect("the emulator needs nothing"))
+}
+
+#[cfg(not(feature = "emulator"))]
+fn emulated() -> Result<Arc<dyn Driver>, String> {
+    Err("this build has no emulator (feature `emulator`)".to_owned())
+}
+
+/// Runs a case over a driver of its own (HIP's is the process's), and looks at what is left behind.
+pub(crate) fn run(subject: Subject, case: fn(&Rig)) {
+    let driver = match subject.open() {
+        Ok(driver) => driver,
+        Err(reason) => {
+            println!("skipped on {subject:?}: {reason}");
+            return;
+        }
+    };
+    let (Subject::Emulated { validated } | Subject::Hip { validated }) = subject;
+    let rig = if validated {
+        let layer = ValidationDriver::new(driver);
+        Rig::new(subject, layer.clone(), Some(layer))
+    } else {
+        Rig::new(subject, driver, None)
+    };
+    case(&rig);
+    rig.finish();
+}
