@@ -20,6 +20,8 @@ mod run;
 mod soft;
 mod tables;
 #[cfg(test)]
+mod stream_tests;
+#[cfg(test)]
 mod testing;
 mod wave;
 mod workgroup;

@@ -30,6 +30,8 @@ pub(crate) struct Rig {
     pub(crate) space: AddressSpace,
     pub(crate) target: Target,
     pub(crate) level: Level,
+    /// Instructions after which a run is taken to have ended.
+    pub(crate) budget: u64,
 }
 
 impl Rig {
@@ -42,7 +44,7 @@ impl Rig {
         lds.reset(MAX_LDS);
         let mut w = Wave::new();
         w.set_exec(!0);
-        Rig { w, cx: Ctx { code, mem, lds, fault: None, count: 0, ticks: 0, workgroup: [0; 3] }, space, target, level }
+        Rig { w, cx: Ctx { code, mem, lds, fault: None, count: 0, ticks: 0, workgroup: [0; 3] }, space, target, level, budget: u64::MAX }
     }
 
     /// For gfx90a, at the widest level.
@@ -68,8 +70,10 @@ impl Rig {
         self.cx.code = Arc::new(code);
         let block = Arc::new(Block::new(0x1000, 0x1000).unwrap());
         self.cx.mem = View::new(self.space.snapshot(), block);
+        let start = self.w.count;
         loop {
-            match run_wave(&mut self.w, &mut self.cx, 1_000_000) {
+            match run_wave(&mut self.w, &mut self.cx, self.budget.min(1_000_000)) {
+                Stop::Slice | Stop::Barrier if self.w.count - start > self.budget => return Ok(()),
                 Stop::Slice | Stop::Barrier => {}
                 Stop::End => return Ok(()),
                 Stop::Fault => return Err(self.cx.fault.take().unwrap()),

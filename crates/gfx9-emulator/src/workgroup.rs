@@ -103,7 +103,11 @@ pub(crate) fn run_wave(w: &mut Wave, cx: &mut Ctx, slice: u64) -> Stop {
         at += 1;
         count += 1;
         // SAFETY: the code was decoded for a level that this machine has (`Program::load`).
-        match unsafe { (i.exec)(w, cx, i) } {
+        let flow = unsafe { (i.exec)(w, cx, i) };
+        if flow == Flow::Next {
+            continue;
+        }
+        match flow {
             Flow::Next => {}
             Flow::Jump => {
                 at = w.next as usize;
@@ -111,9 +115,7 @@ pub(crate) fn run_wave(w: &mut Wave, cx: &mut Ctx, slice: u64) -> Stop {
                     break Stop::Slice;
                 }
             }
-            Flow::Yield => {
-                break Stop::Slice;
-            }
+            Flow::Yield => break Stop::Slice,
             Flow::Barrier => break Stop::Barrier,
             Flow::End => break Stop::End,
             Flow::Fault => {
