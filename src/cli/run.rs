@@ -23,10 +23,11 @@ pub(crate) struct RunArgs {
 
     /// Load this code object instead of the one that a script names.
     ///
-    /// A path relative to the current directory or, where there is no such file, to the script. In it, `{dir}` stands
-    /// for the script's directory, `{name}` for the file name of the code object that the script names, and `{stem}`
-    /// for that name up to its first dot, so that one option serves scripts of many directories: with `foo.gfx90a.co`
-    /// in a script, '{dir}/{stem}.gfx90a.O0.co' is foo.gfx90a.O0.co beside it.
+    /// A path relative to the current directory or, where there is no such file, to the script. So that one option serves
+    /// scripts of many directories, `{}` in it stands for the path of the script's own code object without its last
+    /// extension, `{dir}` for the script's directory, and `{stem}` for the own code object's file name up to its first
+    /// dot. Where a script names `foo.gfx90a.co`, '{}.O0.co' is `foo.gfx90a.O0.co` beside it, and
+    /// '{dir}/{stem}.gfx942.co' is `foo.gfx942.co`.
     #[arg(long, value_name = "OTHER")]
     code_object: Option<String>,
 
@@ -151,10 +152,13 @@ fn substitute(pattern: &str, script: &Script) -> PathBuf {
         Some(folder) if folder != Path::new("") => folder.to_owned(),
         _ => PathBuf::from("."),
     };
-    let own = script.code_object().file_name().unwrap_or_default().to_string_lossy();
-    let stem = own.split('.').next().unwrap_or_default();
-    let name =
-        pattern.replace("{dir}", &folder.to_string_lossy()).replace("{name}", &own).replace("{stem}", stem);
+    let own = script.code_object();
+    let stem = own.file_name().unwrap_or_default().to_string_lossy();
+    let stem = stem.split('.').next().unwrap_or_default();
+    let name = pattern
+        .replace("{dir}", &folder.to_string_lossy())
+        .replace("{stem}", stem)
+        .replace("{}", &own.with_extension("").to_string_lossy());
     let beside = folder.join(&name);
     if !Path::new(&name).exists() && beside.exists() { beside } else { PathBuf::from(name) }
 }

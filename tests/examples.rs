@@ -1,0 +1,26 @@
+//! Every example runs and finds its own results right, on the driver that is there.
+
+#[path = "../examples/01_first_launch.rs"]
+mod first_launch;
+
+#[path = "../examples/02_argument_block.rs"]
+mod argument_block;
+
+#[path = "../examples/03_async_tickets.rs"]
+mod async_tickets;
+
+#[path = "../examples/04_threads_and_streams.rs"]
+mod threads_and_streams;
+
+#[path = "../examples/05_replace.rs"]
+mod replace;
+
+/// The README's program is the first example, word for word, so that it keeps compiling.
+#[test]
+fn the_readme_shows_the_first_example() {
+    let example = include_str!("../examples/01_first_launch.rs");
+    let start = example.find("use hiplaunch").unwrap();
+    let end = example.find("\n#[test]").unwrap();
+    let readme = include_str!("../README.md");
+    assert!(readme.contains(&format!("```rust\n{}```", &example[start..end])), "{}", &example[start..end]);
+}
