@@ -104,6 +104,11 @@ pub(crate) const fn two_columns<X: Exec>() -> Columns {
     [portable::<X>, avx2::<X>, avx2::<X>]
 }
 
+/// For executors that are bound by memory: as with [`columns`], but no copy for the widest level.
+pub(crate) const fn narrow<X: Exec>() -> Columns {
+    [portable::<X>, avx2::<X>, avx2::<X>]
+}
+
 /// For executors with no loop over lanes worth vectorising: the same copy at all levels.
 pub(crate) const fn same<X: Exec>() -> Columns {
     [portable::<X>, portable::<X>, portable::<X>]

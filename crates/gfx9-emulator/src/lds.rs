@@ -1,5 +1,11 @@
 //! LDS: the memory that the waves of one workgroup share, run by one host thread, so plain memory.
 
+use std::marker::PhantomData;
+
+use crate::lanes::lanes_of;
+use crate::memory::{Element, Pattern, offsets_pattern};
+use crate::wave::{Active, CHUNK, CHUNKS, LANES, Lanes};
+
 /// Most LDS that a workgroup can have, in bytes.
 pub const MAX_LDS: u32 = 64 << 10;
 
@@ -60,5 +66,186 @@ impl Lds {
     #[inline(always)]
     pub(crate) fn store_u32(&mut self, address: u32, value: u32) -> Option<()> {
         self.store(address, value.to_le_bytes())
+    }
+
+    /// One lane's element.
+    pub(crate) fn load_one<E: Element>(&self, address: u32) -> Option<E> {
+        let at = address as usize;
+        let from = self.bytes().get(at..at.checked_add(E::SIZE)?)?;
+        let mut bytes = [0; 16];
+        bytes[..E::SIZE].copy_from_slice(from);
+        Some(E::from_bytes(bytes))
+    }
+
+    /// Stores one lane's element.
+    pub(crate) fn store_one<E: Element>(&mut self, address: u32, value: E) -> Option<()> {
+        let at = address as usize;
+        let to = self.bytes_mut().get_mut(at..at.checked_add(E::SIZE)?)?;
+        to.copy_from_slice(&value.to_bytes()[..E::SIZE]);
+        Some(())
+    }
+
+    /// The elements at `addresses` of the active lanes, if all are inside.
+    #[inline(always)]
+    pub(crate) fn checked<'a, E: Element>(
+        &'a mut self,
+        addresses: &'a [u32; LANES],
+        active: &Active<'_>,
+    ) -> Option<CheckedLds<'a, E>> {
+        let limit = self.size.checked_sub(E::SIZE as u32)?;
+        // Where an address is above the limit, the top bit of one of these is set: the limit is below 2^31.
+        let mut out = [0; CHUNK];
+        for (n, part) in addresses.as_chunks::<CHUNK>().0.iter().enumerate() {
+            for j in 0..CHUNK {
+                out[j] |= (limit.wrapping_sub(part[j]) | part[j]) & active.keep(n * CHUNK + j);
+            }
+        }
+        let inside = out.into_iter().fold(0, |a, b| a | b) >> 31 == 0;
+        let bytes = self.bytes.as_mut_ptr();
+        inside.then_some(CheckedLds { bytes, addresses, exec: active.exec(), element: PhantomData })
+    }
+}
+
+/// The elements of the active lanes, all of which have been found to lie inside.
+pub(crate) struct CheckedLds<'a, E> {
+    /// Borrowed mutably for `'a`, with all checked elements inside.
+    bytes: *mut u8,
+    addresses: &'a [u32; LANES],
+    exec: u64,
+    element: PhantomData<(E, &'a mut Lds)>,
+}
+
+impl<E: Element> CheckedLds<'_, E> {
+    /// The bytes of an active lane's element.
+    ///
+    /// # Safety
+    /// The lane must be in `self.exec`.
+    #[inline(always)]
+    unsafe fn slice(&self, lane: usize) -> &[u8] {
+        let at = self.addresses[lane & (LANES - 1)] as usize;
+        // SAFETY: `Lds::checked` found all elements of active lanes inside the bytes, which are borrowed.
+        unsafe { std::slice::from_raw_parts(self.bytes.add(at), E::SIZE) }
+    }
+
+    #[inline(always)]
+    unsafe fn load(&self, lane: usize) -> E {
+        let mut bytes = [0; 16];
+        // SAFETY: the caller's.
+        bytes[..E::SIZE].copy_from_slice(unsafe { self.slice(lane) });
+        E::from_bytes(bytes)
+    }
+
+    #[inline(always)]
+    unsafe fn store(&mut self, lane: usize, value: E) {
+        let at = self.addresses[lane & (LANES - 1)] as usize;
+        // SAFETY: as in `slice`, and `self` is borrowed mutably.
+        let to = unsafe { std::slice::from_raw_parts_mut(self.bytes.add(at), E::SIZE) };
+        to.copy_from_slice(&value.to_bytes()[..E::SIZE]);
+    }
+
+    /// Loads every active lane's, in order.
+    #[inline(always)]
+    pub(crate) fn each(&self, mut f: impl FnMut(usize, E)) {
+        if self.exec == !0 {
+            for lane in 0..LANES {
+                // SAFETY: the lane is active.
+                f(lane, unsafe { self.load(lane) });
+            }
+        } else {
+            for lane in lanes_of(self.exec) {
+                // SAFETY: the lane is active.
+                f(lane, unsafe { self.load(lane) });
+            }
+        }
+    }
+
+    /// Stores every active lane's, in order.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, mut f: impl FnMut(usize) -> E) {
+        if self.exec == !0 {
+            for lane in 0..LANES {
+                // SAFETY: the lane is active.
+                unsafe { self.store(lane, f(lane)) };
+            }
+        } else {
+            for lane in lanes_of(self.exec) {
+                // SAFETY: the lane is active.
+                unsafe { self.store(lane, f(lane)) };
+            }
+        }
+    }
+
+    /// Replaces every active lane's, in order.
+    #[inline(always)]
+    pub(crate) fn modify(&mut self, mut f: impl FnMut(usize, E) -> E) {
+        for lane in lanes_of(self.exec) {
+            // SAFETY: the lane is active.
+            unsafe {
+                let new = f(lane, self.load(lane));
+                self.store(lane, new);
+            }
+        }
+    }
+}
+
+impl<const N: usize> CheckedLds<'_, [u32; N]> {
+    /// Loads all lanes' dwords into registers. All lanes must be active, else nothing is done.
+    #[inline(always)]
+    pub(crate) fn rows(&self, rows: &mut [Lanes; N]) {
+        if self.exec != !0 {
+            return;
+        }
+        for (c, part) in self.addresses.as_chunks::<CHUNK>().0.iter().enumerate() {
+            match offsets_pattern(part, 4 * N as u32) {
+                Pattern::Same => {
+                    // SAFETY: all lanes are active.
+                    let value = unsafe { self.load(c * CHUNK) };
+                    for n in 0..N {
+                        rows[n].0[c] = [value[n]; CHUNK];
+                    }
+                }
+                Pattern::Row if N == 1 => {
+                    // SAFETY: all lanes are active, and their dwords are one after the other.
+                    let all = unsafe { std::slice::from_raw_parts(self.bytes.add(part[0] as usize), 4 * CHUNK) };
+                    for (to, from) in rows[0].0[c].iter_mut().zip(all.as_chunks::<4>().0) {
+                        *to = u32::from_le_bytes(*from);
+                    }
+                }
+                _ => {
+                    for j in 0..CHUNK {
+                        // SAFETY: all lanes are active.
+                        let value = unsafe { self.load(c * CHUNK + j) };
+                        for n in 0..N {
+                            rows[n].0[c][j] = value[n];
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Stores all lanes' dwords from registers. All lanes must be active, else nothing is done.
+    #[inline(always)]
+    pub(crate) fn put_rows(&mut self, rows: &[Lanes; N]) {
+        if self.exec != !0 {
+            return;
+        }
+        for c in 0..CHUNKS {
+            let part = &self.addresses.as_chunks::<CHUNK>().0[c];
+            if N == 1 && offsets_pattern(part, 4) == Pattern::Row {
+                let at = part[0] as usize;
+                // SAFETY: all lanes are active, their dwords are one after the other, and `self` is borrowed mutably.
+                let all = unsafe { std::slice::from_raw_parts_mut(self.bytes.add(at), 4 * CHUNK) };
+                for (to, from) in all.as_chunks_mut::<4>().0.iter_mut().zip(rows[0].0[c]) {
+                    *to = from.to_le_bytes();
+                }
+                continue;
+            }
+            for j in 0..CHUNK {
+                let value = std::array::from_fn(|n| rows[n].0[c][j]);
+                // SAFETY: all lanes are active.
+                unsafe { self.store(c * CHUNK + j, value) };
+            }
+        }
     }
 }

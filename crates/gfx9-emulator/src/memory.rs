@@ -8,17 +8,21 @@
 //! A dispatch works on a [`Snapshot`] of the allocations that are live when it starts. Freeing one during it keeps
 //! its memory alive until the dispatch ends.
 
+mod gather;
+
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::{
-    AtomicU8, AtomicU16, AtomicU32, AtomicU64,
+    AtomicU8, AtomicU32, AtomicU64,
     Ordering::{self, Relaxed},
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
+
+pub(crate) use gather::{Addresses, Based, Checked, Element, Pattern, Wide, offsets_pattern};
 
 /// First address of device allocations: away from where Linux maps a process's memory, so that a host range mapped
 /// at its own address doesn't meet them.
@@ -470,26 +474,6 @@ impl Window {
     }
 
     #[inline(always)]
-    pub(crate) fn load_u8(&self, address: u64) -> Option<u8> {
-        let p = self.at(address, 1)?;
-        // SAFETY: in bounds, and all accesses to guest memory are atomic.
-        Some(unsafe { AtomicU8::from_ptr(p) }.load(Relaxed))
-    }
-
-    #[inline(always)]
-    pub(crate) fn load_u16(&self, address: u64) -> Option<u16> {
-        let p = self.at(address, 2)?;
-        if p.addr() & 1 == 0 {
-            // SAFETY: in bounds, aligned, and all accesses to guest memory are atomic.
-            Some(unsafe { AtomicU16::from_ptr(p.cast()) }.load(Relaxed))
-        } else {
-            let mut bytes = [0; 2];
-            self.read_bytes(address, &mut bytes);
-            Some(u16::from_le_bytes(bytes))
-        }
-    }
-
-    #[inline(always)]
     pub(crate) fn load_u32(&self, address: u64) -> Option<u32> {
         let p = self.at(address, 4)?;
         if p.addr() & 3 == 0 {
@@ -500,26 +484,6 @@ impl Window {
             self.read_bytes(address, &mut bytes);
             Some(u32::from_le_bytes(bytes))
         }
-    }
-
-    #[inline(always)]
-    pub(crate) fn store_u8(&self, address: u64, value: u8) -> Option<()> {
-        let p = self.at(address, 1)?;
-        // SAFETY: in bounds, and all accesses to guest memory are atomic.
-        unsafe { AtomicU8::from_ptr(p) }.store(value, Relaxed);
-        Some(())
-    }
-
-    #[inline(always)]
-    pub(crate) fn store_u16(&self, address: u64, value: u16) -> Option<()> {
-        let p = self.at(address, 2)?;
-        if p.addr() & 1 == 0 {
-            // SAFETY: in bounds, aligned, and all accesses to guest memory are atomic.
-            unsafe { AtomicU16::from_ptr(p.cast()) }.store(value, Relaxed);
-        } else {
-            self.write_bytes(address, &value.to_le_bytes());
-        }
-        Some(())
     }
 
     #[inline(always)]
@@ -624,13 +588,15 @@ impl Block {
 /// The memory that a dispatch sees, with the range last used at hand. One per workgroup being run.
 pub(crate) struct View {
     last: Window,
+    /// See [`View::checked`].
+    recent: [Window; gather::SLOTS],
     snapshot: Arc<Snapshot>,
     block: Arc<Block>,
 }
 
 impl View {
     pub(crate) fn new(snapshot: Arc<Snapshot>, block: Arc<Block>) -> View {
-        View { last: Window::EMPTY, snapshot, block }
+        View { last: Window::EMPTY, recent: [Window::EMPTY; gather::SLOTS], snapshot, block }
     }
 
     /// The range that holds all `size` bytes at `address`.

@@ -2,6 +2,8 @@
 
 use bytemuck::Zeroable;
 
+use crate::memory::Element;
+
 /// Lanes of a wavefront.
 pub const LANES: usize = 64;
 /// Lanes that executors handle at a time: two AVX2 registers, one of AVX-512.
@@ -131,23 +133,66 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Bytes that each lane has.
+    /// `N` dwords of all lanes from `4 * row` on.
     #[inline(always)]
-    pub(crate) fn bytes_per_lane(&self) -> u32 {
-        self.len as u32 * 4
+    pub(crate) fn rows<const N: usize>(&self, row: usize) -> Option<&[Lanes; N]> {
+        self.rows[..self.len].get(row..)?.first_chunk()
     }
 
-    /// The dword at `4 * row` of all lanes.
+    /// `N` dwords of all lanes from `4 * row` on, to write.
     #[inline(always)]
-    pub(crate) fn row(&self, row: usize) -> Option<&Lanes> {
-        self.rows[..self.len].get(row)
+    pub(crate) fn rows_mut<const N: usize>(&mut self, row: usize) -> Option<&mut [Lanes; N]> {
+        self.touched = self.touched.max(row + N);
+        self.rows[..self.len].get_mut(row..)?.first_chunk_mut()
     }
 
-    /// The dword at `4 * row` of all lanes, to write.
+    /// A lane's element at a byte offset.
+    #[inline]
+    pub(crate) fn load<E: Element>(&self, lane: usize, offset: u32) -> Option<E> {
+        if !self.contains(offset, E::SIZE) {
+            return None;
+        }
+        let at = offset as usize;
+        let mut bytes = [0; 16];
+        if at % 4 == 0 && E::SIZE % 4 == 0 {
+            for (n, word) in bytes.as_chunks_mut::<4>().0.iter_mut().enumerate().take(E::SIZE / 4) {
+                *word = self.rows[at / 4 + n].flat()[lane].to_le_bytes();
+            }
+        } else {
+            for (n, byte) in bytes.iter_mut().enumerate().take(E::SIZE) {
+                *byte = (self.rows[(at + n) / 4].flat()[lane] >> ((at + n) % 4 * 8)) as u8;
+            }
+        }
+        Some(E::from_bytes(bytes))
+    }
+
+    /// Stores a lane's element at a byte offset.
+    #[inline]
+    pub(crate) fn store<E: Element>(&mut self, lane: usize, offset: u32, value: E) -> Option<()> {
+        if !self.contains(offset, E::SIZE) {
+            return None;
+        }
+        let at = offset as usize;
+        self.touched = self.touched.max((at + E::SIZE).div_ceil(4));
+        let bytes = value.to_bytes();
+        if at % 4 == 0 && E::SIZE % 4 == 0 {
+            for (n, word) in bytes.as_chunks::<4>().0.iter().enumerate().take(E::SIZE / 4) {
+                self.rows[at / 4 + n].flat_mut()[lane] = u32::from_le_bytes(*word);
+            }
+        } else {
+            for (n, byte) in bytes.iter().enumerate().take(E::SIZE) {
+                let dword = &mut self.rows[(at + n) / 4].flat_mut()[lane];
+                let shift = (at + n) % 4 * 8;
+                *dword = *dword & !(0xff << shift) | u32::from(*byte) << shift;
+            }
+        }
+        Some(())
+    }
+
+    /// Whether each lane has `size` bytes at `offset`.
     #[inline(always)]
-    pub(crate) fn row_mut(&mut self, row: usize) -> Option<&mut Lanes> {
-        self.touched = self.touched.max(row + 1);
-        self.rows[..self.len].get_mut(row)
+    pub(crate) fn contains(&self, offset: u32, size: usize) -> bool {
+        offset as usize + size <= self.len * 4
     }
 
     /// Gives each lane `bytes` (a multiple of 4), zeroed, so that results don't depend on what ran before.
@@ -216,7 +261,9 @@ impl Wave {
     /// Which lanes are active.
     #[inline(always)]
     pub(crate) fn exec(&self) -> u64 {
-        self.s64(sreg::EXEC)
+        // One load, unlike `s64`, as every vector instruction asks.
+        let pair = [self.r.s[sreg::EXEC as usize], self.r.s[sreg::EXEC as usize + 1]];
+        u64::from_le(bytemuck::must_cast(pair.map(u32::to_le)))
     }
 
     #[inline(always)]
@@ -243,9 +290,77 @@ impl Wave {
     #[inline(always)]
     pub(crate) fn refresh_mask(&mut self, exec: u64) {
         if self.mask_exec != exec {
-            expand(exec, &mut self.mask);
-            self.mask_exec = exec;
+            self.rebuild_mask(exec);
         }
+    }
+
+    /// Apart, so that it isn't in every executor.
+    #[inline(never)]
+    fn rebuild_mask(&mut self, exec: u64) {
+        expand(exec, &mut self.mask);
+        self.mask_exec = exec;
+    }
+}
+
+/// The active lanes: at least one, as bits and as a mask that agree.
+pub(crate) struct Active<'a> {
+    exec: u64,
+    /// Of `exec` unless that is all ones.
+    mask: &'a Lanes,
+}
+
+impl<'a> Active<'a> {
+    /// Of any bits; none if there are none.
+    pub(crate) fn of(exec: u64, mask: &'a mut Lanes) -> Option<Active<'a>> {
+        expand(exec, mask);
+        (exec != 0).then_some(Active { exec, mask })
+    }
+
+    #[inline(always)]
+    pub(crate) fn exec(&self) -> u64 {
+        self.exec
+    }
+
+    /// Whether all lanes are.
+    #[inline(always)]
+    pub(crate) fn all(&self) -> bool {
+        self.exec == !0
+    }
+
+    /// The first one.
+    #[inline(always)]
+    pub(crate) fn first(&self) -> usize {
+        self.exec.trailing_zeros() as usize & (LANES - 1)
+    }
+
+    /// All ones if the lane is, else 0.
+    #[inline(always)]
+    pub(crate) fn keep(&self, lane: usize) -> u32 {
+        if self.all() { !0 } else { self.mask.flat()[lane] }
+    }
+}
+
+impl Wave {
+    /// The active lanes, if there are any.
+    #[inline(always)]
+    pub(crate) fn active(&mut self) -> Option<Active<'_>> {
+        let exec = self.exec();
+        if exec != !0 {
+            self.refresh_mask(exec);
+        }
+        (exec != 0).then_some(Active { exec, mask: &self.mask })
+    }
+
+    /// `N` vector registers, if there are so many from `index` on.
+    #[inline(always)]
+    pub(crate) fn rows_mut<const N: usize>(&mut self, index: u16) -> Option<&mut [Lanes; N]> {
+        self.r.v.get_mut(usize::from(index)..)?.first_chunk_mut()
+    }
+
+    /// `N` vector registers, if there are so many from `index` on.
+    #[inline(always)]
+    pub(crate) fn rows<const N: usize>(&self, index: u16) -> Option<&[Lanes; N]> {
+        self.r.v.get(usize::from(index)..)?.first_chunk()
     }
 }
 

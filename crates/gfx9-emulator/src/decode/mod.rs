@@ -34,6 +34,7 @@ pub(crate) struct Code {
     pub(crate) base: u64,
     /// Scalar slots from [`POOL`] on.
     pub(crate) pool: Vec<u32>,
+    pub(crate) target: Target,
     /// Identifies the pool.
     pub(crate) id: u64,
 }
@@ -50,6 +51,7 @@ impl Code {
             map: vec![UNMAPPED; words.len()],
             base,
             pool: Vec::new(),
+            target,
             id: NEXT_ID.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
         };
         let mut starts: Vec<usize> = starts.iter().copied().filter(|s| *s < words.len()).collect();

@@ -1,8 +1,17 @@
 //! MUBUF and MTBUF: access through buffer descriptors, scratch on gfx90a, and cache control.
 
-use crate::inst::{Flow, Inst};
+use std::marker::PhantomData;
+
+use crate::exec::access::{Load, Store, global_fault, global_load, global_store, scratch_load, scratch_store};
+use crate::exec::atomics::{Bits, Rmw, buffer_rmw};
+use crate::exec::to_lds::{buffer_base, to_lds};
+use crate::fault::{Access, FaultCause};
+use crate::inst::{Flow, Inst, flag};
 use crate::isa::Exec;
-use crate::wave::Wave;
+use crate::lanes::lanes_of;
+use crate::launch::SCRATCH_BASE;
+use crate::memory::{Element, Wide};
+use crate::wave::{LANES, Wave};
 use crate::workgroup::Ctx;
 
 /// Cache write-back and invalidation: memory here is coherent, and workgroups see each other's stores in order.
@@ -12,5 +21,282 @@ impl Exec for CacheControl {
     fn exec(_: &mut Wave, _: &mut Ctx, _: &Inst) -> Flow {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         Flow::Next
+    }
+}
+
+/// Contiguous bytes of one index in a swizzled buffer; gfx9 has no field for it.
+const ELEMENT: u32 = 4;
+
+/// How an access through a descriptor (CDNA ISA, "Buffer addressing") finds its addresses.
+pub(crate) struct Reach {
+    base: u64,
+    stride: u64,
+    swizzle: bool,
+    /// Indices that go together in a swizzled buffer.
+    index_stride: u64,
+    range: Range,
+    index: [u32; LANES],
+    offset: [u32; LANES],
+}
+
+/// What is compared with the descriptor's number of records.
+#[derive(Clone, Copy)]
+enum Range {
+    /// Private buffers: nothing.
+    None,
+    /// Raw buffers: the offset in bytes.
+    Bytes(u32),
+    /// Structured buffers: the index.
+    Records(u32),
+}
+
+impl Reach {
+    /// Of a MUBUF or MTBUF instruction.
+    pub(crate) fn new(w: &Wave, i: &Inst) -> Reach {
+        let low = w.s64(i.src[2]);
+        let records = w.s32(i.src[2] + 2);
+        let word3 = w.s32(i.src[2] + 3);
+        let (offen, idxen) = (i.flags & flag::OFFEN != 0, i.flags & flag::IDXEN != 0);
+        let add_tid = word3 >> 23 & 1 != 0;
+        let mut stride = low >> 48 & 0x3fff;
+        if add_tid {
+            // The data format's field holds more bits of it.
+            stride |= u64::from(word3 >> 15 & 0xf) << 14;
+        }
+        let mut index = [0; LANES];
+        let mut offset = [i.imm; LANES];
+        if idxen {
+            index = *w.v(i.src[0]).flat();
+        }
+        if add_tid {
+            for (lane, index) in index.iter_mut().enumerate() {
+                *index = index.wrapping_add(lane as u32);
+            }
+        }
+        if offen {
+            let v = w.v(i.src[0] + u16::from(idxen)).flat();
+            for lane in 0..LANES {
+                offset[lane] = v[lane].wrapping_add(i.imm);
+            }
+        }
+        let range = match (add_tid, idxen) {
+            (true, false) => Range::None,
+            (_, true) if stride != 0 => Range::Records(records),
+            _ => Range::Bytes(records),
+        };
+        Reach {
+            base: (low & 0xffff_ffff_ffff).wrapping_add(u64::from(w.s32(i.sdst))),
+            stride,
+            swizzle: low >> 63 != 0,
+            index_stride: 8 << (word3 >> 21 & 3),
+            range,
+            index,
+            offset,
+        }
+    }
+
+    /// The address of byte `extra` of a lane's data.
+    pub(crate) fn address(&self, lane: usize, extra: u32) -> u64 {
+        let (index, offset) = (u64::from(self.index[lane]), self.offset[lane].wrapping_add(extra));
+        let offset = if self.swizzle {
+            let (msb, lsb) = (u64::from(offset / ELEMENT * ELEMENT), u64::from(offset % ELEMENT));
+            (index / self.index_stride * self.stride + msb) * self.index_stride
+                + index % self.index_stride * u64::from(ELEMENT)
+                + lsb
+        } else {
+            index * self.stride + u64::from(offset)
+        };
+        self.base.wrapping_add(offset)
+    }
+
+    /// Whether `size` bytes from byte `extra` of a lane's data on are in range.
+    fn inside(&self, lane: usize, extra: u32, size: u32) -> bool {
+        match self.range {
+            Range::None => true,
+            Range::Bytes(bytes) => u64::from(self.offset[lane]) + u64::from(extra + size) <= u64::from(bytes),
+            Range::Records(records) => self.index[lane] < records,
+        }
+    }
+
+    /// The lanes of `exec` whose `size` bytes are all in range.
+    pub(crate) fn whole(&self, exec: u64, size: u32) -> u64 {
+        lanes_of(exec).filter(|lane| self.inside(*lane, 0, size)).fold(0, |mask, lane| mask | 1 << lane)
+    }
+
+    /// Every lane's address.
+    pub(crate) fn addresses(&self) -> Wide {
+        Wide(std::array::from_fn(|lane| self.address(lane, 0)))
+    }
+
+    /// The addresses, if `size` bytes of each lane of `exec` are in range and contiguous.
+    fn plain(&self, exec: u64, size: u32) -> Option<Wide> {
+        let contiguous = !self.swizzle || size <= ELEMENT;
+        (contiguous && self.whole(exec, size) == exec).then(|| self.addresses())
+    }
+}
+
+/// Each lane's offset in its scratch, if the descriptor is that of scratch.
+///
+/// Its swizzle puts dword `n` of lane `l` at byte `256 * n + 4 * l` of the wave's scratch, and the scalar offset is one
+/// into that.
+#[inline(always)]
+fn scratch_offsets(w: &Wave, i: &Inst) -> Option<[u32; LANES]> {
+    if w.s64(i.src[2]) & 0xffff_ffff_ffff != SCRATCH_BASE {
+        return None;
+    }
+    let base = (w.s32(i.sdst) / LANES as u32).wrapping_add(i.imm);
+    let mut out = [base; LANES];
+    if i.flags & flag::OFFEN != 0 {
+        let v = w.v(i.src[0] + u16::from(i.flags & flag::IDXEN != 0)).flat();
+        for lane in 0..LANES {
+            out[lane] = v[lane].wrapping_add(base);
+        }
+    }
+    Some(out)
+}
+
+/// Whether a scratch access through its descriptor is of each lane's own.
+#[inline(always)]
+fn own_scratch(w: &Wave, i: &Inst) -> bool {
+    w.s32(i.sdst) % (4 * LANES as u32) == 0 && i.flags & flag::IDXEN == 0
+}
+
+/// Stops the kernel for one that isn't.
+#[cold]
+fn other_scratch(w: &Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    let soffset = w.s32(i.sdst);
+    cx.fault(FaultCause::Unimplemented {
+        detail: format!(
+            "scratch at offset {soffset:#x} of the wave, with which lanes would access each other's scratch"
+        ),
+    })
+}
+
+/// `buffer_load_*`, to registers.
+pub(crate) struct BufferLoad<K>(PhantomData<K>);
+impl<K: Load> Exec for BufferLoad<K> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        if i.flags & flag::LDS != 0 {
+            let base = buffer_base(w, i);
+            return to_lds(w, cx, i, base, buffer_load::<K>);
+        }
+        buffer_load::<K>(w, cx, i, i.dst)
+    }
+}
+
+#[inline(always)]
+pub(crate) fn buffer_load<K: Load>(w: &mut Wave, cx: &mut Ctx, i: &Inst, dst: u16) -> Flow {
+    if let Some(at) = scratch_offsets(w, i) {
+        if !own_scratch(w, i) {
+            return other_scratch(w, cx, i);
+        }
+        return scratch_load::<K>(w, cx, dst, &at);
+    }
+    memory_load::<K>(w, cx, i, dst)
+}
+
+#[inline(never)]
+fn memory_load<K: Load>(w: &mut Wave, cx: &mut Ctx, i: &Inst, dst: u16) -> Flow {
+    let (reach, exec, size) = (Reach::new(w, i), w.exec(), K::E::SIZE as u32);
+    if let Some(at) = reach.plain(exec, size) {
+        return global_load::<K, _>(w, cx, i.pc, dst, &at);
+    }
+    let unit = size.min(4);
+    let mut values = [K::E::from_bytes([0; 16]); LANES];
+    for lane in lanes_of(exec) {
+        let mut bytes = [0; 16];
+        for (extra, part) in (0..size).step_by(4).zip(bytes.as_chunks_mut::<4>().0) {
+            if reach.inside(lane, extra, unit) {
+                let Some(value) = load_part(cx, reach.address(lane, extra), unit) else {
+                    return fault(cx, Access::Read, &reach, exec, unit, extra);
+                };
+                *part = value.to_le_bytes();
+            }
+        }
+        values[lane] = K::E::from_bytes(bytes);
+    }
+    for lane in lanes_of(exec) {
+        K::put(w, dst, lane, values[lane]);
+    }
+    Flow::Next
+}
+
+/// Loads 1, 2 or 4 bytes.
+pub(crate) fn load_part(cx: &mut Ctx, address: u64, size: u32) -> Option<u32> {
+    match size {
+        1 => cx.mem.load_one::<u8>(address).map(u32::from),
+        2 => cx.mem.load_one::<u16>(address).map(u32::from),
+        _ => cx.mem.load_one::<[u32; 1]>(address).map(|[value]| value),
+    }
+}
+
+/// Stores 1, 2 or 4 bytes.
+pub(crate) fn store_part(cx: &mut Ctx, address: u64, size: u32, value: u32) -> Option<()> {
+    match size {
+        1 => cx.mem.store_one(address, value as u8),
+        2 => cx.mem.store_one(address, value as u16),
+        _ => cx.mem.store_one(address, [value]),
+    }
+}
+
+/// Reports the lanes whose `size` bytes, `extra` bytes into their data, are in range but in no allocation.
+#[cold]
+pub(crate) fn fault(cx: &mut Ctx, access: Access, reach: &Reach, exec: u64, size: u32, extra: u32) -> Flow {
+    let exec = lanes_of(exec)
+        .filter(|lane| reach.inside(*lane, extra, size))
+        .fold(0, |mask, lane| mask | 1 << lane);
+    global_fault(cx, access, &|lane| reach.address(lane, extra), exec, size as usize)
+}
+
+/// `buffer_store_*`.
+pub(crate) struct BufferStore<K>(PhantomData<K>);
+impl<K: Store> Exec for BufferStore<K> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        if let Some(at) = scratch_offsets(w, i) {
+            if !own_scratch(w, i) {
+                return other_scratch(w, cx, i);
+            }
+            return scratch_store::<K>(w, cx, i.src[1], &at);
+        }
+        memory_store::<K>(w, cx, i)
+    }
+}
+
+#[inline(never)]
+fn memory_store<K: Store>(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    let (reach, exec, size) = (Reach::new(w, i), w.exec(), K::E::SIZE as u32);
+    if let Some(at) = reach.plain(exec, size) {
+        return global_store::<K, _>(w, cx, i.pc, i.src[1], &at);
+    }
+    let unit = size.min(4);
+    for lane in lanes_of(exec) {
+        let bytes = K::get(w, i.src[1], lane).to_bytes();
+        for (extra, part) in (0..size).step_by(4).zip(bytes.as_chunks::<4>().0) {
+            if reach.inside(lane, extra, unit) {
+                let value = u32::from_le_bytes(*part);
+                if store_part(cx, reach.address(lane, extra), unit, value).is_none() {
+                    return fault(cx, Access::Write, &reach, exec, unit, extra);
+                }
+            }
+        }
+    }
+    Flow::Next
+}
+
+/// `buffer_atomic_*`: lanes that are out of range do nothing and get 0.
+pub(crate) struct BufferRmw<O>(PhantomData<O>);
+impl<O: Rmw> Exec for BufferRmw<O> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        let (reach, exec) = (Reach::new(w, i), w.exec());
+        let inside = reach.whole(exec, <O::T as Bits>::E::SIZE as u32);
+        if i.flags & flag::GLC != 0 {
+            for lane in lanes_of(exec & !inside) {
+                O::T::of_element(<O::T as Bits>::E::from_bytes([0; 16])).set(w, i.dst, lane);
+            }
+        }
+        buffer_rmw::<O>(w, cx, i, &reach.addresses(), inside)
     }
 }

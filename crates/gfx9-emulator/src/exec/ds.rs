@@ -1,55 +1,109 @@
-//! DS: LDS loads, stores and atomics, lane permutations.
+//! DS: loads and stores of LDS.
 
-use crate::fault::{Access, Space};
-use crate::inst::{Flow, Inst};
+use std::marker::PhantomData;
+
+use crate::exec::access::{Dwords, Load, Store, lds_load, lds_store};
+use crate::inst::{Flow, Inst, flag};
 use crate::isa::Exec;
+use crate::fault::FaultCause;
 use crate::wave::{LANES, Wave};
 use crate::workgroup::Ctx;
 
-/// The lanes of `exec`, in order.
+/// Each lane's address plus an offset. It wraps: a base may be negative.
 #[inline(always)]
-pub(crate) fn active(exec: u64) -> impl Iterator<Item = usize> {
-    let mut left = exec;
-    std::iter::from_fn(move || {
-        if left == 0 {
-            return None;
-        }
-        let lane = left.trailing_zeros() as usize;
-        left &= left - 1;
-        Some(lane)
+pub(crate) fn addresses(w: &Wave, i: &Inst, offset: u32) -> [u32; LANES] {
+    let v = w.v(i.src[0]).flat();
+    let mut out = [0; LANES];
+    for l in 0..LANES {
+        out[l] = v[l].wrapping_add(offset);
+    }
+    out
+}
+
+/// Whether the instruction is for the global data share, which these targets don't have.
+#[inline(always)]
+pub(crate) fn is_gds(i: &Inst) -> bool {
+    i.flags & flag::GDS != 0
+}
+
+/// Stops the kernel for an instruction that needs it.
+#[cold]
+pub(crate) fn no_gds(cx: &mut Ctx) -> Flow {
+    cx.fault(FaultCause::Unimplemented {
+        detail: "the global data share and global wave sync are not supported".into(),
     })
 }
 
-pub(crate) struct ReadB32;
-impl Exec for ReadB32 {
+/// `ds_gws_*`, which order waves of different workgroups.
+pub(crate) struct Gws;
+impl Exec for Gws {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
-        let exec = w.exec();
-        let addresses = *w.v(i.src[0]).flat();
-        for lane in active(exec) {
-            let Some(value) = cx.lds.load_u32(addresses[lane].wrapping_add(i.imm)) else {
-                return lds_fault(cx, Access::Read, &addresses, exec, i.imm, 4);
-            };
-            w.v_mut(i.dst).flat_mut()[lane] = value;
-        }
-        Flow::Next
+    fn exec(_: &mut Wave, cx: &mut Ctx, _: &Inst) -> Flow {
+        no_gds(cx)
     }
 }
 
-/// Reports the lanes that are out of bounds.
-#[cold]
-pub(crate) fn lds_fault(
-    cx: &mut Ctx,
-    access: Access,
-    addresses: &[u32; LANES],
-    exec: u64,
-    offset: u32,
-    size: u32,
-) -> Flow {
-    let end = u64::from(cx.lds.size());
-    let lanes: Vec<(u8, u64)> = active(exec)
-        .map(|lane| (lane as u8, u64::from(addresses[lane].wrapping_add(offset))))
-        .filter(|(_, address)| address + u64::from(size) > end)
-        .collect();
-    cx.out_of_bounds(access, Space::Lds, size, lanes)
+pub(crate) struct Read<K>(PhantomData<K>);
+impl<K: Load> Exec for Read<K> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        if is_gds(i) {
+            return no_gds(cx);
+        }
+        let at = addresses(w, i, i.imm);
+        lds_load::<K>(w, cx, i.dst, &at)
+    }
+}
+
+pub(crate) struct Write<K>(PhantomData<K>);
+impl<K: Store> Exec for Write<K> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        if is_gds(i) {
+            return no_gds(cx);
+        }
+        let at = addresses(w, i, i.imm);
+        lds_store::<K>(w, cx, i.src[1], &at)
+    }
+}
+
+/// Both offsets of a two-address instruction, in units of `unit` bytes.
+#[inline(always)]
+pub(crate) fn two_offsets(i: &Inst, unit: u32) -> (u32, u32) {
+    ((i.imm & 0xff) * unit, (i.imm >> 8 & 0xff) * unit)
+}
+
+/// `ds_read2_*`: `N` dwords from each of two addresses, with offsets in units of `UNIT` bytes.
+pub(crate) struct Read2<const N: usize, const UNIT: u32>;
+impl<const N: usize, const UNIT: u32> Exec for Read2<N, UNIT> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        if is_gds(i) {
+            return no_gds(cx);
+        }
+        let (first, second) = two_offsets(i, UNIT);
+        // Both before the first load: its destination may be the address.
+        let (one, two) = (addresses(w, i, first), addresses(w, i, second));
+        match lds_load::<Dwords<N>>(w, cx, i.dst, &one) {
+            Flow::Next => lds_load::<Dwords<N>>(w, cx, i.dst + N as u16, &two),
+            fault => fault,
+        }
+    }
+}
+
+/// `ds_write2_*`: `N` dwords to each of two addresses, with offsets in units of `UNIT` bytes.
+pub(crate) struct Write2<const N: usize, const UNIT: u32>;
+impl<const N: usize, const UNIT: u32> Exec for Write2<N, UNIT> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        if is_gds(i) {
+            return no_gds(cx);
+        }
+        let (first, second) = two_offsets(i, UNIT);
+        let (one, two) = (addresses(w, i, first), addresses(w, i, second));
+        match lds_store::<Dwords<N>>(w, cx, i.src[1], &one) {
+            Flow::Next => lds_store::<Dwords<N>>(w, cx, i.src[2], &two),
+            fault => fault,
+        }
+    }
 }

@@ -1,78 +1,116 @@
 //! FLAT, GLOBAL and SCRATCH: loads, stores and atomics through 64-bit addresses, and of scratch.
 
-use crate::exec::ds::active;
-use crate::fault::{Access, Space};
-use crate::inst::{Flow, Inst, NONE};
+use std::marker::PhantomData;
+
+use crate::exec::access::{
+    Load, Store, flat_load, flat_store, global_load, global_store, scratch_load, scratch_store,
+};
+use crate::inst::{Flow, Inst, NONE, flag};
 use crate::isa::Exec;
+use crate::memory::{Based, Wide};
 use crate::wave::{LANES, Wave};
 use crate::workgroup::Ctx;
 
-/// Each lane's address of a GLOBAL instruction.
+/// The signed offset of GLOBAL and SCRATCH, or the unsigned one of FLAT.
 #[inline(always)]
-pub(crate) fn global_addresses(w: &Wave, i: &Inst) -> [u64; LANES] {
+fn offset(i: &Inst) -> u64 {
+    i64::from(i.imm as i32) as u64
+}
+
+/// Addresses in pairs of VGPRs.
+#[inline(always)]
+pub(crate) fn wide(w: &Wave, i: &Inst) -> Wide {
     let lo = w.v(i.src[0]).flat();
+    let hi = w.v(i.src[0] + 1).flat();
+    let offset = offset(i);
     let mut out = [0; LANES];
-    let offset = i64::from(i.imm as i32) as u64;
-    if i.sdst == NONE {
-        let hi = w.v(i.src[0] + 1).flat();
+    for l in 0..LANES {
+        out[l] = (u64::from(lo[l]) | u64::from(hi[l]) << 32).wrapping_add(offset);
+    }
+    Wide(out)
+}
+
+/// A base in SGPRs and unsigned offsets in a VGPR.
+#[inline(always)]
+pub(crate) fn based(w: &Wave, i: &Inst) -> Based {
+    Based { base: w.s64(i.sdst).wrapping_add(offset(i)), offsets: *w.v(i.src[0]).flat() }
+}
+
+/// Each lane's offset in its scratch. What `FLAT_SCRATCH` holds is where scratch is, of which each wave has its own.
+#[inline(always)]
+pub(crate) fn scratch_offsets(w: &Wave, i: &Inst) -> [u32; LANES] {
+    let saddr = if i.sdst == NONE { 0 } else { w.s32(i.sdst) };
+    let base = saddr.wrapping_add(i.imm);
+    let mut out = [base; LANES];
+    if i.flags & flag::VADDR != 0 {
+        let v = w.v(i.src[0]).flat();
         for l in 0..LANES {
-            out[l] = (u64::from(lo[l]) | u64::from(hi[l]) << 32).wrapping_add(offset);
-        }
-    } else {
-        let base = w.s64(i.sdst).wrapping_add(offset);
-        for l in 0..LANES {
-            out[l] = base.wrapping_add(u64::from(lo[l]));
+            out[l] = base.wrapping_add(v[l]);
         }
     }
     out
 }
 
-/// Reports the active lanes whose `size` bytes are out of bounds.
-#[cold]
-pub(crate) fn global_fault(
-    cx: &mut Ctx,
-    access: Access,
-    addresses: &[u64; LANES],
-    exec: u64,
-    size: u32,
-) -> Flow {
-    let lanes: Vec<(u8, u64)> = active(exec)
-        .map(|lane| (lane as u8, addresses[lane]))
-        .filter(|(_, address)| cx.mem.window(*address, u64::from(size)).is_none())
-        .collect();
-    cx.out_of_bounds(access, Space::Global, size, lanes)
-}
-
-pub(crate) struct GlobalLoadDword;
-impl Exec for GlobalLoadDword {
+pub(crate) struct GlobalLoad<K>(PhantomData<K>);
+impl<K: Load> Exec for GlobalLoad<K> {
     #[inline(always)]
     fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
-        let exec = w.exec();
-        let addresses = global_addresses(w, i);
-        for lane in active(exec) {
-            let window = cx.mem.window(addresses[lane], 4);
-            let Some(value) = window.and_then(|window| window.load_u32(addresses[lane])) else {
-                return global_fault(cx, Access::Read, &addresses, exec, 4);
-            };
-            w.v_mut(i.dst).flat_mut()[lane] = value;
+        if i.sdst == NONE {
+            let at = wide(w, i);
+            global_load::<K, _>(w, cx, i.pc, i.dst, &at)
+        } else {
+            let at = based(w, i);
+            global_load::<K, _>(w, cx, i.pc, i.dst, &at)
         }
-        Flow::Next
     }
 }
 
-pub(crate) struct GlobalStoreDword;
-impl Exec for GlobalStoreDword {
+pub(crate) struct GlobalStore<K>(PhantomData<K>);
+impl<K: Store> Exec for GlobalStore<K> {
     #[inline(always)]
     fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
-        let exec = w.exec();
-        let addresses = global_addresses(w, i);
-        let data = w.v(i.src[1]).flat();
-        for lane in active(exec) {
-            let window = cx.mem.window(addresses[lane], 4);
-            if window.and_then(|window| window.store_u32(addresses[lane], data[lane])).is_none() {
-                return global_fault(cx, Access::Write, &addresses, exec, 4);
-            }
+        if i.sdst == NONE {
+            let at = wide(w, i);
+            global_store::<K, _>(w, cx, i.pc, i.src[1], &at)
+        } else {
+            let at = based(w, i);
+            global_store::<K, _>(w, cx, i.pc, i.src[1], &at)
         }
-        Flow::Next
+    }
+}
+
+pub(crate) struct FlatLoad<K>(PhantomData<K>);
+impl<K: Load> Exec for FlatLoad<K> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        let at = wide(w, i);
+        flat_load::<K, _>(w, cx, i.pc, i.dst, &at)
+    }
+}
+
+pub(crate) struct FlatStore<K>(PhantomData<K>);
+impl<K: Store> Exec for FlatStore<K> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        let at = wide(w, i);
+        flat_store::<K, _>(w, cx, i.pc, i.src[1], &at)
+    }
+}
+
+pub(crate) struct ScratchLoad<K>(PhantomData<K>);
+impl<K: Load> Exec for ScratchLoad<K> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        let at = scratch_offsets(w, i);
+        scratch_load::<K>(w, cx, i.dst, &at)
+    }
+}
+
+pub(crate) struct ScratchStore<K>(PhantomData<K>);
+impl<K: Store> Exec for ScratchStore<K> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        let at = scratch_offsets(w, i);
+        scratch_store::<K>(w, cx, i.src[1], &at)
     }
 }

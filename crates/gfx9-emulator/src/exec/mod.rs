@@ -1,13 +1,17 @@
 //! Executors, a file a family.
 
+pub(crate) mod access;
 pub(crate) mod arith;
+pub(crate) mod atomics;
 pub(crate) mod bits;
 pub(crate) mod buffer;
+pub(crate) mod buffer_format;
 pub(crate) mod carry;
 pub(crate) mod control;
 pub(crate) mod convert;
 pub(crate) mod divide;
 pub(crate) mod ds;
+pub(crate) mod ds_permute;
 pub(crate) mod flat;
 pub(crate) mod hwreg;
 pub(crate) mod integer;
@@ -15,6 +19,7 @@ pub(crate) mod media;
 mod op;
 pub(crate) mod salu;
 pub(crate) mod smem;
+pub(crate) mod to_lds;
 pub(crate) mod transcendental;
 pub(crate) mod vop3;
 pub(crate) mod vop3p;

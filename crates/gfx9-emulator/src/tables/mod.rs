@@ -126,6 +126,8 @@ pub(crate) const ACC: u8 = 4;
 pub(crate) const LIT: u8 = 8;
 /// The destination is an SGPR.
 pub(crate) const SGPR_DST: u8 = 16;
+/// Leaves the other half of the destination as it is; other 16-bit instructions clear the high half.
+pub(crate) const KEEP: u8 = 32;
 
 const fn r(
     name: &'static str,
@@ -146,6 +148,11 @@ use Ty::{B32, B64, F16, F32, F64, I16, Mask as M, Mix as MIX, None as Z, P16F, P
 /// Not a lane operation, but with a loop over lanes that is worth vectorising.
 const fn plain<X: Exec>() -> Impl {
     Impl::Plain(columns::<X>())
+}
+
+/// Memory instructions that inner loops are made of: a copy for AVX2, not for wider vectors.
+const fn narrow<X: Exec>() -> Impl {
+    Impl::Plain(crate::isa::narrow::<X>())
 }
 
 /// Scalar and memory instructions: one copy for all levels.

@@ -1,0 +1,614 @@
+//! Atomic operations: what each does to a value, and how that is done to global memory, LDS and scratch.
+//!
+//! LDS belongs to one host thread and scratch to one lane, so only global memory needs atomic instructions of the
+//! host. Lanes of a wave go one after the other.
+
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+use half::{bf16, f16};
+
+use crate::exec::access::{Place, flat_fault, global_fault, lds_fault};
+use crate::exec::ds::{addresses, is_gds, no_gds, two_offsets};
+use crate::exec::flat::{based, wide};
+use crate::fault::{Access, Space};
+use crate::inst::{Flow, Inst, NONE, flag};
+use crate::isa::Exec;
+use crate::lanes::lanes_of;
+use crate::memory::{ATOMIC, Addresses, Checked, Element, Wide};
+use crate::tables::{Target, Ty};
+use crate::wave::{Active, LANES, Lanes, Mode, Wave};
+use crate::workgroup::Ctx;
+
+/// A value of 32 or 64 bits that atomics work on.
+pub(crate) trait Bits: Copy + Eq {
+    type E: Element;
+    type Cell;
+    /// Dwords.
+    const N: u16;
+    fn get(w: &Wave, index: u16, lane: usize) -> Self;
+    fn set(self, w: &mut Wave, index: u16, lane: usize);
+    fn element(self) -> Self::E;
+    fn of_element(element: Self::E) -> Self;
+    /// Every lane's cell, in order; none for those that are misaligned.
+    fn cells(from: &Checked<'_, Wide, Self::E>, f: impl FnMut(usize, Option<&Self::Cell>));
+    /// Replaces the value with what `f` makes of it; returns the value before.
+    fn update(cell: &Self::Cell, f: impl FnMut(Self) -> Self) -> Self;
+    /// The cell at an address, unless it is out of bounds or misaligned.
+    fn with_cell<R>(cx: &mut Ctx, address: u64, f: impl FnOnce(&Self::Cell) -> R) -> Option<R>;
+}
+
+impl Bits for u32 {
+    type E = [u32; 1];
+    type Cell = AtomicU32;
+    const N: u16 = 1;
+    #[inline(always)]
+    fn get(w: &Wave, index: u16, lane: usize) -> u32 {
+        w.v(index).flat()[lane]
+    }
+    #[inline(always)]
+    fn set(self, w: &mut Wave, index: u16, lane: usize) {
+        w.v_mut(index).flat_mut()[lane] = self;
+    }
+    #[inline(always)]
+    fn element(self) -> [u32; 1] {
+        [self]
+    }
+    #[inline(always)]
+    fn of_element([value]: [u32; 1]) -> u32 {
+        value
+    }
+    #[inline(always)]
+    fn cells(from: &Checked<'_, Wide, [u32; 1]>, f: impl FnMut(usize, Option<&AtomicU32>)) {
+        from.cells32(f);
+    }
+    #[inline(always)]
+    fn update(cell: &AtomicU32, mut f: impl FnMut(u32) -> u32) -> u32 {
+        cell.fetch_update(ATOMIC, ATOMIC, |old| Some(f(old))).unwrap_or_else(|old| old)
+    }
+    fn with_cell<R>(cx: &mut Ctx, address: u64, f: impl FnOnce(&AtomicU32) -> R) -> Option<R> {
+        cx.mem.window(address, 4)?.atomic_u32(address).map(f)
+    }
+}
+
+impl Bits for u64 {
+    type E = [u32; 2];
+    type Cell = AtomicU64;
+    const N: u16 = 2;
+    #[inline(always)]
+    fn get(w: &Wave, index: u16, lane: usize) -> u64 {
+        u64::from(w.v(index).flat()[lane]) | u64::from(w.v(index + 1).flat()[lane]) << 32
+    }
+    #[inline(always)]
+    fn set(self, w: &mut Wave, index: u16, lane: usize) {
+        w.v_mut(index).flat_mut()[lane] = self as u32;
+        w.v_mut(index + 1).flat_mut()[lane] = (self >> 32) as u32;
+    }
+    #[inline(always)]
+    fn element(self) -> [u32; 2] {
+        [self as u32, (self >> 32) as u32]
+    }
+    #[inline(always)]
+    fn of_element([lo, hi]: [u32; 2]) -> u64 {
+        u64::from(lo) | u64::from(hi) << 32
+    }
+    #[inline(always)]
+    fn cells(from: &Checked<'_, Wide, [u32; 2]>, f: impl FnMut(usize, Option<&AtomicU64>)) {
+        from.cells64(f);
+    }
+    #[inline(always)]
+    fn update(cell: &AtomicU64, mut f: impl FnMut(u64) -> u64) -> u64 {
+        cell.fetch_update(ATOMIC, ATOMIC, |old| Some(f(old))).unwrap_or_else(|old| old)
+    }
+    fn with_cell<R>(cx: &mut Ctx, address: u64, f: impl FnOnce(&AtomicU64) -> R) -> Option<R> {
+        cx.mem.window(address, 8)?.atomic_u64(address).map(f)
+    }
+}
+
+/// An atomic operation.
+pub(crate) trait Rmw {
+    type T: Bits;
+    /// It takes two data operands.
+    const TWO: bool = false;
+    /// The new value; `m` says what denormals do.
+    fn f(m: Mode, old: Self::T, a: Self::T, b: Self::T) -> Self::T;
+    /// Does it to memory that other threads use too; returns the value before.
+    #[inline(always)]
+    fn atomic(cell: &<Self::T as Bits>::Cell, m: Mode, a: Self::T, b: Self::T) -> Self::T {
+        Self::T::update(cell, |old| Self::f(m, old, a, b))
+    }
+}
+
+/// Declares operations of one data operand on `u32` and `u64`, the second with `I` the signed type, and the host's
+/// instruction where it has one.
+macro_rules! integer_ops {
+    ($($(#[$doc:meta])* $name:ident: |$old:ident, $a:ident| $new:expr $(, $native:ident)?;)*) => {$(
+        $(#[$doc])*
+        pub(crate) struct $name<T>(PhantomData<T>);
+        integer_ops!(@one $name, u32, i32, $old, $a, $new $(, $native)?);
+        integer_ops!(@one $name, u64, i64, $old, $a, $new $(, $native)?);
+    )*};
+    (@one $name:ident, $ty:ty, $signed:ty, $old:ident, $a:ident, $new:expr $(, $native:ident)?) => {
+        impl Rmw for $name<$ty> {
+            type T = $ty;
+            #[inline(always)]
+            fn f(_: Mode, $old: $ty, $a: $ty, _: $ty) -> $ty {
+                #[allow(dead_code, reason = "only some operations are signed")]
+                type Signed = $signed;
+                $new
+            }
+            $(
+                #[inline(always)]
+                fn atomic(cell: &<$ty as Bits>::Cell, _: Mode, a: $ty, _: $ty) -> $ty {
+                    cell.$native(a, ATOMIC)
+                }
+            )?
+        }
+    };
+}
+
+integer_ops! {
+    Add: |old, a| old.wrapping_add(a), fetch_add;
+    Sub: |old, a| old.wrapping_sub(a), fetch_sub;
+    Rsub: |old, a| a.wrapping_sub(old);
+    Inc: |old, a| if old >= a { 0 } else { old + 1 };
+    Dec: |old, a| if old == 0 || old > a { a } else { old - 1 };
+    MinI: |old, a| (old as Signed).min(a as Signed) as _;
+    MaxI: |old, a| (old as Signed).max(a as Signed) as _;
+    MinU: |old, a| old.min(a);
+    MaxU: |old, a| old.max(a);
+    And: |old, a| old & a, fetch_and;
+    Or: |old, a| old | a, fetch_or;
+    Xor: |old, a| old ^ a, fetch_xor;
+    Swap: |_old, a| a, swap;
+}
+
+/// Declares operations of two data operands: `Name(types): |mode, old, a, b| new;`.
+macro_rules! two_ops {
+    ($($(#[$doc:meta])* $name:ident($($ty:ty),*): |$m:pat_param, $old:ident, $a:ident, $b:ident| $new:expr;)*) => {$(
+        $(#[$doc])*
+        pub(crate) struct $name<T>(PhantomData<T>);
+        $(impl Rmw for $name<$ty> {
+            type T = $ty;
+            const TWO: bool = true;
+            #[inline(always)]
+            fn f($m: Mode, $old: $ty, $a: $ty, $b: $ty) -> $ty {
+                $new
+            }
+        })*
+    )*};
+}
+
+two_ops! {
+    /// `*_atomic_cmpswap`: the new value, what to compare with.
+    CmpSwap(u32, u64): |_, old, a, b| if old == b { a } else { old };
+    /// `ds_cmpst_b32`, with its operands the other way.
+    Cmpst(u32, u64): |_, old, a, b| if old == a { b } else { old };
+    Mskor(u32, u64): |_, old, a, b| old & !a | b;
+    Wrap(u32): |_, old, a, b| if old >= a { old - a } else { old.wrapping_add(b) };
+}
+
+/// What float operations need of a format, on its bits.
+trait Format {
+    type B: Copy + Ord;
+    fn is_nan(v: Self::B) -> bool;
+    fn is_signalling(v: Self::B) -> bool;
+    fn quiet(v: Self::B) -> Self::B;
+    /// Zero of the same sign instead of a denormal.
+    fn flush(v: Self::B) -> Self::B;
+    /// Orders numbers as their values are, -0 before +0.
+    fn key(v: Self::B) -> Self::B;
+    fn equal(a: Self::B, b: Self::B) -> bool;
+}
+
+macro_rules! formats {
+    ($($name:ident, $float:ty, $bits:ty, $quiet:expr, $mantissa:expr;)*) => {$(
+        struct $name;
+        impl Format for $name {
+            type B = $bits;
+            #[inline(always)]
+            fn is_nan(v: $bits) -> bool {
+                <$float>::from_bits(v).is_nan()
+            }
+            #[inline(always)]
+            fn is_signalling(v: $bits) -> bool {
+                Self::is_nan(v) && v & $quiet == 0
+            }
+            #[inline(always)]
+            fn quiet(v: $bits) -> $bits {
+                v | $quiet
+            }
+            #[inline(always)]
+            fn flush(v: $bits) -> $bits {
+                if <$float>::from_bits(v).is_subnormal() { v & !$mantissa } else { v }
+            }
+            #[inline(always)]
+            fn key(v: $bits) -> $bits {
+                const SIGN: $bits = 1 << (<$bits>::BITS - 1);
+                if v & SIGN != 0 { !v } else { v | SIGN }
+            }
+            #[inline(always)]
+            fn equal(a: $bits, b: $bits) -> bool {
+                <$float>::from_bits(a) == <$float>::from_bits(b)
+            }
+        }
+    )*};
+}
+
+formats! {
+    F32, f32, u32, 1 << 22, 0x007f_ffff;
+    F64, f64, u64, 1 << 51, 0x000f_ffff_ffff_ffff;
+}
+
+/// Minimum or maximum: signalling NaNs win, quiet ones lose (CDNA ISA, "Float memory atomics", NaN handling). Flushing
+/// is only for the comparison.
+#[inline(always)]
+fn choose<F: Format>(old: F::B, new: F::B, max: bool, flush: bool) -> F::B {
+    if F::is_signalling(old) {
+        return F::quiet(old);
+    }
+    if F::is_signalling(new) {
+        return F::quiet(new);
+    }
+    if F::is_nan(old) || F::is_nan(new) {
+        return if F::is_nan(old) { new } else { old };
+    }
+    let key = |v| F::key(if flush { F::flush(v) } else { v });
+    let better = if max { key(new) > key(old) } else { key(new) < key(old) };
+    if better { new } else { old }
+}
+
+/// The sum's bits, unless one is a NaN: the first NaN wins, quiet; a NaN made here is the default one.
+macro_rules! add {
+    ($format:ty, $float:ty, $default:expr, $old:expr, $new:expr) => {{
+        let (old, new) = ($old, $new);
+        if <$format>::is_nan(old) {
+            <$format>::quiet(old)
+        } else if <$format>::is_nan(new) {
+            <$format>::quiet(new)
+        } else {
+            let sum = <$float>::from_bits(old) + <$float>::from_bits(new);
+            if sum.is_nan() { $default } else { sum.to_bits() }
+        }
+    }};
+}
+
+/// Declares float operations on the bits: `Name(type): |mode, old, a| new;`.
+macro_rules! float_ops {
+    ($($(#[$doc:meta])* $name:ident($ty:ty): |$m:ident, $old:ident, $a:ident| $new:expr;)*) => {$(
+        $(#[$doc])*
+        pub(crate) struct $name;
+        impl Rmw for $name {
+            type T = $ty;
+            #[inline(always)]
+            fn f($m: Mode, $old: $ty, $a: $ty, _: $ty) -> $ty {
+                $new
+            }
+        }
+    )*};
+}
+
+#[inline(always)]
+fn flush_in32(m: Mode) -> bool {
+    m.denorm32() & 1 == 0
+}
+
+#[inline(always)]
+fn flush_in64(m: Mode) -> bool {
+    m.denorm64() & 1 == 0
+}
+
+float_ops! {
+    AddF32(u32): |m, old, a| {
+        let flush = |v, on: bool| if on { F32::flush(v) } else { v };
+        let (old, a) = (flush(old, flush_in32(m)), flush(a, flush_in32(m)));
+        flush(add!(F32, f32, 0x7fc0_0000, old, a), m.denorm32() & 2 == 0)
+    };
+    /// Never flushes denormals.
+    AddF64(u64): |_m, old, a| add!(F64, f64, 0x7ff8_0000_0000_0000, old, a);
+    MinF32(u32): |m, old, a| choose::<F32>(old, a, false, flush_in32(m));
+    MaxF32(u32): |m, old, a| choose::<F32>(old, a, true, flush_in32(m));
+    MinF64(u64): |m, old, a| choose::<F64>(old, a, false, flush_in64(m));
+    MaxF64(u64): |m, old, a| choose::<F64>(old, a, true, flush_in64(m));
+    PkAddF16(u32): |m, old, a| halves(old, a, |x, y| add_f16(m, x, y));
+    PkAddBf16(u32): |m, old, a| halves(old, a, |x, y| add_bf16(m, x, y));
+}
+
+#[inline(always)]
+fn halves(old: u32, a: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
+    u32::from(f(old as u16, a as u16)) | u32::from(f((old >> 16) as u16, (a >> 16) as u16)) << 16
+}
+
+/// A sum of two numbers of at most 11 bits, rounded to 24 bits and then to 11, is as if rounded once.
+fn add_f16(m: Mode, old: u16, a: u16) -> u16 {
+    let flush = |v: u16, on: bool| if on && v & 0x7c00 == 0 { v & 0x8000 } else { v };
+    let (old, a) = (flush(old, flush_in64(m)), flush(a, flush_in64(m)));
+    let (x, y) = (f16::from_bits(old), f16::from_bits(a));
+    if x.is_nan() {
+        old | 0x200
+    } else if y.is_nan() {
+        a | 0x200
+    } else {
+        let sum = f16::from_f32(x.to_f32() + y.to_f32());
+        if sum.is_nan() { 0x7e00 } else { flush(sum.to_bits(), m.denorm64() & 2 == 0) }
+    }
+}
+
+/// As [`add_f16`], with 8 bits.
+fn add_bf16(m: Mode, old: u16, a: u16) -> u16 {
+    let flush = |v: u16, on: bool| if on && v & 0x7f80 == 0 { v & 0x8000 } else { v };
+    let (old, a) = (flush(old, flush_in64(m)), flush(a, flush_in64(m)));
+    let (x, y) = (bf16::from_bits(old), bf16::from_bits(a));
+    if x.is_nan() {
+        old | 0x40
+    } else if y.is_nan() {
+        a | 0x40
+    } else {
+        let sum = bf16::from_f32(x.to_f32() + y.to_f32());
+        if sum.is_nan() { 0x7fc0 } else { flush(sum.to_bits(), m.denorm64() & 2 == 0) }
+    }
+}
+
+/// `ds_cmpst_f32`: equal as numbers. With denormals flushed before the comparison, the result is too.
+pub(crate) struct CmpstF32;
+impl Rmw for CmpstF32 {
+    type T = u32;
+    const TWO: bool = true;
+    fn f(m: Mode, old: u32, a: u32, b: u32) -> u32 {
+        let flush = |v| if flush_in32(m) { F32::flush(v) } else { v };
+        flush(if F32::equal(flush(old), flush(a)) { b } else { old })
+    }
+}
+
+/// `ds_cmpst_f64`; see [`CmpstF32`].
+pub(crate) struct CmpstF64;
+impl Rmw for CmpstF64 {
+    type T = u64;
+    const TWO: bool = true;
+    fn f(m: Mode, old: u64, a: u64, b: u64) -> u64 {
+        let flush = |v| if flush_in64(m) { F64::flush(v) } else { v };
+        flush(if F64::equal(flush(old), flush(a)) { b } else { old })
+    }
+}
+
+/// Where an atomic's operands are.
+#[derive(Clone, Copy)]
+struct Operands {
+    a: u16,
+    b: u16,
+    /// Where the value before goes.
+    back: Option<u16>,
+}
+
+impl Operands {
+    /// Of FLAT, GLOBAL and MUBUF: the second follows the first.
+    fn of_memory<O: Rmw>(i: &Inst) -> Operands {
+        let back = (i.flags & flag::GLC != 0).then_some(i.dst);
+        Operands { a: i.src[1], b: i.src[1] + O::T::N, back }
+    }
+
+    /// Of DS.
+    fn of_ds(i: &Inst) -> Operands {
+        Operands { a: i.src[1], b: i.src[2], back: (i.row.dst != Ty::None).then_some(i.dst) }
+    }
+
+    #[inline(always)]
+    fn get<O: Rmw>(self, w: &Wave, lane: usize) -> (O::T, O::T) {
+        let a = O::T::get(w, self.a, lane);
+        (a, if O::TWO { O::T::get(w, self.b, lane) } else { a })
+    }
+
+    #[inline(always)]
+    fn put<T: Bits>(self, w: &mut Wave, lane: usize, old: T) {
+        if let Some(back) = self.back {
+            old.set(w, back, lane);
+        }
+    }
+}
+
+/// How atomics on memory treat denormals: they are kept, but the L2 cache of gfx90a flushes those of f32 sums (LLVM,
+/// `FeatureMemoryAtomicFAddF32DenormalSupport`).
+fn memory_mode(cx: &Ctx) -> Mode {
+    match cx.code.target {
+        Target::Gfx90a => Mode(0xc0),
+        Target::Gfx942 => Mode(0xf0),
+    }
+}
+
+/// Does an operation to global memory for the lanes of `exec`, at flat addresses if `flat`.
+#[inline(never)]
+fn memory_rmw<O: Rmw>(w: &mut Wave, cx: &mut Ctx, slot: u32, at: &Wide, exec: u64, o: Operands, flat: bool) -> Flow {
+    let mut mask = Lanes::ZERO;
+    let Some(active) = Active::of(exec, &mut mask) else { return Flow::Next };
+    let m = memory_mode(cx);
+    let size = <O::T as Bits>::E::SIZE;
+    let Some(cells) = cx.mem.checked::<Wide, <O::T as Bits>::E>(slot, at, &active) else {
+        return memory_rmw_apart::<O>(w, cx, at, exec, o, flat);
+    };
+    let mut misaligned = false;
+    O::T::cells(&cells, |lane, cell| {
+        let Some(cell) = cell else {
+            misaligned = true;
+            return;
+        };
+        let (a, b) = o.get::<O>(w, lane);
+        let old = O::atomic(cell, m, a, b);
+        o.put(w, lane, old);
+    });
+    if misaligned { misaligned_fault(cx, Space::Global, &|lane| at.at(lane), exec, size) } else { Flow::Next }
+}
+
+/// As [`memory_rmw`], for lanes in several places.
+#[cold]
+#[inline(never)]
+fn memory_rmw_apart<O: Rmw>(w: &mut Wave, cx: &mut Ctx, at: &Wide, exec: u64, o: Operands, flat: bool) -> Flow {
+    let m = memory_mode(cx);
+    let size = <O::T as Bits>::E::SIZE;
+    for lane in lanes_of(exec) {
+        let (a, b) = o.get::<O>(w, lane);
+        let place = if flat { Place::of(at.at(lane)) } else { Place::Global(at.at(lane)) };
+        let (offset, space) = match place {
+            Place::Global(address) => (address, Space::Global),
+            Place::Lds(offset) => (offset.into(), Space::Lds),
+            Place::Scratch(offset) => (offset.into(), Space::Scratch),
+        };
+        let old = match place {
+            _ if offset % size as u64 != 0 => {
+                return misaligned_fault(cx, space, &|_| offset, 1 << lane, size);
+            }
+            Place::Global(address) => O::T::with_cell(cx, address, |cell| O::atomic(cell, m, a, b)),
+            Place::Lds(offset) => cx.lds.load_one(offset).map(|old| {
+                let old = O::T::of_element(old);
+                let _ = cx.lds.store_one(offset, O::f(w.mode, old, a, b).element());
+                old
+            }),
+            Place::Scratch(offset) => w.scratch.load(lane, offset).map(|old| {
+                let old = O::T::of_element(old);
+                let _ = w.scratch.store(lane, offset, O::f(m, old, a, b).element());
+                old
+            }),
+        };
+        match old {
+            Some(old) => o.put(w, lane, old),
+            None if flat => return flat_fault(w, cx, Access::Atomic, &|l| at.at(l), exec, size, lane),
+            None => return global_fault(cx, Access::Atomic, &|l| at.at(l), exec, size),
+        }
+    }
+    Flow::Next
+}
+
+/// Reports the lanes whose address is no multiple of `size`.
+#[cold]
+fn misaligned_fault(cx: &mut Ctx, space: Space, at: &dyn Fn(usize) -> u64, exec: u64, size: usize) -> Flow {
+    let lanes: Vec<(u8, u64)> = lanes_of(exec)
+        .map(|lane| (lane as u8, at(lane)))
+        .filter(|(_, address)| address % size as u64 != 0)
+        .collect();
+    cx.misaligned(space, size as u32, lanes)
+}
+
+/// `buffer_atomic_*`, for the lanes that are in range.
+pub(crate) fn buffer_rmw<O: Rmw>(w: &mut Wave, cx: &mut Ctx, i: &Inst, at: &Wide, exec: u64) -> Flow {
+    memory_rmw::<O>(w, cx, i.pc, at, exec, Operands::of_memory::<O>(i), false)
+}
+
+/// `global_atomic_*`.
+pub(crate) struct GlobalRmw<O>(PhantomData<O>);
+impl<O: Rmw> Exec for GlobalRmw<O> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        let at = if i.sdst == NONE {
+            wide(w, i)
+        } else {
+            let at = based(w, i);
+            Wide(std::array::from_fn(|lane| at.at(lane)))
+        };
+        memory_rmw::<O>(w, cx, i.pc, &at, w.exec(), Operands::of_memory::<O>(i), false)
+    }
+}
+
+/// `flat_atomic_*`.
+pub(crate) struct FlatRmw<O>(PhantomData<O>);
+impl<O: Rmw> Exec for FlatRmw<O> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        let at = wide(w, i);
+        memory_rmw::<O>(w, cx, i.pc, &at, w.exec(), Operands::of_memory::<O>(i), true)
+    }
+}
+
+/// `ds_*` atomics of one address.
+pub(crate) struct DsRmw<O>(PhantomData<O>);
+impl<O: Rmw> Exec for DsRmw<O> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        if is_gds(i) {
+            return no_gds(cx);
+        }
+        let at = addresses(w, i, i.imm);
+        lds_rmw::<O>(w, cx, &at, Operands::of_ds(i))
+    }
+}
+
+/// `ds_wrxchg2_*`: exchanges at two addresses, with offsets in units of `UNIT` bytes.
+pub(crate) struct DsXchg2<T, const UNIT: u32>(PhantomData<T>);
+impl<T: Bits, const UNIT: u32> Exec for DsXchg2<T, UNIT>
+where
+    Swap<T>: Rmw<T = T>,
+{
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        if is_gds(i) {
+            return no_gds(cx);
+        }
+        let (first, second) = two_offsets(i, UNIT);
+        let (one, two) = (addresses(w, i, first), addresses(w, i, second));
+        // The first's result may overwrite the second's data.
+        let data: [T; LANES] = std::array::from_fn(|lane| T::get(w, i.src[2], lane));
+        let o = Operands { a: i.src[1], b: i.src[1], back: Some(i.dst) };
+        match lds_rmw::<Swap<T>>(w, cx, &one, o) {
+            Flow::Next => lds_exchange(w, cx, &two, |_, lane, _| data[lane], Some(i.dst + T::N)),
+            fault => fault,
+        }
+    }
+}
+
+/// `ds_condxchg32_rtn_b64`: two exchanges, each done if the data's top bit is set, without that bit.
+pub(crate) struct DsCondxchg32;
+impl Exec for DsCondxchg32 {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        if is_gds(i) {
+            return no_gds(cx);
+        }
+        let at = addresses(w, i, i.imm).map(|a| a & 0xfff8);
+        let data = i.src[1];
+        let f = |w: &Wave, lane: usize, old: u64| {
+            let half = |shift: u32| {
+                let new = u64::get(w, data, lane) >> shift & 0xffff_ffff;
+                if new >> 31 != 0 { new & 0x7fff_ffff } else { old >> shift & 0xffff_ffff }
+            };
+            half(0) | half(32) << 32
+        };
+        lds_exchange::<u64>(w, cx, &at, f, Some(i.dst))
+    }
+}
+
+#[inline(never)]
+fn lds_rmw<O: Rmw>(w: &mut Wave, cx: &mut Ctx, at: &[u32; LANES], o: Operands) -> Flow {
+    let m = w.mode;
+    let f = |w: &Wave, lane: usize, old: O::T| {
+        let (a, b) = o.get::<O>(w, lane);
+        O::f(m, old, a, b)
+    };
+    lds_exchange::<O::T>(w, cx, at, f, o.back)
+}
+
+/// Replaces what active lanes address with what `f` makes of it; the values before go to `back`.
+#[inline(always)]
+fn lds_exchange<T: Bits>(
+    w: &mut Wave,
+    cx: &mut Ctx,
+    at: &[u32; LANES],
+    f: impl Fn(&Wave, usize, T) -> T,
+    back: Option<u16>,
+) -> Flow {
+    let Some(active) = w.active() else { return Flow::Next };
+    let (exec, size) = (active.exec(), T::E::SIZE);
+    let low = (0..LANES).fold(0, |low, lane| low | at[lane] & active.keep(lane));
+    if low as usize % size != 0 {
+        return misaligned_fault(cx, Space::Lds, &|lane| u64::from(at[lane]), exec, size);
+    }
+    let Some(mut cells) = cx.lds.checked::<T::E>(at, &active) else {
+        return lds_fault(cx, Access::Atomic, at, exec, size);
+    };
+    cells.modify(|lane, old| {
+        let old = T::of_element(old);
+        let new = f(w, lane, old);
+        if let Some(back) = back {
+            old.set(w, back, lane);
+        }
+        new.element()
+    });
+    Flow::Next
+}

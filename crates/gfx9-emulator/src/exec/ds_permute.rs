@@ -1,0 +1,156 @@
+//! DS instructions that move data between lanes, or whose address is not a lane's: permute, swizzle, addtid, append.
+
+use crate::exec::access::{Dwords, lds_fault, lds_load, lds_store};
+use crate::exec::ds::{is_gds, no_gds};
+use crate::fault::Access;
+use crate::inst::{Flow, Inst};
+use crate::isa::Exec;
+use crate::lanes::lanes_of;
+use crate::wave::{LANES, Wave, sreg};
+use crate::workgroup::Ctx;
+
+/// Puts each active lane's value into the destination.
+#[inline(always)]
+fn put(w: &mut Wave, i: &Inst, values: &[u32; LANES]) -> Flow {
+    let exec = w.exec();
+    if exec == !0 {
+        *w.v_mut(i.dst).flat_mut() = *values;
+        return Flow::Next;
+    }
+    w.refresh_mask(exec);
+    let mask = *w.mask.flat();
+    let d = w.v_mut(i.dst).flat_mut();
+    for lane in 0..LANES {
+        d[lane] = values[lane] & mask[lane] | d[lane] & !mask[lane];
+    }
+    Flow::Next
+}
+
+/// The data of active lanes, 0 of the others.
+#[inline(always)]
+fn active_data(w: &mut Wave, register: u16) -> [u32; LANES] {
+    let exec = w.exec();
+    let mut data = *w.v(register).flat();
+    if exec != !0 {
+        w.refresh_mask(exec);
+        for lane in 0..LANES {
+            data[lane] &= w.mask.flat()[lane];
+        }
+    }
+    data
+}
+
+/// `ds_bpermute_b32`: each lane takes the data of the lane that its address names.
+pub(crate) struct Bpermute;
+impl Exec for Bpermute {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let data = active_data(w, i.src[1]);
+        let at = w.v(i.src[0]).flat();
+        let mut out = [0; LANES];
+        for lane in 0..LANES {
+            out[lane] = data[(at[lane].wrapping_add(i.imm) / 4) as usize % LANES];
+        }
+        put(w, i, &out)
+    }
+}
+
+/// `ds_permute_b32`: each lane gives its data to the lane that its address names; the last one wins.
+pub(crate) struct Permute;
+impl Exec for Permute {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let (at, data) = (w.v(i.src[0]).flat(), w.v(i.src[1]).flat());
+        let mut out = [0; LANES];
+        for lane in lanes_of(w.exec()) {
+            out[(at[lane].wrapping_add(i.imm) / 4) as usize % LANES] = data[lane];
+        }
+        put(w, i, &out)
+    }
+}
+
+/// The lane that a lane takes its data from in `ds_swizzle_b32` (CDNA3 ISA, `DS_SWIZZLE_B32`).
+fn swizzled(offset: u32, lane: u32) -> u32 {
+    let (half, i) = (lane & 32, lane & 31);
+    let field = |at: u32| offset >> at & 31;
+    match offset {
+        // FFT: the lane's number reversed, but for the bits of the mask.
+        0xe000.. => {
+            let mask = field(0);
+            let reversed = i.reverse_bits() >> 27;
+            half | reversed >> mask.count_ones() | i & mask
+        }
+        // Rotation within the lanes that the mask leaves.
+        0xc000.. => {
+            let mask = field(0);
+            let rotate = if offset >> 10 & 1 != 0 { field(5).wrapping_neg() } else { field(5) };
+            half | i & mask | i.wrapping_add(rotate) & 31 & !mask
+        }
+        // Any order of each four.
+        0x8000.. => lane & !3 | offset >> (2 * (lane & 3)) & 3,
+        _ => half | (i & field(0) | field(5)) ^ field(10),
+    }
+}
+
+/// `ds_swizzle_b32`.
+pub(crate) struct Swizzle;
+impl Exec for Swizzle {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let data = active_data(w, i.src[0]);
+        let out = std::array::from_fn(|lane| data[swizzled(i.imm, lane as u32) as usize % LANES]);
+        put(w, i, &out)
+    }
+}
+
+/// The addresses of the addtid instructions: M0 and the offset, and a dword for each lane.
+fn by_lane(w: &Wave, i: &Inst) -> [u32; LANES] {
+    let base = (w.s32(sreg::M0) & 0xffff) + i.imm;
+    std::array::from_fn(|lane| base + 4 * lane as u32)
+}
+
+/// `ds_read_addtid_b32`.
+pub(crate) struct ReadAddtid;
+impl Exec for ReadAddtid {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        if is_gds(i) {
+            return no_gds(cx);
+        }
+        let at = by_lane(w, i);
+        lds_load::<Dwords<1>>(w, cx, i.dst, &at)
+    }
+}
+
+/// `ds_write_addtid_b32`.
+pub(crate) struct WriteAddtid;
+impl Exec for WriteAddtid {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        if is_gds(i) {
+            return no_gds(cx);
+        }
+        let at = by_lane(w, i);
+        lds_store::<Dwords<1>>(w, cx, i.src[1], &at)
+    }
+}
+
+/// `ds_append` and `ds_consume`: adds or subtracts the number of active lanes, once; all get the value before.
+pub(crate) struct Count<const ADD: bool>;
+impl<const ADD: bool> Exec for Count<ADD> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        if is_gds(i) {
+            return no_gds(cx);
+        }
+        // LLVM puts the pointer into M0 (`llvm.amdgcn.ds.append`).
+        let at = (w.s32(sreg::M0) & 0xffff) + i.imm;
+        let (exec, count) = (w.exec(), w.exec().count_ones());
+        let Some(old) = cx.lds.load_u32(at) else {
+            return lds_fault(cx, Access::Atomic, &[at; LANES], exec | u64::from(exec == 0), 4);
+        };
+        let new = if ADD { old.wrapping_add(count) } else { old.wrapping_sub(count) };
+        let _ = cx.lds.store_u32(at, new);
+        put(w, i, &[old; LANES])
+    }
+}
