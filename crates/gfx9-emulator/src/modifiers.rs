@@ -3,11 +3,14 @@
 //! Sources are prepared in temporary registers, the operation runs on these as it would on any vectors, and the
 //! result is finished and merged. So plain instructions pay nothing for modifiers, and operations need not know them.
 
+use crate::float::Float;
+use crate::half16::Half;
 use crate::inst::{Flow, Inst};
-use crate::isa::{Columns, Exec, columns};
-use crate::lanes::{by_exec, load, splat, store};
+use crate::isa::{Columns, Exec, two_columns};
+use crate::lanes::{by_exec, lanes_of, load, splat, store};
+use crate::soft;
 use crate::tables::Ty;
-use crate::wave::{CHUNK, CHUNKS, TEMP, Wave, sreg};
+use crate::wave::{CHUNK, CHUNKS, LANES, Lanes, TEMP, Wave, sreg};
 use crate::workgroup::Ctx;
 
 /// Where an operand is.
@@ -21,11 +24,62 @@ pub(crate) enum Operand {
     Scalar(u16),
 }
 
+/// A part of a dword: SDWA's selections, and op_sel's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Bits below it.
+    shift: u8,
+    bits: u8,
+}
+
+impl Part {
+    pub(crate) const ALL: Part = Part { shift: 0, bits: 32 };
+    pub(crate) const LOW: Part = Part { shift: 0, bits: 16 };
+    pub(crate) const HIGH: Part = Part { shift: 16, bits: 16 };
+
+    /// Byte `n`.
+    pub(crate) const fn byte(n: u8) -> Part {
+        Part { shift: 8 * n, bits: 8 }
+    }
+
+    /// A field of SDWA (CDNA2 ISA, "SDWA").
+    pub(crate) const fn sdwa(code: u32) -> Option<Part> {
+        match code {
+            0..=3 => Some(Part::byte(code as u8)),
+            4 => Some(Part::LOW),
+            5 => Some(Part::HIGH),
+            6 => Some(Part::ALL),
+            _ => None,
+        }
+    }
+
+    /// The part's bits, alone at the bottom.
+    #[inline(always)]
+    fn get(self, v: u32, signed: bool) -> u32 {
+        let up = 32 - u32::from(self.bits);
+        let top = v >> self.shift << up;
+        if signed { (top as i32 >> up) as u32 } else { top >> up }
+    }
+}
+
+/// What becomes of the rest of the dword that a part is written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rest {
+    Zero,
+    /// Above the part its sign, below it zeros.
+    Sign,
+    /// As it was.
+    Keep,
+}
+
 /// A source to prepare.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fix {
     pub(crate) from: Operand,
     pub(crate) ty: Ty,
+    pub(crate) part: Part,
+    /// The part is sign-extended.
+    pub(crate) signed: bool,
     pub(crate) abs: bool,
     pub(crate) neg: bool,
 }
@@ -39,6 +93,63 @@ pub(crate) struct Post {
     pub(crate) omod: u8,
     /// To 0..1.
     pub(crate) clamp: bool,
+    pub(crate) part: Part,
+    pub(crate) rest: Rest,
+}
+
+/// Where each lane takes its first source from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Dpp {
+    /// The lane; [`LANES`] if it is beyond the row or the wave.
+    from: [u8; LANES],
+    /// The lanes that the row and bank masks let write.
+    enabled: u64,
+    /// Lanes without a source read 0; otherwise they are not written.
+    bound_ctrl: bool,
+}
+
+impl Dpp {
+    /// From the control dword (CDNA2 ISA, "DPP"). None if it names no permutation.
+    pub(crate) fn new(word: u32) -> Option<Dpp> {
+        let control = word >> 8 & 0x1ff;
+        let n = (control & 15) as i32;
+        let mut dpp = Dpp { from: [LANES as u8; LANES], enabled: 0, bound_ctrl: word >> 19 & 1 != 0 };
+        for lane in 0..LANES as i32 {
+            let (row, column) = (lane & !15, lane & 15);
+            let in_row = |column: i32| if (0..16).contains(&column) { row + column } else { -1 };
+            let from = match control {
+                0..=0xff => (lane & !3) + (control >> (2 * (lane & 3)) & 3) as i32,
+                // row_shl moves data to lower lanes.
+                0x101..=0x10f => in_row(column + n),
+                0x111..=0x11f => in_row(column - n),
+                0x121..=0x12f => row + ((column - n) & 15),
+                0x130 => lane + 1,
+                0x134 => (lane + 1) & 63,
+                0x138 => lane - 1,
+                0x13c => (lane - 1) & 63,
+                0x140 => row + 15 - column,
+                0x141 => (lane & !7) + 7 - (lane & 7),
+                0x142 => row - 1,
+                0x143 => {
+                    if lane < 32 {
+                        -1
+                    } else {
+                        31
+                    }
+                }
+                0x150..=0x15f => row + n,
+                _ => return None,
+            };
+            if (0..LANES as i32).contains(&from) {
+                dpp.from[lane as usize] = from as u8;
+            }
+            let (rows, banks) = (word >> 28, word >> 24 & 15);
+            if rows >> (lane / 16) & 1 != 0 && banks >> (column / 4) & 1 != 0 {
+                dpp.enabled |= 1 << lane;
+            }
+        }
+        Some(dpp)
+    }
 }
 
 /// What [`Modified`] does around the operation.
@@ -47,10 +158,29 @@ pub(crate) struct Ext {
     pub(crate) inner: Inst,
     pub(crate) fixes: [Option<Fix>; 3],
     pub(crate) post: Option<Post>,
+    /// The first source, which then has a fix, comes from other lanes.
+    pub(crate) dpp: Option<Dpp>,
+    /// The operation writes EXEC.
+    pub(crate) writes_exec: bool,
     /// A source is VCCZ or EXECZ, whose slots are not kept up to date.
     pub(crate) zero_flags: bool,
     /// A constant that there was no slot for, and the slot to put it into.
     pub(crate) literal: Option<(u16, u64)>,
+}
+
+impl Ext {
+    /// An operation with nothing around it yet.
+    pub(crate) fn around(inner: Inst) -> Ext {
+        Ext {
+            inner,
+            fixes: [None; 3],
+            post: None,
+            dpp: None,
+            writes_exec: false,
+            zero_flags: false,
+            literal: None,
+        }
+    }
 }
 
 /// Temporary registers of source `n`.
@@ -64,7 +194,7 @@ pub(crate) const TEMP_DST: u16 = TEMP + 6;
 /// Executes an instruction with an [`Ext`].
 pub(crate) struct Modified;
 
-pub(crate) const MODIFIED: Columns = columns::<Modified>();
+pub(crate) const MODIFIED: Columns = two_columns::<Modified>();
 
 impl Exec for Modified {
     #[inline(always)]
@@ -78,9 +208,17 @@ impl Exec for Modified {
         if let Some((slot, value)) = ext.literal {
             w.set_s64(slot, value);
         }
+        let before = w.exec();
         for (n, fix) in ext.fixes.iter().enumerate() {
             if let Some(fix) = fix {
-                prepare(w, fix, temp(n));
+                let to = temp(n);
+                fetch(w, fix, to);
+                if n == 0
+                    && let Some(dpp) = &ext.dpp
+                {
+                    permute(w, dpp, fix.ty.dwords(), to);
+                }
+                modify(w, fix, to);
             }
         }
         // SAFETY: decoded for the same level as this instruction, which is executing.
@@ -88,27 +226,60 @@ impl Exec for Modified {
         if let Some(post) = &ext.post {
             finish(w, post);
         }
+        if ext.dpp.is_some() && !ext.writes_exec {
+            w.set_exec(before);
+        }
         flow
     }
 }
 
-/// Copies a source, modified, to the temporary register `to` and, if it has 64 bits, the next.
+/// Copies a source to the temporary register `to` and, if it has 64 bits, the next.
 #[inline(always)]
-fn prepare(w: &mut Wave, fix: &Fix, to: u16) {
+fn fetch(w: &mut Wave, fix: &Fix, to: u16) {
     for d in 0..fix.ty.dwords().min(2) as u16 {
         *w.v_mut(to + d) = match fix.from {
-            Operand::Vector(v) => *w.v(v + d),
-            Operand::Scalar(s) => splat(w.s32(s + d)),
-            Operand::None => splat(0),
+            Operand::Vector(v) => *w.v(v.wrapping_add(d)),
+            Operand::Scalar(s) => splat(w.s32(s.wrapping_add(d))),
+            Operand::None => Lanes::ZERO,
         };
     }
-    let (top, sign) = match fix.ty {
-        Ty::F64 | Ty::B64 => (to + 1, 1 << 31),
-        Ty::F16 => (to, 1 << 15),
-        _ => (to, 1 << 31),
-    };
-    let (clear, flip) = (if fix.abs { sign } else { 0 }, if fix.neg { sign } else { 0u32 });
+}
+
+/// Moves the dwords from `to` on between lanes, and takes those lanes out of EXEC that are not to be written.
+#[inline(never)]
+fn permute(w: &mut Wave, dpp: &Dpp, dwords: u8, to: u16) {
+    let exec = w.exec();
+    let mut valid = 0;
+    for (lane, from) in dpp.from.iter().enumerate() {
+        let from = u32::from(*from);
+        valid |= u64::from(from < 64 && exec >> (from & 63) & 1 != 0) << lane;
+    }
+    for d in 0..u16::from(dwords.min(2)) {
+        let old = *w.v(to + d);
+        let new = w.v_mut(to + d).flat_mut();
+        *new = [0; LANES];
+        for lane in lanes_of(valid) {
+            new[lane] = old.flat()[usize::from(dpp.from[lane])];
+        }
+    }
+    w.set_exec(exec & dpp.enabled & if dpp.bound_ctrl { !0 } else { valid });
+}
+
+/// Takes the part of a source that is asked for, then its magnitude, then its negative.
+#[inline(always)]
+fn modify(w: &mut Wave, fix: &Fix, to: u16) {
+    if fix.part != Part::ALL {
+        for lane in w.v_mut(to).flat_mut() {
+            *lane = fix.part.get(*lane, fix.signed);
+        }
+    }
     if fix.abs || fix.neg {
+        let (top, sign) = match fix.ty {
+            Ty::F64 | Ty::B64 => (to + 1, 1 << 31),
+            Ty::F16 => (to, 1 << 15),
+            _ => (to, 1u32 << 31),
+        };
+        let (clear, flip) = (if fix.abs { sign } else { 0 }, if fix.neg { sign } else { 0 });
         for lane in w.v_mut(top).flat_mut() {
             *lane = *lane & !clear ^ flip;
         }
@@ -118,50 +289,79 @@ fn prepare(w: &mut Wave, fix: &Fix, to: u16) {
 /// Applies output modifiers to the result in [`TEMP_DST`] and stores it to the active lanes.
 #[inline(always)]
 fn finish(w: &mut Wave, post: &Post) {
-    let dx10_clamp = w.mode.dx10_clamp();
+    if post.clamp || post.omod != 0 {
+        match post.ty {
+            Ty::F16 => limit::<Half>(w, post),
+            Ty::F32 => limit::<f32>(w, post),
+            Ty::F64 => limit::<f64>(w, post),
+            Ty::P16F => {
+                let high = TEMP_DST + 1;
+                let both = *w.v(TEMP_DST);
+                for (to, from) in w.v_mut(high).flat_mut().iter_mut().zip(both.flat()) {
+                    *to = from >> 16;
+                }
+                limit_at::<Half>(w, post, high);
+                limit::<Half>(w, post);
+                let upper = *w.v(high);
+                for (to, from) in w.v_mut(TEMP_DST).flat_mut().iter_mut().zip(upper.flat()) {
+                    *to = *to & 0xffff | from << 16;
+                }
+            }
+            _ => {}
+        }
+    }
     by_exec!(w, MASKED => {
-        for c in 0..CHUNKS {
-            match post.ty {
-                Ty::F32 => {
-                    let mut v: [f32; CHUNK] = load(w, TEMP_DST, c);
-                    for x in &mut v {
-                        *x = finish_f64(f64::from(*x), post, dx10_clamp) as f32;
+        for d in 0..u16::from(post.ty.dwords()) {
+            for c in 0..CHUNKS {
+                let mut v: [u32; CHUNK] = load(w, TEMP_DST + d, c);
+                if post.part != Part::ALL {
+                    let old: [u32; CHUNK] = load(w, post.dst, c);
+                    for j in 0..CHUNK {
+                        v[j] = place(v[j], old[j], post.part, post.rest);
                     }
-                    store::<_, MASKED>(w, post.dst, c, &v);
                 }
-                Ty::F64 => {
-                    let mut v: [f64; CHUNK] = load(w, TEMP_DST, c);
-                    for x in &mut v {
-                        *x = finish_f64(*x, post, dx10_clamp);
-                    }
-                    store::<_, MASKED>(w, post.dst, c, &v);
-                }
-                _ => {
-                    let v: [u32; CHUNK] = load(w, TEMP_DST, c);
-                    store::<_, MASKED>(w, post.dst, c, &v);
-                }
+                store::<_, MASKED>(w, post.dst.wrapping_add(d), c, &v);
             }
         }
     });
 }
 
+/// `v` as the part of a dword that was `old`.
 #[inline(always)]
-fn finish_f64(x: f64, post: &Post, dx10_clamp: bool) -> f64 {
-    let x = match post.omod {
-        1 => x * 2.0,
-        2 => x * 4.0,
-        3 => x * 0.5,
-        _ => x,
-    };
-    match post.clamp {
-        true if x.is_nan() => {
-            if dx10_clamp {
-                0.0
-            } else {
-                x
+fn place(v: u32, old: u32, part: Part, rest: Rest) -> u32 {
+    let low = Part { shift: 0, ..part };
+    let field = low.get(v, rest == Rest::Sign) << part.shift;
+    let mask = low.get(!0, false) << part.shift;
+    if rest == Rest::Keep { field | old & !mask } else { field }
+}
+
+#[inline(always)]
+fn limit<T: Float>(w: &mut Wave, post: &Post) {
+    limit_at::<T>(w, post, TEMP_DST);
+}
+
+/// Multiplies and clamps. Output modifiers are ignored in IEEE mode and where denormal results are kept; where they
+/// are not, they flush denormals and make -0 of either kind +0 (CDNA2 ISA, "Output modifiers").
+#[inline(always)]
+fn limit_at<T: Float>(w: &mut Wave, post: &Post, at: u16) {
+    let m = w.mode;
+    let denormals = if T::FORMAT == soft::F32 { m.denorm32() } else { m.denorm64() };
+    let omod = post.omod != 0 && !m.ieee() && denormals & 2 == 0;
+    let power = [0, 1, 2, -1][usize::from(post.omod & 3)];
+    let factor = T::of(soft::scale(T::FORMAT, soft::Round::Even, T::ONE.bits(), power));
+    let nan_to_zero = m.dx10_clamp();
+    for c in 0..CHUNKS {
+        let mut v: [T; CHUNK] = load(w, at, c);
+        for x in &mut v {
+            if omod {
+                *x = x.mul(factor).flush(m, true).add(T::ZERO);
+            }
+            if post.clamp {
+                let upper = if T::ONE.lt(*x) { T::ONE } else { *x };
+                let keep = T::ZERO.lt(upper) || x.is_nan() && !nan_to_zero;
+                *x = if keep { upper } else { T::ZERO };
             }
         }
-        true => x.clamp(0.0, 1.0),
-        false => x,
+        store::<_, false>(w, at, c, &v);
     }
 }

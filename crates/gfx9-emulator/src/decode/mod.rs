@@ -227,7 +227,7 @@ impl Decoder<'_> {
         outer.raw = inst.raw;
         outer.row = inst.row;
         outer.imm = inst.imm;
-        outer.ext = Some(Box::new(Ext { inner: inst, fixes: [None; 3], post: None, zero_flags, literal }));
+        outer.ext = Some(Box::new(Ext { zero_flags, literal, ..Ext::around(inst) }));
         outer
     }
 

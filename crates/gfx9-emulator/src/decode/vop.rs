@@ -5,39 +5,80 @@ use crate::exec::control::Unimplemented;
 use crate::inst::{Inst, NONE};
 use crate::isa::same;
 use crate::lanes::Forms;
-use crate::modifiers::{Ext, Fix, MODIFIED, Operand, Post, TEMP_DST, temp};
-use crate::tables::{ACC, Encoding, Impl, LIT, MASK_IN, Row, SDST, SGPR_DST, Ty};
+use crate::modifiers::{Dpp, Ext, Fix, MODIFIED, Operand, Part, Post, Rest, TEMP_DST, temp};
+use crate::tables::{ACC, Encoding, Impl, KEEP, LIT, MASK_IN, Row, SDST, SGPR_DST, Ty};
 use crate::wave::{AGPR, sreg};
 
-/// Source and result modifiers. Bit n of `abs` and `neg` is source n's.
-#[derive(Clone, Copy, Default)]
+/// Codes of source 0 that mean a control dword follows.
+const SDWA: u32 = 249;
+const DPP: u32 = 250;
+
+/// Source and result modifiers. Bit n of `abs`, `neg` and `signed` is source n's.
+#[derive(Clone, Copy)]
 struct Mods {
     abs: u32,
     neg: u32,
+    parts: [Part; 3],
+    /// Parts are sign-extended.
+    signed: u32,
+    dpp: Option<Dpp>,
     omod: u8,
     clamp: bool,
+    /// Which part of the destination is written.
+    part: Part,
+    rest: Rest,
+}
+
+impl Mods {
+    const NONE: Mods = Mods {
+        abs: 0,
+        neg: 0,
+        parts: [Part::ALL; 3],
+        signed: 0,
+        dpp: None,
+        omod: 0,
+        clamp: false,
+        part: Part::ALL,
+        rest: Rest::Zero,
+    };
+
+    /// Those that every use of an instruction has.
+    fn of(row: &Row) -> Mods {
+        match row.flags & KEEP {
+            0 => Mods::NONE,
+            _ => Mods { part: Part::LOW, rest: Rest::Keep, ..Mods::NONE },
+        }
+    }
+
+    /// The sources that have some.
+    fn sources(&self) -> u32 {
+        let parts = (0..3).filter(|n| self.parts[*n] != Part::ALL).fold(0, |mask, n| mask | 1 << n);
+        self.abs | self.neg | parts | u32::from(self.dpp.is_some())
+    }
 }
 
 impl Decoder<'_> {
     pub(super) fn vop1(&mut self, draft: &mut Draft, word: u32) -> Result<(), Bad> {
         let row = self.find(draft, Encoding::Vop1, word >> 9 & 0xff)?;
-        if self.is_sdwa_or_dpp(draft, word)? {
-            return Ok(());
-        }
         draft.inst.dst = (word >> 17 & 0xff) as u16;
-        let a = self.vop_source(draft, 0, word & 0x1ff, row)?;
-        self.bind(draft, row, [a, Operand::None, Operand::None], Mods::default())
+        let mut mods = Mods::of(row);
+        let mut a = self.first_source(draft, word, row, &mut mods)?;
+        if row.name == "v_accvgpr_mov_b32" {
+            draft.inst.dst += AGPR;
+            if let Operand::Vector(v) = &mut a {
+                *v += AGPR;
+            }
+        }
+        self.bind(draft, row, [a, Operand::None, Operand::None], mods)
     }
 
     pub(super) fn vop2(&mut self, draft: &mut Draft, word: u32) -> Result<(), Bad> {
         let row = self.find(draft, Encoding::Vop2, word >> 25 & 0x3f)?;
-        if self.is_sdwa_or_dpp(draft, word)? {
-            return Ok(());
-        }
         draft.inst.dst = (word >> 17 & 0xff) as u16;
         draft.inst.sdst = sreg::VCC;
-        let a = self.vop_source(draft, 0, word & 0x1ff, row)?;
-        let b = Operand::Vector((word >> 9 & 0xff) as u16);
+        let mut mods = Mods::of(row);
+        let a = self.first_source(draft, word, row, &mut mods)?;
+        let b = self.second_source(draft, word, row)?;
         let sources = if row.flags & LIT != 0 {
             let value = match (draft.len, draft.inst.raw[1]) {
                 // A literal first source is the same literal.
@@ -52,18 +93,70 @@ impl Decoder<'_> {
         } else {
             [a, b, Operand::None]
         };
-        self.bind(draft, row, sources, Mods::default())
+        self.bind(draft, row, sources, mods)
     }
 
     pub(super) fn vopc(&mut self, draft: &mut Draft, word: u32) -> Result<(), Bad> {
         let row = self.find(draft, Encoding::Vopc, word >> 17 & 0xff)?;
-        if self.is_sdwa_or_dpp(draft, word)? {
-            return Ok(());
-        }
         draft.inst.sdst = sreg::VCC;
-        let a = self.vop_source(draft, 0, word & 0x1ff, row)?;
-        let b = Operand::Vector((word >> 9 & 0xff) as u16);
-        self.bind(draft, row, [a, b, Operand::None], Mods::default())
+        let mut mods = Mods::of(row);
+        let a = self.first_source(draft, word, row, &mut mods)?;
+        let b = self.second_source(draft, word, row)?;
+        self.bind(draft, row, [a, b, Operand::None], mods)
+    }
+
+    /// Source 0 of a short encoding, with the control dword that may stand in its place: SDWA's or DPP's.
+    fn first_source(
+        &mut self,
+        draft: &mut Draft,
+        word: u32,
+        row: &Row,
+        mods: &mut Mods,
+    ) -> Result<Operand, Bad> {
+        let code = word & 0x1ff;
+        if !matches!(code, SDWA | DPP) {
+            return self.vop_source(draft, 0, code, row);
+        }
+        if !matches!(row.exec, Impl::Lanes { .. } | Impl::No) || row.flags & LIT != 0 {
+            return Err(Bad);
+        }
+        let control = self.literal(draft)?;
+        let bit = |at: u32| control >> at & 1;
+        let vector = Operand::Vector((control & 0xff) as u16);
+        if code == DPP {
+            mods.dpp = Some(Dpp::new(control).ok_or(Bad)?);
+            (mods.neg, mods.abs) = (bit(20) | bit(22) << 1, bit(21) | bit(23) << 1);
+            return Ok(vector);
+        }
+        (mods.neg, mods.abs) = (bit(20) | bit(28) << 1, bit(21) | bit(29) << 1);
+        mods.signed = bit(19) | bit(27) << 1;
+        mods.parts[0] = Part::sdwa(control >> 16 & 7).ok_or(Bad)?;
+        mods.parts[1] = Part::sdwa(control >> 24 & 7).ok_or(Bad)?;
+        if row.dst == Ty::Mask {
+            if bit(15) != 0 {
+                draft.inst.sdst = (control >> 8 & 0x7f) as u16;
+            }
+        } else {
+            mods.clamp = bit(13) != 0;
+            mods.omod = (control >> 14 & 3) as u8;
+            mods.part = Part::sdwa(control >> 8 & 7).ok_or(Bad)?;
+            mods.rest = match control >> 11 & 3 {
+                0 => Rest::Zero,
+                1 => Rest::Sign,
+                2 => Rest::Keep,
+                _ => return Err(Bad),
+            };
+        }
+        if bit(23) != 0 { self.vop_source(draft, 0, control & 0xff, row) } else { Ok(vector) }
+    }
+
+    /// Source 1 of a short encoding: a vector, unless SDWA says otherwise.
+    fn second_source(&mut self, draft: &mut Draft, word: u32, row: &Row) -> Result<Operand, Bad> {
+        let code = word >> 9 & 0xff;
+        if word & 0x1ff == SDWA && draft.inst.raw[1] >> 31 != 0 {
+            return self.vop_source(draft, 1, code, row);
+        }
+        Ok(Operand::Vector(code as u16))
     }
 
     pub(super) fn vop3(&mut self, draft: &mut Draft, long: u64) -> Result<(), Bad> {
@@ -81,18 +174,14 @@ impl Decoder<'_> {
             return Err(Bad);
         }
         draft.inst.dst = field(0, 8) as u16;
-        let mut mods = Mods { neg: field(61, 3), omod: field(59, 2) as u8, ..Mods::default() };
+        let mut mods = Mods { neg: field(61, 3), omod: field(59, 2) as u8, ..Mods::of(row) };
+        mods.clamp = field(15, 1) != 0;
         if row.flags & SDST != 0 {
             draft.inst.sdst = field(8, 7) as u16;
         } else {
             mods.abs = field(8, 3);
-            // op_sel.
-            if field(11, 4) != 0 {
-                draft.inst.exec = self.executor(same::<Unimplemented>());
-                return Ok(());
-            }
+            op_sel(row, field(11, 4), &mut mods);
         }
-        mods.clamp = field(15, 1) != 0;
         if encoding == Encoding::Vopc {
             draft.inst.sdst = field(0, 8) as u16;
         }
@@ -120,23 +209,13 @@ impl Decoder<'_> {
             "v_accvgpr_write_b32" => {
                 draft.inst.dst += AGPR;
                 let a = self.vop_source(draft, 0, field(32, 9), row)?;
-                self.bind(draft, row, [a, Operand::None, Operand::None], Mods::default())
+                self.bind(draft, row, [a, Operand::None, Operand::None], Mods::NONE)
             }
             _ => {
                 draft.inst.exec = self.executor(same::<Unimplemented>());
                 Ok(())
             }
         }
-    }
-
-    /// Source 0 codes 249 and 250 mean that a control dword follows.
-    fn is_sdwa_or_dpp(&mut self, draft: &mut Draft, word: u32) -> Result<bool, Bad> {
-        let sdwa_or_dpp = matches!(word & 0x1ff, 249 | 250);
-        if sdwa_or_dpp {
-            self.literal(draft)?;
-            draft.inst.exec = self.executor(same::<Unimplemented>());
-        }
-        Ok(sdwa_or_dpp)
     }
 
     fn vop_source(&mut self, draft: &mut Draft, n: usize, code: u32, row: &Row) -> Result<Operand, Bad> {
@@ -164,7 +243,8 @@ impl Decoder<'_> {
         }
         let clamps_inside = mods.clamp && clamp.is_some();
         let forms: Forms = if clamps_inside { clamp.unwrap_or(forms) } else { forms };
-        let post = (mods.omod != 0 || mods.clamp && !clamps_inside) && row.dst != Ty::Mask;
+        let post =
+            (mods.omod != 0 || mods.clamp && !clamps_inside || mods.part != Part::ALL) && row.dst != Ty::Mask;
         // Masks are scalars by nature, so they don't count.
         let scalars = |sources: &[Operand; 3]| {
             (0..3)
@@ -172,8 +252,8 @@ impl Decoder<'_> {
                 .fold(0u8, |mask, n| mask | u8::from(matches!(sources[n], Operand::Scalar(_))) << n)
         };
         let wanted = scalars(&sources);
-        if mods.abs == 0
-            && mods.neg == 0
+        let modified = mods.sources();
+        if modified == 0
             && !post
             && let Some((_, columns)) = forms.iter().find(|(mask, _)| *mask == wanted)
         {
@@ -183,7 +263,6 @@ impl Decoder<'_> {
         }
         // Anything else: prepare what needs it, then run the form that takes the rest as it is.
         let mut fixes = [None; 3];
-        let modified = mods.abs | mods.neg;
         let (mask, columns) = forms
             .iter()
             .filter(|(mask, _)| mask & !wanted == 0 && u32::from(*mask) & modified == 0)
@@ -195,19 +274,34 @@ impl Decoder<'_> {
                 continue;
             }
             let ty = if row.flags & ACC != 0 && row.src[n] == Ty::None { row.dst } else { row.src[n] };
-            fixes[n] =
-                Some(Fix { from: sources[n], ty, abs: mods.abs >> n & 1 != 0, neg: mods.neg >> n & 1 != 0 });
+            fixes[n] = Some(Fix {
+                from: sources[n],
+                ty,
+                part: mods.parts[n],
+                signed: mods.signed >> n & 1 != 0,
+                abs: mods.abs >> n & 1 != 0,
+                neg: mods.neg >> n & 1 != 0,
+            });
             sources[n] = Operand::Vector(temp(n));
         }
         let mut inner = Inst { exec: self.executor(*columns), ext: None, ..copy(&draft.inst) };
         set_sources(&mut inner, &sources);
         let post = post.then(|| {
             inner.dst = TEMP_DST;
-            Post { dst: draft.inst.dst, ty: row.dst, omod: mods.omod, clamp: mods.clamp && !clamps_inside }
+            Post {
+                dst: draft.inst.dst,
+                ty: row.dst,
+                omod: mods.omod,
+                clamp: mods.clamp && !clamps_inside,
+                part: mods.part,
+                rest: mods.rest,
+            }
         });
         debug_assert!(row.flags & SGPR_DST == 0);
         draft.inst.exec = self.executor(MODIFIED);
-        draft.inst.ext = Some(Box::new(Ext { inner, fixes, post, zero_flags: false, literal: None }));
+        let writes_exec = row.name.starts_with("v_cmpx");
+        draft.inst.ext =
+            Some(Box::new(Ext { fixes, post, dpp: mods.dpp, writes_exec, ..Ext::around(inner) }));
         Ok(())
     }
 }
@@ -224,6 +318,21 @@ fn set_sources(inst: &mut Inst, sources: &[Operand; 3]) {
             Operand::Scalar(s) => *s,
             Operand::None => NONE,
         };
+    }
+}
+
+/// VOP3's op_sel: which half of each 16-bit source to read, and of a 16-bit destination to write.
+fn op_sel(row: &Row, bits: u32, mods: &mut Mods) {
+    for n in 0..3 {
+        if bits >> n & 1 != 0 && matches!(row.src[n], Ty::F16 | Ty::I16) {
+            mods.parts[n] = Part::HIGH;
+        }
+    }
+    if row.name.starts_with("v_cvt_sr_") {
+        // The upper two bits select the byte to write.
+        (mods.part, mods.rest) = (Part::byte((bits >> 2) as u8), Rest::Keep);
+    } else if bits >> 3 != 0 && matches!(row.dst, Ty::F16 | Ty::I16) {
+        (mods.part, mods.rest) = (Part::HIGH, Rest::Keep);
     }
 }
 

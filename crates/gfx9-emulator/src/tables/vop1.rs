@@ -85,7 +85,7 @@ pub(crate) static VOP1: &[Row] = &[
     r("v_log_legacy_f32", 76, 76, F32, [F32, Z, Z], 0, op1::<LogF32>()),
     r("v_cvt_norm_i16_f16", 77, 77, I16, [F16, Z, Z], 0, rare1::<CvtNormI16F16>()),
     r("v_cvt_norm_u16_f16", 78, 78, I16, [F16, Z, Z], 0, rare1::<CvtNormU16F16>()),
-    r("v_sat_pk_u8_i16", 79, 79, I16, [I16, Z, Z], 0, rare1::<SatPkU8I16>()),
+    r("v_sat_pk_u8_i16", 79, 79, B32, [B32, Z, Z], 0, rare1::<SatPkU8I16>()),
     r("v_swap_b32", 81, 81, B32, [B32, Z, Z], 0, plain::<vop3::Swap>()),
     r("v_accvgpr_mov_b32", 82, 82, B32, [B32, Z, Z], 0, op1::<MovB32>()),
     r("v_cvt_f32_fp8", -1, 84, F32, [F32, Z, Z], 0, rare1::<CvtF32Fp8>()),
