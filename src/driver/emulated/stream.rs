@@ -57,6 +57,17 @@ impl Batch {
         Batch { commands: Vec::new(), bytes: Vec::new() }
     }
 
+    /// Forgets the bytes of commands that have run, and the memory of an unusual burst.
+    fn clear(&mut self) {
+        self.bytes.clear();
+        if self.bytes.capacity() > 16 * BATCH_BYTES {
+            self.bytes.shrink_to(BATCH_BYTES);
+        }
+        if self.commands.capacity() > 16 * BATCH_COMMANDS {
+            self.commands.shrink_to(BATCH_COMMANDS);
+        }
+    }
+
     /// Copies `bytes` into the batch.
     pub(super) fn stage(&mut self, bytes: &[u8]) -> Staged {
         let start = self.bytes.len();
@@ -189,7 +200,7 @@ impl Stream {
                 self.device.execute(command, &batch.bytes);
                 self.complete();
             }
-            batch.bytes.clear();
+            batch.clear();
         }
         self.device.forget_stream(&self);
     }
