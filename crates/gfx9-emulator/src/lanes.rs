@@ -25,6 +25,11 @@ pub(crate) trait Word: Copy {
     fn flush(self, _: Mode, _result: bool) -> Self {
         self
     }
+    /// With `abs` (0 or 1) its magnitude, then with `neg` its negative; floats only.
+    #[inline(always)]
+    fn signed(self, _abs: u32, _neg: u32) -> Self {
+        self
+    }
 }
 
 macro_rules! word {
@@ -81,6 +86,10 @@ impl Word for f32 {
         let keep = m.denorm32() >> u32::from(result) & 1 != 0;
         if self.is_subnormal() && !keep { 0f32.copysign(self) } else { self }
     }
+    #[inline(always)]
+    fn signed(self, abs: u32, neg: u32) -> Self {
+        f32::from_bits(self.to_bits() & !(abs << 31) ^ (neg << 31))
+    }
 }
 
 impl Word for f64 {
@@ -103,6 +112,10 @@ impl Word for f64 {
     fn flush(self, m: Mode, result: bool) -> Self {
         let keep = m.denorm64() >> u32::from(result) & 1 != 0;
         if self.is_subnormal() && !keep { 0f64.copysign(self) } else { self }
+    }
+    #[inline(always)]
+    fn signed(self, abs: u32, neg: u32) -> Self {
+        f64::from_bits(self.to_bits() & !(u64::from(abs) << 63) ^ (u64::from(neg) << 63))
     }
 }
 
@@ -251,40 +264,191 @@ pub(crate) fn lanes_of(mut mask: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Op1 lane by lane, as the mode asks.
-#[cold]
-#[inline(never)]
-fn moded1<O: Op1>(w: &mut Wave, i: &Inst, scalar: u8) -> Flow {
-    for l in lanes_of(w.exec()) {
-        let d = O::moded(w.mode, lane(w, i.src[0], scalar & 1 != 0, l));
-        set_lane(w, i.dst, l, d);
-    }
-    Flow::Next
+/// Whether source `n` of the instruction is a scalar operand.
+#[inline(always)]
+fn is_scalar(i: &Inst, n: u32) -> bool {
+    i.flags >> n & 1 == 0
 }
 
-/// Op2 lane by lane, as the mode asks.
-#[cold]
-#[inline(never)]
-fn moded2<O: Op2>(w: &mut Wave, i: &Inst, scalar: u8) -> Flow {
-    for l in lanes_of(w.exec()) {
-        let a = lane(w, i.src[0], scalar & 1 != 0, l);
-        let d = O::moded(w.mode, a, lane(w, i.src[1], scalar & 2 != 0, l));
-        set_lane(w, i.dst, l, d);
-    }
-    Flow::Next
+/// One lane's value of source `n`, with its sign; see [`Any1`].
+#[inline(always)]
+fn source<T: Word>(w: &Wave, i: &Inst, n: usize, l: usize) -> T {
+    let v: T = lane(w, i.src[n], is_scalar(i, n as u32), l);
+    v.signed(i.imm >> (n + 3) & 1, i.imm >> n & 1)
 }
 
-/// Op3 lane by lane, as the mode asks.
-#[cold]
-#[inline(never)]
-fn moded3<O: Op3>(w: &mut Wave, i: &Inst, scalar: u8) -> Flow {
-    for l in lanes_of(w.exec()) {
-        let a = lane(w, i.src[0], scalar & 1 != 0, l);
-        let b = lane(w, i.src[1], scalar & 2 != 0, l);
-        let d = O::moded(w.mode, a, b, lane(w, i.src[2], scalar & 4 != 0, l));
-        set_lane(w, i.dst, l, d);
+/// [`Op1`] lane by lane, in any mode, with any operands: small rather than fast.
+pub(crate) struct Each1<O>(PhantomData<O>);
+impl<O: Op1> Each1<O> {
+    #[cold]
+    #[inline(never)]
+    fn run(w: &mut Wave, i: &Inst) -> Flow {
+        let moded = O::FLOAT && !w.mode.is_default_float();
+        for l in lanes_of(w.exec()) {
+            let a = source(w, i, 0, l);
+            let d = if moded { O::moded(w.mode, a) } else { O::f(w.mode, a) };
+            set_lane(w, i.dst, l, d);
+        }
+        Flow::Next
     }
-    Flow::Next
+}
+impl<O: Op1> Exec for Each1<O> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        Self::run(w, i)
+    }
+}
+
+/// [`Op2`] lane by lane; see [`Each1`].
+pub(crate) struct Each2<O>(PhantomData<O>);
+impl<O: Op2> Each2<O> {
+    #[cold]
+    #[inline(never)]
+    fn run(w: &mut Wave, i: &Inst) -> Flow {
+        let moded = O::FLOAT && !w.mode.is_default_float();
+        for l in lanes_of(w.exec()) {
+            let a = source(w, i, 0, l);
+            let b = source(w, i, 1, l);
+            let d = if moded { O::moded(w.mode, a, b) } else { O::f(w.mode, a, b) };
+            set_lane(w, i.dst, l, d);
+        }
+        Flow::Next
+    }
+}
+impl<O: Op2> Exec for Each2<O> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        Self::run(w, i)
+    }
+}
+
+/// [`Op3`] lane by lane; see [`Each1`].
+pub(crate) struct Each3<O>(PhantomData<O>);
+impl<O: Op3> Each3<O> {
+    #[cold]
+    #[inline(never)]
+    fn run(w: &mut Wave, i: &Inst) -> Flow {
+        let moded = O::FLOAT && !w.mode.is_default_float();
+        for l in lanes_of(w.exec()) {
+            let a = source(w, i, 0, l);
+            let b = source(w, i, 1, l);
+            let c = source(w, i, 2, l);
+            let d = if moded { O::moded(w.mode, a, b, c) } else { O::f(w.mode, a, b, c) };
+            set_lane(w, i.dst, l, d);
+        }
+        Flow::Next
+    }
+}
+impl<O: Op3> Exec for Each3<O> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        Self::run(w, i)
+    }
+}
+
+/// [`OpCmp`] lane by lane; see [`Each1`].
+pub(crate) struct EachCmp<O, const X: bool>(PhantomData<O>);
+impl<O: OpCmp, const X: bool> Exec for EachCmp<O, X> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let m = w.mode;
+        let mut mask = 0;
+        for l in lanes_of(w.exec()) {
+            let a: O::A = lane(w, i.src[0], is_scalar(i, 0), l);
+            let b: O::B = lane(w, i.src[1], is_scalar(i, 1), l);
+            mask |= u64::from(O::f(m, a.flush(m, false), b.flush(m, false))) << l;
+        }
+        w.set_s64(i.sdst, mask);
+        if X {
+            w.set_exec(mask);
+        }
+        Flow::Next
+    }
+}
+
+/// All lanes of a chunk, whatever the operand is, with the sign that the instruction's modifiers give it.
+#[inline(always)]
+fn any<T: Word, const SIGNS: bool>(w: &Wave, i: &Inst, n: usize, c: usize) -> [T; CHUNK] {
+    let v = if is_scalar(i, n as u32) { [scalar(w, i.src[n]); CHUNK] } else { load(w, i.src[n], c) };
+    if SIGNS {
+        let (neg, abs) = (i.imm >> n & 1, i.imm >> (n + 3) & 1);
+        v.map(|v: T| v.signed(abs, neg))
+    } else {
+        v
+    }
+}
+
+/// [`Op1`] as an executor for all operands; with `SIGNS` bits 0 to 2 of `Inst::imm` say which sources to negate, and
+/// bits 3 to 5 which to take the magnitude of before.
+pub(crate) struct Any1<O, const SIGNS: bool>(PhantomData<O>);
+impl<O: Op1, const SIGNS: bool> Exec for Any1<O, SIGNS> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let m = w.mode;
+        if O::FLOAT && !m.is_default_float() {
+            return Each1::<O>::run(w, i);
+        }
+        by_exec!(w, MASKED => {
+            for c in 0..CHUNKS {
+                let a = any::<_, SIGNS>(w, i, 0, c);
+                let mut d = [O::D::ZERO; CHUNK];
+                for j in 0..CHUNK {
+                    d[j] = O::f(m, a[j]);
+                }
+                store::<_, MASKED>(w, i.dst, c, &d);
+            }
+        });
+        Flow::Next
+    }
+}
+
+/// [`Op2`] as an executor for all operands; see [`Any1`].
+pub(crate) struct Any2<O, const SIGNS: bool>(PhantomData<O>);
+impl<O: Op2, const SIGNS: bool> Exec for Any2<O, SIGNS> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let m = w.mode;
+        if O::FLOAT && !m.is_default_float() {
+            return Each2::<O>::run(w, i);
+        }
+        by_exec!(w, MASKED => {
+            for c in 0..CHUNKS {
+                let a = any::<_, SIGNS>(w, i, 0, c);
+                let b = any::<_, SIGNS>(w, i, 1, c);
+                let mut d = [O::D::ZERO; CHUNK];
+                for j in 0..CHUNK {
+                    d[j] = O::f(m, a[j], b[j]);
+                }
+                store::<_, MASKED>(w, i.dst, c, &d);
+            }
+        });
+        Flow::Next
+    }
+}
+
+/// [`Op3`] as an executor for all operands; see [`Any1`].
+pub(crate) struct Any3<O, const SIGNS: bool>(PhantomData<O>);
+impl<O: Op3, const SIGNS: bool> Exec for Any3<O, SIGNS> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let m = w.mode;
+        if O::FLOAT && !m.is_default_float() {
+            return Each3::<O>::run(w, i);
+        }
+        by_exec!(w, MASKED => {
+            for c in 0..CHUNKS {
+                let a = any::<_, SIGNS>(w, i, 0, c);
+                let b = any::<_, SIGNS>(w, i, 1, c);
+                let e = any::<_, SIGNS>(w, i, 2, c);
+                let mut d = [O::D::ZERO; CHUNK];
+                for j in 0..CHUNK {
+                    d[j] = O::f(m, a[j], b[j], e[j]);
+                }
+                store::<_, MASKED>(w, i.dst, c, &d);
+            }
+        });
+        Flow::Next
+    }
 }
 
 /// [`Op1`] as an executor. Bit n of `SCALAR` says that source n is a scalar operand.
@@ -295,7 +459,7 @@ impl<O: Op1, const SCALAR: u8> Exec for L1<O, SCALAR> {
     fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
         let m = w.mode;
         if O::FLOAT && !m.is_default_float() {
-            return moded1::<O>(w, i, SCALAR);
+            return Each1::<O>::run(w, i);
         }
         let sa = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { O::A::ZERO };
         by_exec!(w, MASKED => {
@@ -320,7 +484,7 @@ impl<O: Op2, const SCALAR: u8> Exec for L2<O, SCALAR> {
     fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
         let m = w.mode;
         if O::FLOAT && !m.is_default_float() {
-            return moded2::<O>(w, i, SCALAR);
+            return Each2::<O>::run(w, i);
         }
         let sa = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { O::A::ZERO };
         let sb = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { O::B::ZERO };
@@ -347,7 +511,7 @@ impl<O: Op3, const SCALAR: u8> Exec for L3<O, SCALAR> {
     fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
         let m = w.mode;
         if O::FLOAT && !m.is_default_float() {
-            return moded3::<O>(w, i, SCALAR);
+            return Each3::<O>::run(w, i);
         }
         let sa = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { O::A::ZERO };
         let sb = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { O::B::ZERO };
@@ -419,48 +583,84 @@ pub(crate) fn collect(flags: &[[u8; CHUNK]; CHUNKS]) -> u64 {
 /// vectors only; a combination that isn't here has its scalars copied into temporary vectors.
 pub(crate) type Forms = &'static [(u8, Columns)];
 
+/// One executor for all combinations.
+const fn all(each: Columns) -> [(u8, Columns); 8] {
+    [(0, each), (1, each), (2, each), (3, each), (4, each), (5, each), (6, each), (7, each)]
+}
+
+/// Another function for the portable level, where a copy for each combination would not pay.
+const fn but_portable(portable: Columns, columns: Columns) -> Columns {
+    [portable[0], columns[1], columns[2]]
+}
+
+// Each operation has `RARE` forms, small and slow, for what compilers rarely use; `F` forms, which AVX vectors
+// execute, with a scalar first source besides, as the short encodings have it; and `HOT` forms for instructions that
+// inner loops are made of, with scalars anywhere, and a copy for AVX-512.
+
 pub(crate) struct Forms1<O>(PhantomData<O>);
 impl<O: Op1> Forms1<O> {
-    /// See [`Forms2::RARE`].
-    pub(crate) const RARE: Forms = &[(0, same::<L1<O, 0>>())];
-    pub(crate) const F: Forms = &[(0, two_columns::<L1<O, 0>>()), (1, two_columns::<L1<O, 1>>())];
+    const EACH: Columns = same::<Each1<O>>();
+    pub(crate) const RARE: Forms = &all(Self::EACH);
+    pub(crate) const F: Forms = &[
+        (0, but_portable(Self::EACH, two_columns::<L1<O, 0>>())),
+        (1, but_portable(Self::EACH, two_columns::<L1<O, 1>>())),
+    ];
+    const ANY: Columns = same::<Any1<O, false>>();
+    pub(crate) const HOT: Forms = &[
+        (0, but_portable(Self::ANY, columns::<L1<O, 0>>())),
+        (1, but_portable(Self::ANY, columns::<L1<O, 1>>())),
+    ];
 }
 
 pub(crate) struct Forms2<O>(PhantomData<O>);
 impl<O: Op2> Forms2<O> {
-    /// For what compilers rarely use: scalars are copied to vectors first, and all levels share one copy.
-    pub(crate) const RARE: Forms = &[(0, same::<L2<O, 0>>())];
-    /// What VOP2's short form can encode.
-    pub(crate) const F: Forms = &[(0, two_columns::<L2<O, 0>>()), (1, two_columns::<L2<O, 1>>())];
-    /// Scalars as either source besides, for VOP3-only instructions and those often found so.
-    pub(crate) const HOT: Forms =
-        &[(0, columns::<L2<O, 0>>()), (1, columns::<L2<O, 1>>()), (2, columns::<L2<O, 2>>())];
+    const EACH: Columns = same::<Each2<O>>();
+    pub(crate) const RARE: Forms = &all(Self::EACH);
+    pub(crate) const F: Forms = &[
+        (0, but_portable(Self::EACH, two_columns::<L2<O, 0>>())),
+        (1, but_portable(Self::EACH, two_columns::<L2<O, 1>>())),
+    ];
+    const ANY: Columns = same::<Any2<O, false>>();
+    pub(crate) const HOT: Forms = &[
+        (0, but_portable(Self::ANY, columns::<L2<O, 0>>())),
+        (1, but_portable(Self::ANY, columns::<L2<O, 1>>())),
+        (2, but_portable(Self::ANY, columns::<L2<O, 2>>())),
+    ];
+    /// With source signs.
+    pub(crate) const SIGNS: Columns = two_columns::<Any2<O, true>>();
 }
 
 pub(crate) struct Forms3<O>(PhantomData<O>);
 impl<O: Op3> Forms3<O> {
-    /// See [`Forms2::RARE`].
-    pub(crate) const RARE: Forms = &[(0, same::<L3<O, 0>>())];
-    /// Vectors only, and a scalar first source, as `v_fmac_f32` has in VOP2.
-    pub(crate) const F: Forms = &[(0, two_columns::<L3<O, 0>>()), (1, two_columns::<L3<O, 1>>())];
-    /// Any combination, for instructions that inner loops are made of.
-    pub(crate) const HOT: Forms = &[
-        (0, columns::<L3<O, 0>>()),
-        (1, columns::<L3<O, 1>>()),
-        (2, columns::<L3<O, 2>>()),
-        (3, columns::<L3<O, 3>>()),
-        (4, columns::<L3<O, 4>>()),
-        (5, columns::<L3<O, 5>>()),
-        (6, columns::<L3<O, 6>>()),
+    const EACH: Columns = same::<Each3<O>>();
+    pub(crate) const RARE: Forms = &all(Self::EACH);
+    pub(crate) const F: Forms = &[
+        (0, but_portable(Self::EACH, two_columns::<L3<O, 0>>())),
+        (1, but_portable(Self::EACH, two_columns::<L3<O, 1>>())),
     ];
+    const ANY: Columns = same::<Any3<O, false>>();
+    pub(crate) const HOT: Forms = &[
+        (0, but_portable(Self::ANY, columns::<L3<O, 0>>())),
+        (1, but_portable(Self::ANY, columns::<L3<O, 1>>())),
+        (2, but_portable(Self::ANY, columns::<L3<O, 2>>())),
+        (3, but_portable(Self::ANY, columns::<L3<O, 3>>())),
+        (4, but_portable(Self::ANY, columns::<L3<O, 4>>())),
+        (5, but_portable(Self::ANY, columns::<L3<O, 5>>())),
+        (6, but_portable(Self::ANY, columns::<L3<O, 6>>())),
+    ];
+    /// With source signs.
+    pub(crate) const SIGNS: Columns = two_columns::<Any3<O, true>>();
 }
 
 pub(crate) struct FormsCmp<O, const X: bool>(PhantomData<O>);
 impl<O: OpCmp, const X: bool> FormsCmp<O, X> {
-    /// See [`Forms2::RARE`].
-    pub(crate) const RARE: Forms = &[(0, same::<LCmp<O, 0, X>>())];
-    pub(crate) const F: Forms =
-        &[(0, columns::<LCmp<O, 0, X>>()), (1, columns::<LCmp<O, 1, X>>()), (2, columns::<LCmp<O, 2, X>>())];
+    const EACH: Columns = same::<EachCmp<O, X>>();
+    pub(crate) const RARE: Forms = &all(Self::EACH);
+    pub(crate) const F: Forms = &[
+        (0, but_portable(Self::EACH, two_columns::<LCmp<O, 0, X>>())),
+        (1, but_portable(Self::EACH, two_columns::<LCmp<O, 1, X>>())),
+        (2, but_portable(Self::EACH, two_columns::<LCmp<O, 2, X>>())),
+    ];
 }
 
 /// A register whose lanes all hold `value`.

@@ -230,8 +230,8 @@ impl Decoder<'_> {
         mut sources: [Operand; 3],
         mods: Mods,
     ) -> Result<(), Bad> {
-        let (forms, clamp) = match row.exec {
-            Impl::Lanes { forms, clamp } => (forms, clamp),
+        let (forms, clamp, signs) = match row.exec {
+            Impl::Lanes { forms, clamp, signs } => (forms, clamp, signs),
             Impl::Plain(_) => {
                 set_sources(&mut draft.inst, &sources);
                 return Ok(());
@@ -258,6 +258,15 @@ impl Decoder<'_> {
             && let Some((_, columns)) = forms.iter().find(|(mask, _)| *mask == wanted)
         {
             draft.inst.exec = self.executor(*columns);
+            set_sources(&mut draft.inst, &sources);
+            return Ok(());
+        }
+        if let Some(columns) = signs
+            && !post
+            && modified == mods.abs | mods.neg
+        {
+            draft.inst.exec = self.executor(columns);
+            draft.inst.imm = mods.neg | mods.abs << 3;
             set_sources(&mut draft.inst, &sources);
             return Ok(());
         }

@@ -101,6 +101,8 @@ pub(crate) enum Impl {
         forms: Forms,
         /// What to use instead with the clamp bit, for integer instructions that saturate.
         clamp: Option<Forms>,
+        /// What to use instead when sources have signs and there is nothing else to modify; any operands.
+        signs: Option<Columns>,
     },
 }
 
@@ -162,12 +164,12 @@ const fn one<X: Exec>() -> Impl {
 
 /// Executors by which sources are scalars.
 const fn lanes(forms: Forms) -> Impl {
-    Impl::Lanes { forms, clamp: None }
+    Impl::Lanes { forms, clamp: None, signs: None }
 }
 
 /// [`lanes`], and what the instruction does with the clamp bit.
 const fn lanes_sat(forms: Forms, clamp: Forms) -> Impl {
-    Impl::Lanes { forms, clamp: Some(clamp) }
+    Impl::Lanes { forms, clamp: Some(clamp), signs: None }
 }
 
 // For lane operations. `op`: with vectors, and a scalar first source. `hot`: with scalars in any source as forms of
@@ -175,6 +177,10 @@ const fn lanes_sat(forms: Forms, clamp: Forms) -> Impl {
 
 const fn op1<O: Op1>() -> Impl {
     lanes(Forms1::<O>::F)
+}
+
+const fn hot1<O: Op1>() -> Impl {
+    lanes(Forms1::<O>::HOT)
 }
 
 const fn rare1<O: Op1>() -> Impl {
@@ -187,6 +193,11 @@ const fn op2<O: Op2>() -> Impl {
 
 const fn hot2<O: Op2>() -> Impl {
     lanes(Forms2::<O>::HOT)
+}
+
+/// Float instructions often found with source signs.
+const fn signed2<O: Op2>() -> Impl {
+    Impl::Lanes { forms: Forms2::<O>::HOT, clamp: None, signs: Some(Forms2::<O>::SIGNS) }
 }
 
 const fn rare2<O: Op2>() -> Impl {
@@ -207,6 +218,11 @@ const fn op3<O: Op3>() -> Impl {
 
 const fn hot3<O: Op3>() -> Impl {
     lanes(Forms3::<O>::HOT)
+}
+
+/// See [`signed2`].
+const fn signed3<O: Op3>() -> Impl {
+    Impl::Lanes { forms: Forms3::<O>::HOT, clamp: None, signs: Some(Forms3::<O>::SIGNS) }
 }
 
 const fn rare3<O: Op3>() -> Impl {

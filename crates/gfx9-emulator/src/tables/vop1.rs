@@ -10,7 +10,7 @@ use crate::half16::Half;
 /// VOP1, also reached through VOP3, SDWA and DPP.
 #[rustfmt::skip]
 pub(crate) static VOP1: &[Row] = &[
-    r("v_mov_b32", 1, 1, B32, [B32, Z, Z], 0, op1::<MovB32>()),
+    r("v_mov_b32", 1, 1, B32, [B32, Z, Z], 0, hot1::<MovB32>()),
     r("v_readfirstlane_b32", 2, 2, B32, [B32, Z, Z], SGPR_DST, one::<vop3::Readfirstlane>()),
     r("v_cvt_i32_f64", 3, 3, B32, [F64, Z, Z], 0, op1::<CvtI32F64>()),
     r("v_cvt_f64_i32", 4, 4, F64, [B32, Z, Z], 0, op1::<CvtF64I32>()),
