@@ -283,8 +283,12 @@ impl Rig {
             return Hold { gate: None };
         }
         let (sender, receiver) = mpsc::channel::<()>();
+        let wait = move || {
+            // An error: the other end is gone, which is what lets go.
+            let _ = receiver.recv();
+        };
         // SAFETY: a live stream; the function calls no driver.
-        unsafe { self.driver.launch_host_func(D0, stream, Box::new(move || drop(receiver.recv()))) }.unwrap();
+        unsafe { self.driver.launch_host_func(D0, stream, Box::new(wait)) }.unwrap();
         Hold { gate: Some(sender) }
     }
 

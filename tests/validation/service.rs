@@ -126,8 +126,8 @@ fn repeating_and_grouped_injections() {
     rig.layer.inject_repeating(CallKind::DeviceAllocation, 2, ErrorCode::OUT_OF_MEMORY);
     let mut results = Vec::new();
     for i in 0..6 {
-        // SAFETY: a live stream.
         let ok = if i % 3 == 0 {
+            // SAFETY: a live stream.
             unsafe { rig.layer.malloc_async(D0, 64, stream) }
         } else {
             rig.layer.malloc(D0, 64)

@@ -33,7 +33,7 @@ pub(super) struct Ranges {
 }
 
 /// Fewer cells than this are not worth looking through.
-const PRUNE_MIN: usize = 64;
+const PRUNE_MIN: usize = 256;
 
 impl Ranges {
     /// Takes in an access to `start..end`, and calls `conflict` once for each earlier access that overlaps it with one
@@ -93,7 +93,6 @@ impl Ranges {
         self.join(start, end);
         if self.cells.len() > self.prune_at.max(PRUNE_MIN) {
             self.prune(known);
-            self.prune_at = 2 * self.cells.len();
         }
     }
 
@@ -155,17 +154,21 @@ impl Ranges {
         }
     }
 
+    /// Lets go of what has finished; joins what is left where that is still much.
     fn prune(&mut self, known: impl Fn(Work) -> bool) {
+        let before = self.cells.len();
         self.cells.retain(|_, cell| {
             cell.records.retain(|record| !known(record.work));
             !cell.records.is_empty()
         });
-        if let (Some((&first, _)), Some((_, last))) =
-            (self.cells.first_key_value(), self.cells.last_key_value())
+        if self.cells.len() > before / 2
+            && let (Some((&first, _)), Some((_, last))) =
+                (self.cells.first_key_value(), self.cells.last_key_value())
         {
             let end = last.end;
             self.join(first, end);
         }
+        self.prune_at = 2 * self.cells.len();
     }
 
     /// Records held, for a test that they stay few.
