@@ -173,7 +173,16 @@ fn compare(dtype: &str, got: &[u8], want: &[u8], rtol: f64, atol: f64) -> Result
             "bf16" => half::bf16::from_le_bytes([b[0], b[1]]).to_f64(),
             "f32" => f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]])),
             "f64" => f64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]),
-            _ => 0.0,
+            signed if signed.starts_with('i') => {
+                let mut wide = [if b[b.len() - 1] >> 7 == 1 { 0xff } else { 0 }; 8];
+                wide[..b.len()].copy_from_slice(b);
+                i64::from_le_bytes(wide) as f64
+            }
+            _ => {
+                let mut wide = [0; 8];
+                wide[..b.len()].copy_from_slice(b);
+                u64::from_le_bytes(wide) as f64
+            }
         }
     };
     let float = dtype.starts_with('f') || dtype == "bf16";
@@ -181,7 +190,7 @@ fn compare(dtype: &str, got: &[u8], want: &[u8], rtol: f64, atol: f64) -> Result
     let mut count = 0;
     for (n, (g, w)) in got.chunks(size).zip(want.chunks(size)).enumerate() {
         let same = g == w
-            || float && {
+            || (float || atol + rtol > 0.0) && {
                 let (g, w) = (value(g), value(w));
                 g == w || g.is_nan() && w.is_nan() || (g - w).abs() <= atol + rtol * w.abs()
             };

@@ -70,6 +70,9 @@ pub(crate) mod sreg {
 pub(crate) struct Mode(pub(crate) u32);
 
 impl Mode {
+    /// Nearest even, denormals kept, DX10_CLAMP and IEEE.
+    pub(crate) const DEFAULT: Mode = Mode(0x3f0);
+
     /// Round to nearest even everywhere, denormals kept everywhere: what compilers ask for, and what the host does.
     pub(crate) const fn is_default_float(self) -> bool {
         self.0 & 0xff == 0xf0

@@ -215,3 +215,51 @@ fn indexed_vector_registers() {
     let value = |n: u16| rig.w.v(n).flat()[17];
     assert_eq!([value(1), value(2), value(26), value(3)], [103, 106, 100, 100]);
 }
+
+#[test]
+fn scalar_atomics() {
+    let mut rig = Rig::gfx90a();
+    let base = rig.space.alloc(64, 0).unwrap();
+    let read = |rig: &Rig, at: u64| {
+        let mut bytes = [0; 8];
+        rig.space.read(at, &mut bytes).unwrap();
+        u64::from_le_bytes(bytes)
+    };
+    rig.space.write(base, &(-5i64 as u64).to_le_bytes()).unwrap();
+    rig.w.set_s64(4, base);
+    let glc = |mut words: [u32; 2]| {
+        words[0] |= 1 << 16;
+        words
+    };
+    // Returns the old value, of 32 and of 64 bits; without glc nothing.
+    rig.w.set_s64(20, 7);
+    rig.run(&glc(rig.smem("s_atomic_add", 20, 4, 0)));
+    assert_eq!((rig.w.s64(20), read(&rig, base)), (-5i32 as u32 as u64, 0xffff_ffff_0000_0002));
+    rig.w.set_s64(20, 9);
+    rig.run(&rig.smem("s_atomic_smax_x2", 20, 4, 0));
+    assert_eq!((rig.w.s64(20), read(&rig, base)), (9, 9));
+    // Compare and swap: the new value, then what to compare with.
+    for (compare, after) in [(8, 9), (9, 77)] {
+        rig.w.set_s64(20, 77);
+        rig.w.set_s64(22, compare);
+        rig.run(&glc(rig.smem("s_atomic_cmpswap_x2", 20, 4, 0)));
+        assert_eq!((rig.w.s64(20), read(&rig, base)), (9, after));
+    }
+    // Out of a buffer's range: nothing.
+    rig.w.set_s64(8, base);
+    rig.w.set_s64(10, 12);
+    rig.w.set_s32(20, 3);
+    rig.run(&glc(rig.smem("s_buffer_atomic_or", 20, 8, 8)));
+    assert_eq!((rig.w.s32(20), read(&rig, base + 8)), (0, 3));
+    rig.w.set_s32(20, 3);
+    rig.run(&glc(rig.smem("s_buffer_atomic_or", 20, 8, 12)));
+    assert_eq!((rig.w.s32(20), read(&rig, base + 12)), (0, 0));
+    // Misaligned and out of bounds.
+    rig.w.set_s64(4, base + 4);
+    let misaligned = rig.smem("s_atomic_inc_x2", 20, 4, 0);
+    let lanes = vec![LaneAddress { lane: None, address: base + 4 }];
+    let cause = FaultCause::Misaligned { space: Space::Global, size: 8, lanes };
+    assert_eq!(rig.try_run(&misaligned), Err(cause));
+    let past = rig.smem("s_atomic_dec", 20, 4, 4096);
+    assert!(matches!(rig.try_run(&past), Err(FaultCause::OutOfBounds { access: Access::Atomic, .. })));
+}

@@ -1,12 +1,14 @@
 //! SMEM: scalar loads, stores and atomics, clocks, cache control.
 
+use std::marker::PhantomData;
 use std::sync::atomic::{Ordering, fence};
 use std::time::Instant;
 
-use crate::fault::Access;
-use crate::inst::{Flow, Inst, NONE};
+use crate::exec::atomics::{Bits, Rmw};
+use crate::fault::{Access, FaultCause, LaneAddress, Space};
+use crate::inst::{Flow, Inst, NONE, flag};
 use crate::isa::Exec;
-use crate::wave::Wave;
+use crate::wave::{Mode, Wave};
 use crate::workgroup::Ctx;
 
 /// The instruction's offset in bytes. The hardware ignores the low two bits of addresses.
@@ -146,6 +148,87 @@ impl Exec for CacheControl {
     #[inline(always)]
     fn exec(_: &mut Wave, _: &mut Ctx, _: &Inst) -> Flow {
         fence(Ordering::SeqCst);
+        Flow::Next
+    }
+}
+
+/// A value in SGPRs that scalar atomics work on.
+pub(crate) trait Scalar: Bits {
+    const SIZE: u32;
+    fn read(w: &Wave, index: u16) -> Self;
+    fn write(self, w: &mut Wave, index: u16);
+}
+
+impl Scalar for u32 {
+    const SIZE: u32 = 4;
+    #[inline(always)]
+    fn read(w: &Wave, index: u16) -> u32 {
+        w.s32(index)
+    }
+    #[inline(always)]
+    fn write(self, w: &mut Wave, index: u16) {
+        w.set_s32(index, self);
+    }
+}
+
+impl Scalar for u64 {
+    const SIZE: u32 = 8;
+    #[inline(always)]
+    fn read(w: &Wave, index: u16) -> u64 {
+        w.s64(index)
+    }
+    #[inline(always)]
+    fn write(self, w: &mut Wave, index: u16) {
+        w.set_s64(index, self);
+    }
+}
+
+/// Does a scalar atomic; with glc the value before goes to the data's register.
+#[inline(always)]
+fn rmw<O: Rmw<T: Scalar>>(w: &mut Wave, cx: &mut Ctx, i: &Inst, address: u64) -> Flow {
+    let a = O::T::read(w, i.dst);
+    let b = if O::TWO { O::T::read(w, i.dst + O::T::N) } else { a };
+    let size = O::T::SIZE;
+    match O::T::with_cell(cx, address, |cell| O::atomic(cell, Mode::DEFAULT, a, b)) {
+        Some(old) => {
+            if i.flags & flag::GLC != 0 {
+                old.write(w, i.dst);
+            }
+            Flow::Next
+        }
+        None if address % u64::from(size) != 0 => {
+            let lanes = vec![LaneAddress { lane: None, address }];
+            cx.fault(FaultCause::Misaligned { space: Space::Global, size, lanes })
+        }
+        None => cx.scalar_out_of_bounds(Access::Atomic, address, size),
+    }
+}
+
+/// `s_atomic_*`.
+pub(crate) struct Atomic<O>(PhantomData<O>);
+impl<O: Rmw<T: Scalar>> Exec for Atomic<O> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        let address = address(w, i);
+        rmw::<O>(w, cx, i, address)
+    }
+}
+
+/// `s_buffer_atomic_*`; out of range nothing happens, and 0 is returned.
+pub(crate) struct BufferAtomic<O>(PhantomData<O>);
+impl<O: Rmw<T: Scalar>> Exec for BufferAtomic<O> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        let dwords = u64::from(O::T::N);
+        let (address, inside) = buffer_address(w, i, dwords);
+        if inside == dwords {
+            return rmw::<O>(w, cx, i, address);
+        }
+        if i.flags & flag::GLC != 0 {
+            for n in 0..O::T::N {
+                w.set_s32(i.dst + n, 0);
+            }
+        }
         Flow::Next
     }
 }
