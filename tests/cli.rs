@@ -130,6 +130,9 @@ fn another_code_object() {
     let (status, out, _) = hiplaunch(&emulated(&["run", &saxpy, "--code-object", "none.co"]));
     assert_eq!(status, 2, "{out}");
     assert!(out.contains("none.co: cannot be read"), "{out}");
+    let (status, out, _) = hiplaunch(&emulated(&["run", &saxpy, "--code-object", folder_name]));
+    assert_eq!(status, 2, "{out}");
+    assert!(out.contains("no regular file"), "{out}");
 }
 
 #[test]

@@ -99,8 +99,15 @@ pub(crate) fn run(args: &RunArgs, out: &mut Output) -> Result<Verdict, Failure> 
             show(out, path, &format!("{name:width$}"), &outcome, elapsed)?;
         }
         if lost {
-            // A fault ends a device's context; the next script gets another one, where the driver has another.
-            session = Session::open(&args.driver)?;
+            // A fault ends a device's context. The emulator has another; HIP has none in this process, and says so in
+            // every script to come.
+            match Session::open(&args.driver) {
+                Ok(fresh) => session = fresh,
+                Err(Failure::Output(error)) => return Err(error.into()),
+                Err(Failure::Unusable(reason) | Failure::Failed(reason)) => {
+                    log::warn!("no fresh device after the fault: {reason}");
+                }
+            }
         }
     }
     if args.json {
@@ -136,13 +143,15 @@ fn one(path: &Path, args: &RunArgs, session: &Session) -> (Outcome, bool) {
         // validation layer catch what they can.
         unsafe { script.run(&session.launcher, &session.device, &options) }
     });
-    let violations = session.take_violations();
+    let lost = result.as_ref().is_err_and(ScriptError::is_device_lost);
+    let mut violations = session.take_violations();
+    if !lost {
+        // The script has let go of everything it made.
+        violations.extend(session.leaks());
+    }
     match result {
-        Ok(report) => (Outcome::Ran { report, violations }, false),
-        Err(error) => {
-            let lost = error.is_device_lost();
-            (Outcome::Stopped { device: error.is_device_failure(), violations, error }, lost)
-        }
+        Ok(report) => (Outcome::Ran { report, violations }, lost),
+        Err(error) => (Outcome::Stopped { device: error.is_device_failure(), violations, error }, lost),
     }
 }
 

@@ -106,6 +106,14 @@ impl Session {
         let layer = self.launcher.validation();
         layer.map(|layer| layer.take_violations().iter().map(|v| v.to_string()).collect()).unwrap_or_default()
     }
+
+    /// What the validation layer knows to be alive; nothing where it is off.
+    pub(crate) fn leaks(&self) -> Vec<String> {
+        let layer = self.launcher.validation();
+        layer
+            .map(|layer| layer.report_leaks().iter().map(|leak| leak.to_string()).collect())
+            .unwrap_or_default()
+    }
 }
 
 pub(crate) fn unusable(error: impl std::fmt::Display) -> Failure {

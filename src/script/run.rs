@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,9 @@ use crate::device::Device;
 use crate::launcher::{Arg, KernelHandle, Launcher, Stream};
 use crate::memory::DeviceBuffer;
 use crate::module::Module;
+
+/// The longest code object that is loaded, in bytes.
+const MAX_CODE_OBJECT_BYTES: u64 = 1 << 30;
 
 /// How a script is run.
 #[derive(Clone, Copy, Debug)]
@@ -125,7 +128,7 @@ impl Script {
         }
 
         let code_object = options.code_object.unwrap_or(&self.code_object);
-        let image = read_file(code_object)?;
+        let image = read_file(code_object, MAX_CODE_OBJECT_BYTES)?;
         let failed = setup(format!("code object {}", code_object.display()));
         let mut session = Session { launcher, handles: HashMap::new() };
         {
@@ -199,7 +202,7 @@ impl Script {
 
 /// A data file, which must still have the size it had when the script was read.
 fn load(file: &Path, expected: usize) -> Result<Vec<u8>, ScriptError> {
-    let data = read_file(file)?;
+    let data = read_file(file, MAX_BUFFER_BYTES)?;
     if data.len() == expected {
         Ok(data)
     } else {
@@ -207,12 +210,21 @@ fn load(file: &Path, expected: usize) -> Result<Vec<u8>, ScriptError> {
     }
 }
 
-fn read_file(file: &Path) -> Result<Vec<u8>, ScriptError> {
-    let mut data = Vec::new();
-    File::open(file)
-        .and_then(|f| f.take(MAX_BUFFER_BYTES + 1).read_to_end(&mut data))
-        .map_err(|e| unreadable(file, e))?;
-    Ok(data)
+/// A regular file of at most `limit` bytes; a device or a pipe might never end.
+fn read_file(file: &Path, limit: u64) -> Result<Vec<u8>, ScriptError> {
+    let read = || {
+        let opened = File::open(file)?;
+        if !opened.metadata()?.is_file() {
+            return Err(io::Error::other("is no regular file"));
+        }
+        let mut data = Vec::new();
+        opened.take(limit + 1).read_to_end(&mut data)?;
+        if data.len() as u64 > limit {
+            return Err(io::Error::other(format!("has more than the {limit} bytes that are read")));
+        }
+        Ok(data)
+    };
+    read().map_err(|e| unreadable(file, e))
 }
 
 impl Expectation {

@@ -23,6 +23,9 @@ const DEPTH: u64 = 16;
 const WARM_UP: u64 = 64;
 /// Launches that are counted.
 const COUNTED: u64 = 100;
+/// Rounds that the timed launches are split into, both ways in turn; the middle one counts, so that a disturbance of the
+/// machine hits neither way alone.
+const ROUNDS: u64 = 11;
 
 /// Compare launches the old way (allocate, blocking copy, launch, synchronize, free, every time) with launches by handle.
 ///
@@ -106,11 +109,11 @@ fn only(row: Row, args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure>
     }
     let measure = || -> Result<Duration, Stop> {
         let mut way = row.prepare(&session)?;
-        run_launches(&mut *way, 0, args.launches)
+        run_launches(&mut *way, 0, args.launches, true)
     };
     let spent = measure().map_err(|stop| stop.into_failure(row))?;
     let each = spent.as_secs_f64() * 1e6 / args.launches as f64;
-    let violations = session.take_violations();
+    let violations = found(&session);
     if args.json {
         out.json(&json!({
             "session": session.json(),
@@ -136,40 +139,31 @@ fn all(args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
         out.line(session.describe())?;
         let layer = if session.launcher.validation().is_some() { "with" } else { "without" };
         out.line(format_args!(
-            "{} launches a row, {DEPTH} in flight, {layer} the validation layer; calls counted by it over {COUNTED} \
-             launches more",
+            "{} launches a row, results read {DEPTH} at a time, {layer} the validation layer; calls counted by it over \
+             {COUNTED} launches more",
             grouped(args.launches)
         ))?;
         out.line("")?;
         table::head(out)?;
     }
     let mut rows = Vec::new();
-    let mut old = None;
-    for row in Row::all() {
-        let mut line =
-            Line { row, skipped: row.unsupported(&session.device), counts: None, each: None, faster: None };
-        if line.skipped.is_none() {
-            let counts = count(row, &counting).map_err(|stop| stop.into_failure(row))?;
-            let spent = time(row, &session, args.launches).map_err(|stop| stop.into_failure(row))?;
-            let each = spent.as_secs_f64() * 1e6 / args.launches as f64;
+    for case in Case::ALL {
+        let mut lines = [Way::Old, Way::New].map(|way| Line::new(Row { case, way }, &session.device));
+        for line in lines.iter_mut().filter(|line| line.skipped.is_none()) {
+            let counts = count(line.row, &counting).map_err(|stop| stop.into_failure(line.row))?;
             line.counts = Some((counts, COUNTED));
-            line.each = Some(each);
-            match row.way {
-                Way::Old => old = Some((row.case, each)),
-                Way::New => {
-                    line.faster =
-                        old.filter(|(case, _): &(Case, f64)| *case == row.case).map(|(_, old)| old / each);
-                }
+        }
+        time(&mut lines, &session, args.launches)?;
+        for line in &lines {
+            if args.json {
+                rows.push(line.json());
+            } else {
+                line.show(out)?;
             }
         }
-        if args.json {
-            rows.push(line.json());
-        } else {
-            line.show(out)?;
-        }
     }
-    let mut violations = session.take_violations();
-    violations.extend(counting.take_violations());
+    let mut violations = found(&session);
+    violations.extend(found(&counting));
     if args.json {
         out.json(&json!({
             "session": session.json(),
@@ -183,6 +177,11 @@ fn all(args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
     clean(&violations)
 }
 
+/// What the validation layer has to say now that everything was let go of.
+fn found(session: &Session) -> Vec<String> {
+    session.take_violations().into_iter().chain(session.leaks()).collect()
+}
+
 fn clean(violations: &[String]) -> Result<Verdict, Failure> {
     for violation in violations {
         super::output::complain(&format!("validation: {violation}"));
@@ -194,7 +193,7 @@ fn clean(violations: &[String]) -> Result<Verdict, Failure> {
 fn count(row: Row, session: &Session) -> Result<CallCounts, Stop> {
     let Some(layer) = session.launcher.validation() else { return Ok(CallCounts::default()) };
     let mut way = row.prepare(session)?;
-    run_launches(&mut *way, 0, WARM_UP)?;
+    run_launches(&mut *way, 0, WARM_UP, false)?;
     let before = layer.counts();
     let mut next = WARM_UP;
     while next < WARM_UP + COUNTED {
@@ -207,15 +206,42 @@ fn count(row: Row, session: &Session) -> Result<CallCounts, Stop> {
     Ok(counts)
 }
 
-/// The time of a row's steady state.
-fn time(row: Row, session: &Session, launches: u64) -> Result<Duration, Stop> {
-    let mut way = row.prepare(session)?;
-    run_launches(&mut *way, 0, WARM_UP)?;
-    run_launches(&mut *way, WARM_UP, launches)
+/// The times of a case's steady state, each way's.
+fn time(lines: &mut [Line], session: &Session, launches: u64) -> Result<(), Failure> {
+    let mut ways = Vec::new();
+    for (i, line) in lines.iter().enumerate().filter(|(_, line)| line.skipped.is_none()) {
+        let prepare = || -> Result<_, Stop> {
+            let mut way = line.row.prepare(session)?;
+            run_launches(&mut *way, 0, WARM_UP, false)?;
+            Ok(way)
+        };
+        ways.push((i, prepare().map_err(|stop| stop.into_failure(line.row))?, Vec::new()));
+    }
+    let rounds = ROUNDS.min(launches);
+    let mut next = WARM_UP;
+    for round in 0..rounds {
+        let count = launches / rounds + u64::from(round < launches % rounds);
+        for (i, way, times) in &mut ways {
+            let last = round + 1 == rounds;
+            let spent = run_launches(&mut **way, next, count, last)
+                .map_err(|stop| stop.into_failure(lines[*i].row))?;
+            times.push(spent.as_secs_f64() * 1e6 / count as f64);
+        }
+        next += count;
+    }
+    for (i, _, times) in &mut ways {
+        times.sort_by(f64::total_cmp);
+        lines[*i].each = times.get(times.len() / 2).copied();
+    }
+    if let [Line { each: Some(old), .. }, new @ Line { each: Some(_), .. }] = lines {
+        new.faster = new.each.map(|each| *old / each);
+    }
+    Ok(())
 }
 
-/// Launches number `first` and on, and checks them; the time is that of the launches, reads and waits, not the checks.
-fn run_launches(way: &mut dyn Launches, first: u64, launches: u64) -> Result<Duration, Stop> {
+/// Launches from number `first` on, and checks them, all of them where it is the `last` time. The time is that of the
+/// launches, reads and waits, not the checks.
+fn run_launches(way: &mut dyn Launches, first: u64, launches: u64, last: bool) -> Result<Duration, Stop> {
     let (mut next, end) = (first, first + launches);
     let mut spent = Duration::ZERO;
     while next < end {
@@ -225,7 +251,7 @@ fn run_launches(way: &mut dyn Launches, first: u64, launches: u64) -> Result<Dur
             way.finish()?;
         }
         spent += start.elapsed();
-        way.check(next == end)?;
+        way.check(last && next == end)?;
     }
     Ok(spent)
 }

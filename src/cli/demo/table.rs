@@ -2,6 +2,7 @@
 
 use std::io;
 
+use hiplaunch::Device;
 use hiplaunch::driver::validation::{CallCounts, CallKind};
 use serde_json::{Value, json};
 
@@ -15,7 +16,7 @@ pub(super) struct Line {
     pub(super) skipped: Option<&'static str>,
     /// Calls, and over how many launches.
     pub(super) counts: Option<(CallCounts, u64)>,
-    /// Microseconds of a launch.
+    /// Microseconds of a launch: the median of the rounds.
     pub(super) each: Option<f64>,
     /// How many times as fast as the old way.
     pub(super) faster: Option<f64>,
@@ -63,11 +64,17 @@ pub(super) fn legend(out: &mut Output) -> io::Result<()> {
         }
     }
     out.line("")?;
-    out.line("Calls are per launch; `waits` of them wait for the device. Times include the kernel's own on this driver.")?;
+    out.line("Calls are per launch; `waits` of them wait for the device. Times are medians of rounds, and include the")?;
+    out.line("kernel's own time on this driver.")?;
     out.line("Every result was compared with the host's.")
 }
 
 impl Line {
+    /// No figures yet.
+    pub(super) fn new(row: Row, device: &Device) -> Line {
+        Line { row, skipped: row.unsupported(device), counts: None, each: None, faster: None }
+    }
+
     pub(super) fn show(&self, out: &mut Output) -> io::Result<()> {
         let case = if self.row.way == Way::Old { self.row.case.name() } else { "" };
         let mut line = format!("{case:14}{:4}", self.row.way.name());
