@@ -10,9 +10,15 @@ pub mod fault;
 pub mod launcher;
 pub mod memory;
 pub mod module;
+mod progress;
 #[cfg(feature = "cli")]
 pub mod script;
 pub mod stream;
+
+/// The atomics of the lock-free parts; tests put loom's in their place.
+mod sync {
+    pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
+}
 
 pub use device::Device;
 pub use driver::backend::Backend;

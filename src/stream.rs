@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::device::Device;
 use crate::driver::{DriverResult, RawEvent, RawStream, StreamOptions};
 use crate::error::Result;
+use crate::progress::Progress;
 
 /// An owned stream. Counts what is enqueued, so that what the host once saw finish is never waited for again.
 #[derive(Debug)]
@@ -12,8 +13,7 @@ pub struct StreamCore {
     device: Device,
     raw: RawStream,
     number: u64,
-    enqueued: AtomicU64,
-    completed: AtomicU64,
+    progress: Progress,
 }
 
 impl StreamCore {
@@ -29,8 +29,7 @@ impl StreamCore {
             device: device.clone(),
             raw,
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
-            enqueued: AtomicU64::new(0),
-            completed: AtomicU64::new(0),
+            progress: Progress::new(),
         })
     }
 
@@ -52,36 +51,34 @@ impl StreamCore {
         self.number
     }
 
-    /// The position that the work about to be enqueued will have. The caller holds the lock under which all work with
-    /// positions is enqueued.
+    /// See [`Progress::next`].
     #[inline]
     pub(crate) fn next(&self) -> u64 {
-        self.enqueued.load(Ordering::Relaxed) + 1
+        self.progress.next()
     }
 
-    /// Says that the work of position `sequence` has been enqueued. Only now, so that whoever synchronizes the stream
-    /// meanwhile does not take it for finished.
+    /// See [`Progress::publish`].
     #[inline]
     pub(crate) fn publish(&self, sequence: u64) {
-        self.enqueued.store(sequence, Ordering::Release);
+        self.progress.publish(sequence);
     }
 
     /// The last position enqueued.
     #[inline]
     pub(crate) fn enqueued(&self) -> u64 {
-        self.enqueued.load(Ordering::Acquire)
+        self.progress.enqueued()
     }
 
     /// The last position that the host knows to have finished.
     #[inline]
     pub(crate) fn completed(&self) -> u64 {
-        self.completed.load(Ordering::Acquire)
+        self.progress.completed()
     }
 
     /// Everything up to `sequence` has finished.
     #[inline]
     pub(crate) fn mark_completed(&self, sequence: u64) {
-        self.completed.fetch_max(sequence, Ordering::AcqRel);
+        self.progress.mark_completed(sequence);
     }
 
     /// Waits for all work on the stream.

@@ -346,7 +346,9 @@ impl RecentLaunches {
 
 impl Drop for Lane {
     fn drop(&mut self) {
+        // A lost device runs nothing any more, and has said so.
         if self.core.completed() < self.core.enqueued()
+            && self.core.device().check().is_ok()
             && let Err(e) = self.core.synchronize()
         {
             log::warn!("waiting for a stream that is dropped: {e}");

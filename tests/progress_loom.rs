@@ -1,0 +1,77 @@
+//! A stream's counters under every interleaving: nothing counts as finished that was not enqueued before the wait.
+
+/// What `progress.rs` takes its atomics from; std's in the library.
+mod sync {
+    pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
+}
+
+#[path = "../src/progress.rs"]
+mod progress;
+
+use loom::sync::Arc;
+use progress::Progress;
+use sync::{AtomicU64, Ordering};
+
+#[test]
+fn a_synchronize_covers_only_what_was_enqueued_before_it() {
+    loom::model(|| {
+        let progress = Arc::new(Progress::new());
+        // Stands for the device's queue: how much work it has been given.
+        let queue = Arc::new(AtomicU64::new(0));
+        let enqueuing = {
+            let (progress, queue) = (progress.clone(), queue.clone());
+            loom::thread::spawn(move || {
+                for _ in 0..2 {
+                    let sequence = progress.next();
+                    queue.store(sequence, Ordering::Relaxed);
+                    progress.publish(sequence);
+                }
+            })
+        };
+        let waiting = {
+            let (progress, queue) = (progress.clone(), queue.clone());
+            loom::thread::spawn(move || {
+                let upto = progress.enqueued();
+                // The wait covers what the queue has by now.
+                let covered = queue.load(Ordering::Relaxed);
+                assert!(upto <= covered, "{upto} marked, {covered} covered");
+                progress.mark_completed(upto);
+            })
+        };
+        assert!(progress.completed() <= progress.enqueued());
+        enqueuing.join().unwrap();
+        waiting.join().unwrap();
+        assert!(progress.completed() <= progress.enqueued());
+        assert_eq!(progress.next(), 3);
+    });
+}
+
+#[test]
+fn completion_only_rises_and_shows_the_results() {
+    loom::model(|| {
+        let progress = Arc::new(Progress::new());
+        let result = Arc::new(AtomicU64::new(0));
+        progress.publish(1);
+        progress.publish(2);
+        let threads: Vec<_> = [1u64, 2]
+            .into_iter()
+            .map(|sequence| {
+                let (progress, result) = (progress.clone(), result.clone());
+                loom::thread::spawn(move || {
+                    if sequence == 2 {
+                        result.store(42, Ordering::Relaxed);
+                    }
+                    progress.mark_completed(sequence);
+                })
+            })
+            .collect();
+        let before = progress.completed();
+        if before == 2 {
+            assert_eq!(result.load(Ordering::Relaxed), 42);
+        }
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert!(progress.completed() == 2 && before <= 2);
+    });
+}
