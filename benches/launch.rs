@@ -61,7 +61,8 @@ impl Bench {
         self.count += 1;
         let args = args![self.count as f32, &self.x, &self.y, 1024i32];
         // SAFETY: the driver runs nothing.
-        let ticket = unsafe { self.launcher.launch(self.saxpy, &self.stream, LaunchDims::linear(4, 256), &args) };
+        let ticket =
+            unsafe { self.launcher.launch(self.saxpy, &self.stream, LaunchDims::linear(4, 256), &args) };
         black_box(ticket.is_ok());
     }
 
@@ -73,8 +74,9 @@ impl Bench {
         packed[16..24].copy_from_slice(&self.y.ptr().0.to_le_bytes());
         packed[24..].copy_from_slice(&1024i32.to_le_bytes());
         // SAFETY: the driver runs nothing.
-        let ticket =
-            unsafe { self.launcher.launch_packed(self.saxpy, &self.stream, LaunchDims::linear(4, 256), &packed) };
+        let ticket = unsafe {
+            self.launcher.launch_packed(self.saxpy, &self.stream, LaunchDims::linear(4, 256), &packed)
+        };
         black_box(ticket.is_ok());
     }
 

@@ -58,7 +58,9 @@ fn launches_and_reads_allocate_nothing() {
         unsafe {
             launcher.launch(saxpy, &stream, dims, &args![0.0f32, &x, &x, 64i32]).unwrap();
             for staging in [Staging::Copy, Staging::Mapped] {
-                let ticket = launcher.launch_staged(polynomial, &stream, dims, staging, &[Arg::Block(&block)]).unwrap();
+                let ticket = launcher
+                    .launch_staged(polynomial, &stream, dims, staging, &[Arg::Block(&block)])
+                    .unwrap();
                 assert_eq!(ticket.read().unwrap().slice::<f32>(0).unwrap()[3], i as f32);
             }
             let args = [Arg::from(1.0f32), Arg::input(&host), Arg::inout(&host), Arg::from(64i32)];

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hiplaunch::driver::{
-    Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo, DriverResult, ErrorCode,
-    EventOptions, HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent, RawFunction, RawModule, RawStream, StreamOptions,
+    Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
+    DriverResult, ErrorCode, EventOptions, HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent,
+    RawFunction, RawModule, RawStream, StreamOptions,
 };
 
 /// Hands out numbers, real pinned memory and nothing else; every event is reached at once.
@@ -44,7 +45,9 @@ impl Driver for NoopDriver {
     fn device_properties(&self, _: DeviceId) -> DriverResult<DeviceProperties> {
         Ok(DeviceProperties {
             name: "nothing".into(),
-            target: "gfx90a:sramecc+:xnack-".parse().map_err(|_| DriverError::new("props", ErrorCode::UNKNOWN))?,
+            target: "gfx90a:sramecc+:xnack-"
+                .parse()
+                .map_err(|_| DriverError::new("props", ErrorCode::UNKNOWN))?,
             pci_bus_id: "none".into(),
             total_memory: 1 << 40,
             compute_units: 104,
@@ -100,13 +103,34 @@ impl Driver for NoopDriver {
     unsafe fn memcpy_dtoh(&self, _: DeviceId, _: *mut u8, _: DevicePtr, _: usize) -> DriverResult<()> {
         Ok(())
     }
-    unsafe fn memcpy_htod_async(&self, _: DeviceId, _: DevicePtr, _: *const u8, _: usize, _: RawStream) -> DriverResult<()> {
+    unsafe fn memcpy_htod_async(
+        &self,
+        _: DeviceId,
+        _: DevicePtr,
+        _: *const u8,
+        _: usize,
+        _: RawStream,
+    ) -> DriverResult<()> {
         Ok(())
     }
-    unsafe fn memcpy_dtoh_async(&self, _: DeviceId, _: *mut u8, _: DevicePtr, _: usize, _: RawStream) -> DriverResult<()> {
+    unsafe fn memcpy_dtoh_async(
+        &self,
+        _: DeviceId,
+        _: *mut u8,
+        _: DevicePtr,
+        _: usize,
+        _: RawStream,
+    ) -> DriverResult<()> {
         Ok(())
     }
-    unsafe fn memcpy_dtod_async(&self, _: DeviceId, _: DevicePtr, _: DevicePtr, _: usize, _: RawStream) -> DriverResult<()> {
+    unsafe fn memcpy_dtod_async(
+        &self,
+        _: DeviceId,
+        _: DevicePtr,
+        _: DevicePtr,
+        _: usize,
+        _: RawStream,
+    ) -> DriverResult<()> {
         Ok(())
     }
     unsafe fn memcpy_peer_async(
@@ -120,10 +144,24 @@ impl Driver for NoopDriver {
     ) -> DriverResult<()> {
         Ok(())
     }
-    unsafe fn memset_d8_async(&self, _: DeviceId, _: DevicePtr, _: u8, _: usize, _: RawStream) -> DriverResult<()> {
+    unsafe fn memset_d8_async(
+        &self,
+        _: DeviceId,
+        _: DevicePtr,
+        _: u8,
+        _: usize,
+        _: RawStream,
+    ) -> DriverResult<()> {
         Ok(())
     }
-    unsafe fn memset_d32_async(&self, _: DeviceId, _: DevicePtr, _: u32, _: usize, _: RawStream) -> DriverResult<()> {
+    unsafe fn memset_d32_async(
+        &self,
+        _: DeviceId,
+        _: DevicePtr,
+        _: u32,
+        _: usize,
+        _: RawStream,
+    ) -> DriverResult<()> {
         Ok(())
     }
     fn stream_create(&self, _: DeviceId, _: StreamOptions) -> DriverResult<RawStream> {
@@ -172,7 +210,12 @@ impl Driver for NoopDriver {
     unsafe fn module_get_function(&self, _: DeviceId, _: RawModule, _: &CStr) -> DriverResult<RawFunction> {
         Ok(RawFunction(self.id(1)))
     }
-    unsafe fn module_get_global(&self, _: DeviceId, _: RawModule, _: &CStr) -> DriverResult<(DevicePtr, usize)> {
+    unsafe fn module_get_global(
+        &self,
+        _: DeviceId,
+        _: RawModule,
+        _: &CStr,
+    ) -> DriverResult<(DevicePtr, usize)> {
         Err(DriverError::new("hipModuleGetGlobal", ErrorCode::NOT_FOUND))
     }
     unsafe fn occupancy(&self, _: DeviceId, _: RawFunction, _: u32, _: u32) -> DriverResult<u32> {

@@ -2,7 +2,8 @@
 
 use hiplaunch::driver::DevicePtr;
 use hiplaunch::{
-    Arg, Block, DeviceBuffer, Error, HostData, LaunchDims, LaunchProblem, Launcher, Patch, PatchTarget, Staging, args,
+    Arg, Block, DeviceBuffer, Error, HostData, LaunchDims, LaunchProblem, Launcher, Patch, PatchTarget,
+    Staging, args,
 };
 
 use crate::support::*;
@@ -52,11 +53,14 @@ fn mixed_values_are_packed_at_the_metadata_s_offsets() {
         packed[32..44].copy_from_slice(bytemuck::cast_slice(&s));
         packed[48..56].copy_from_slice(&out.ptr().0.to_le_bytes());
         // SAFETY: packed as `args_mixed` takes it.
-        unsafe { rig.launcher.launch_packed(kernel, &rig.stream, LaunchDims::linear(1, 1), &packed) }.unwrap();
+        unsafe { rig.launcher.launch_packed(kernel, &rig.stream, LaunchDims::linear(1, 1), &packed) }
+            .unwrap();
         assert_eq!(out.to_vec(&rig.stream).unwrap(), want);
 
         // SAFETY: refused before anything runs.
-        let short = unsafe { rig.launcher.launch_packed(kernel, &rig.stream, LaunchDims::linear(1, 1), &packed[..48]) };
+        let short = unsafe {
+            rig.launcher.launch_packed(kernel, &rig.stream, LaunchDims::linear(1, 1), &packed[..48])
+        };
         let problem = LaunchProblem::PackedSize { expected: 56, got: 48 };
         assert!(matches!(short, Err(Error::Launch { problem: p, .. }) if *p == problem));
         rig.assert_clean();
@@ -97,15 +101,19 @@ fn host_arrays_in_out_and_both() {
                 let dims = LaunchDims::cover(n as u32, 256);
                 let args = [Arg::from(3.0f32), Arg::input(&x), Arg::inout(&y), Arg::from(n as i32)];
                 // SAFETY: as the kernels take it.
-                let a = unsafe { rig.launcher.launch_staged(saxpy, &rig.stream, dims, staging, &args) }.unwrap();
+                let a =
+                    unsafe { rig.launcher.launch_staged(saxpy, &rig.stream, dims, staging, &args) }.unwrap();
                 let args = [Arg::input(&x), Arg::input(&y), Arg::output::<f32>(n), Arg::from(n as i32)];
                 // SAFETY: as above.
-                let b = unsafe { rig.launcher.launch_staged(vadd, &rig.stream, dims, staging, &args) }.unwrap();
+                let b =
+                    unsafe { rig.launcher.launch_staged(vadd, &rig.stream, dims, staging, &args) }.unwrap();
                 // The arrays may go before the results are read.
                 drop(y);
                 let (a, b) = (a.read().unwrap(), b.read().unwrap());
                 assert_eq!((a.len(), b.len()), (1, 1));
-                assert!(a.slice::<f32>(0).unwrap().iter().zip(&x).all(|(got, x)| *got == 3.0f32.mul_add(*x, 0.5)));
+                assert!(
+                    a.slice::<f32>(0).unwrap().iter().zip(&x).all(|(got, x)| *got == 3.0f32.mul_add(*x, 0.5))
+                );
                 assert!(b.slice::<f32>(0).unwrap().iter().zip(&x).all(|(got, x)| *got == x + 0.5));
             }
         }
@@ -145,12 +153,14 @@ fn blocks_with_results_and_segments() {
                     Patch { offset: 8, target: PatchTarget::Segment(0) },
                     Patch { offset: 16, target: PatchTarget::Segment(1) },
                 ];
-                let segments = [HostData::In(bytemuck::cast_slice(&p)), HostData::In(bytemuck::cast_slice(&q))];
+                let segments =
+                    [HostData::In(bytemuck::cast_slice(&p)), HostData::In(bytemuck::cast_slice(&q))];
                 let block = Block { bytes: &bytes, patches: &patches, segments: &segments, result_bytes: 8 };
                 let dims = LaunchDims::linear(1, 256);
                 // SAFETY: as the kernel takes it.
-                let ticket =
-                    unsafe { rig.launcher.launch_staged(dot, &rig.stream, dims, staging, &[Arg::Block(&block)]) };
+                let ticket = unsafe {
+                    rig.launcher.launch_staged(dot, &rig.stream, dims, staging, &[Arg::Block(&block)])
+                };
                 let got: f64 = ticket.unwrap().read().unwrap().value(0).unwrap();
                 // Integers: exact in any order.
                 let want: f64 = p.iter().zip(&q).map(|(p, q)| f64::from(*p) * f64::from(*q)).sum();
@@ -165,7 +175,8 @@ fn blocks_with_results_and_segments() {
                     Patch { offset: 16, target: PatchTarget::Device(qs.ptr()) },
                 ];
                 let block = Block { bytes: &bytes, patches: &patches, segments: &[], result_bytes: 8 };
-                let got: f64 = rig.launch(dot, dims, &[Arg::Block(&block)]).unwrap().read().unwrap().value(0).unwrap();
+                let got: f64 =
+                    rig.launch(dot, dims, &[Arg::Block(&block)]).unwrap().read().unwrap().value(0).unwrap();
                 assert_eq!(got, want);
             }
         }
@@ -193,7 +204,10 @@ fn wrong_arguments_are_refused_before_any_device_call() {
             problem(&args![2.0f64, p, p, 1i32]),
             LaunchProblem::ArgumentSize { index: 0, expected: 4, got: 8, .. }
         ));
-        assert!(matches!(problem(&args![2.0f32, 7u64, p, 1i32]), LaunchProblem::ArgumentKind { index: 1, got: "scalar", .. }));
+        assert!(matches!(
+            problem(&args![2.0f32, 7u64, p, 1i32]),
+            LaunchProblem::ArgumentKind { index: 1, got: "scalar", .. }
+        ));
         assert!(matches!(
             problem(&args![2.0f32, p, p, p]),
             LaunchProblem::ArgumentKind { index: 3, expected: "value", got: "device pointer", .. }
@@ -264,7 +278,8 @@ fn static_and_dynamic_lds() {
         let reduce = rig.kernel(&REDUCE, "reduce_sum_f32");
         let x: Vec<f32> = (0..500).map(|i| i as f32).collect();
         let args = [Arg::input(&x), Arg::output::<f32>(500), Arg::from(500i32)];
-        let output = rig.launch(reverse, LaunchDims::linear(1, 512).with_lds(2000), &args).unwrap().read().unwrap();
+        let output =
+            rig.launch(reverse, LaunchDims::linear(1, 512).with_lds(2000), &args).unwrap().read().unwrap();
         assert!(output.slice::<f32>(0).unwrap().iter().eq(x.iter().rev()));
         let args = [Arg::input(&x), Arg::output::<f32>(2), Arg::from(500i32)];
         let output = rig.launch(reduce, LaunchDims::linear(2, 256), &args).unwrap().read().unwrap();
@@ -285,7 +300,10 @@ fn code_objects_that_do_not_fit() {
         // SAFETY: as above.
         let unknown = unsafe { rig.launcher.register(&rig.device, VECTOR.for_device(&rig.device), "sapxy") };
         let message = unknown.unwrap_err().to_string();
-        assert!(message.contains("sapxy") && message.contains("saxpy") && message.contains("vadd_f32"), "{message}");
+        assert!(
+            message.contains("sapxy") && message.contains("saxpy") && message.contains("vadd_f32"),
+            "{message}"
+        );
         assert_eq!(rig.launcher.registered(), 0);
         rig.launcher.collect();
         drop(rig.stream);
@@ -295,10 +313,11 @@ fn code_objects_that_do_not_fit() {
 
 #[test]
 fn another_device_s_stream_is_refused() {
-    let driver = hiplaunch::driver::emulated::EmulatedDriver::new(hiplaunch::driver::emulated::EmulatorOptions {
-        devices: 2,
-        ..Default::default()
-    });
+    let driver =
+        hiplaunch::driver::emulated::EmulatedDriver::new(hiplaunch::driver::emulated::EmulatorOptions {
+            devices: 2,
+            ..Default::default()
+        });
     let launcher = Launcher::builder().driver(driver.unwrap()).validate(true).build().unwrap();
     let (a, b) = (launcher.device(0).unwrap(), launcher.device(1).unwrap());
     // SAFETY: a kernel of hip/.

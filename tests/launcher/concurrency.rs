@@ -1,17 +1,26 @@
 //! Many threads, several streams, nested launches: nobody's arguments or results are anybody else's.
 
 use hiplaunch::driver::DevicePtr;
-use hiplaunch::{Arg, Launcher, LaunchDims, Staging, Stream};
+use hiplaunch::{Arg, LaunchDims, Launcher, Staging, Stream};
 
 use crate::support::*;
 
 /// One launch of `jit_echo` whose payload is `seed`'s.
-fn echo(launcher: &Launcher, kernel: hiplaunch::KernelHandle, stream: &Stream, seed: u64, staging: Staging) -> (Vec<u8>, hiplaunch::Ticket) {
-    let payload: Vec<u8> = (0..seed % 200 + 8).map(|i| (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (i % 57)) as u8).collect();
+fn echo(
+    launcher: &Launcher,
+    kernel: hiplaunch::KernelHandle,
+    stream: &Stream,
+    seed: u64,
+    staging: Staging,
+) -> (Vec<u8>, hiplaunch::Ticket) {
+    let payload: Vec<u8> =
+        (0..seed % 200 + 8).map(|i| (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (i % 57)) as u8).collect();
     let bytes = echo_bytes(&payload);
     let block = echo_block(&bytes, payload.len());
     // SAFETY: as the kernel takes it.
-    let ticket = unsafe { launcher.launch_staged(kernel, stream, LaunchDims::linear(1, 64), staging, &[Arg::Block(&block)]) };
+    let ticket = unsafe {
+        launcher.launch_staged(kernel, stream, LaunchDims::linear(1, 64), staging, &[Arg::Block(&block)])
+    };
     (payload, ticket.unwrap())
 }
 
@@ -59,7 +68,8 @@ fn nested_launches_of_one_handle() {
         }
         let outer = echo(&rig.launcher, kernel, &streams[depth % streams.len()], seed, Staging::Copy);
         let inner = nest(rig, kernel, streams, depth - 1, seed * 3 + 1);
-        let (payload, ticket) = echo(&rig.launcher, kernel, &streams[depth % streams.len()], inner, Staging::Copy);
+        let (payload, ticket) =
+            echo(&rig.launcher, kernel, &streams[depth % streams.len()], inner, Staging::Copy);
         assert_eq!(ticket.read().unwrap().bytes(0).unwrap(), payload);
         assert_eq!(outer.1.read().unwrap().bytes(0).unwrap(), outer.0);
         inner + nest(rig, kernel, streams, depth - 1, seed + 1) % 1000
@@ -109,7 +119,8 @@ fn registering_while_launching() {
                 scope.spawn(move || {
                     let stream = rig.launcher.stream(&rig.device).unwrap();
                     for i in 0..40 {
-                        let (payload, ticket) = echo(&rig.launcher, kernel, &stream, thread * 100 + i, Staging::Copy);
+                        let (payload, ticket) =
+                            echo(&rig.launcher, kernel, &stream, thread * 100 + i, Staging::Copy);
                         assert_eq!(ticket.read().unwrap().bytes(0).unwrap(), payload);
                     }
                 });
@@ -122,7 +133,9 @@ fn registering_while_launching() {
                         let handle = rig.kernel(&VECTOR, "iota_u32");
                         let args = [Arg::output::<u32>(4), Arg::from(i), Arg::from(4i32)];
                         // SAFETY: as the kernel takes it.
-                        let ticket = unsafe { rig.launcher.launch(handle, &stream, LaunchDims::linear(1, 64), &args) }.unwrap();
+                        let ticket =
+                            unsafe { rig.launcher.launch(handle, &stream, LaunchDims::linear(1, 64), &args) }
+                                .unwrap();
                         // In flight or not.
                         rig.launcher.unregister(handle).unwrap();
                         assert_eq!(ticket.read().unwrap().slice::<u32>(0).unwrap(), [i, i + 1, i + 2, i + 3]);
@@ -132,7 +145,9 @@ fn registering_while_launching() {
         });
         assert_eq!(rig.launcher.registered(), 1);
         // SAFETY: refused.
-        let stale = unsafe { rig.launcher.launch(hiplaunch::KernelHandle(0), &rig.stream, LaunchDims::linear(1, 1), &[]) };
+        let stale = unsafe {
+            rig.launcher.launch(hiplaunch::KernelHandle(0), &rig.stream, LaunchDims::linear(1, 1), &[])
+        };
         assert!(matches!(stale, Err(hiplaunch::Error::StaleHandle(0))));
         assert!(DevicePtr::NULL.is_null());
         rig.assert_clean();

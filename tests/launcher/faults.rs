@@ -16,7 +16,8 @@ fn a_stray_store_loses_the_device_and_says_so() {
     let before = rig.launch(iota, LaunchDims::linear(1, 64), &good).unwrap();
     assert_eq!(before.read().unwrap().slice::<u32>(0).unwrap(), [1, 2, 3, 4]);
 
-    rig.launch(stray, LaunchDims::linear(1, 64), &[Arg::Pointer(buffer.ptr()), Arg::from(1i64 << 40)]).unwrap();
+    rig.launch(stray, LaunchDims::linear(1, 64), &[Arg::Pointer(buffer.ptr()), Arg::from(1i64 << 40)])
+        .unwrap();
     let error = rig.stream.synchronize().unwrap_err();
     let Error::DeviceLost(report) = &error else { panic!("{error:?}") };
     assert_eq!(report.code, ErrorCode::ILLEGAL_ADDRESS);

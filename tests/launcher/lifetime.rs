@@ -77,7 +77,8 @@ fn kernels_of_one_module_share_it() {
         let before = rig.validation().counts();
         // SAFETY: kernels of hip/.
         let module = unsafe { hiplaunch::Module::load(&rig.device, VECTOR.for_device(&rig.device)) }.unwrap();
-        let handles = ["saxpy", "vscale", "iota_u32"].map(|k| rig.launcher.register_from(&module, k).unwrap());
+        let handles =
+            ["saxpy", "vscale", "iota_u32"].map(|k| rig.launcher.register_from(&module, k).unwrap());
         drop(module);
         let counts = |kind| rig.validation().counts().since(&before).get(kind);
         assert_eq!(counts(CallKind::ModuleLoad), 1);

@@ -32,7 +32,10 @@ fn a_failed_growth_loses_nothing() {
                 assert!(oom.requested >= 120_000 && oom.held == held as u64, "{oom}");
                 assert!(oom.free.is_some() && oom.total.is_some());
                 let text = oom.to_string();
-                assert!(text.contains("vadd_f32") && text.contains("requested") && text.contains("held"), "{text}");
+                assert!(
+                    text.contains("vadd_f32") && text.contains("requested") && text.contains("held"),
+                    "{text}"
+                );
             }
             other => panic!("{other:?}"),
         }

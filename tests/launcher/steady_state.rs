@@ -55,7 +55,13 @@ fn echo(rig: &Rig, staging: Staging, changed: bool, expected: &[(CallKind, u64)]
         let block = echo_block(&bytes, 48);
         // SAFETY: as the kernel takes it.
         let ticket = unsafe {
-            rig.launcher.launch_staged(kernel, &rig.stream, LaunchDims::linear(1, 64), staging, &[Arg::Block(&block)])
+            rig.launcher.launch_staged(
+                kernel,
+                &rig.stream,
+                LaunchDims::linear(1, 64),
+                staging,
+                &[Arg::Block(&block)],
+            )
         };
         assert_eq!(ticket.unwrap().read().unwrap().bytes(0).unwrap(), payload);
     });
@@ -64,7 +70,13 @@ fn echo(rig: &Rig, staging: Staging, changed: bool, expected: &[(CallKind, u64)]
 #[test]
 fn a_block_with_a_result_is_a_copy_a_launch_a_copy_an_event_and_one_wait() {
     use CallKind::*;
-    let expected = [(MemcpyHtodAsync, 1), (LaunchKernel, 1), (MemcpyDtohAsync, 1), (EventRecord, 1), (EventSynchronize, 1)];
+    let expected = [
+        (MemcpyHtodAsync, 1),
+        (LaunchKernel, 1),
+        (MemcpyDtohAsync, 1),
+        (EventRecord, 1),
+        (EventSynchronize, 1),
+    ];
     on_each(|rig| echo(&rig, Staging::Copy, true, &expected));
 }
 
@@ -115,7 +127,13 @@ fn host_arrays_are_one_copy_each_way_and_no_wait_of_their_own() {
     use CallKind::*;
     on_each(|rig| {
         let vadd = rig.kernel(&VECTOR, "vadd_f32");
-        let expected = [(MemcpyHtodAsync, 1), (LaunchKernel, 1), (MemcpyDtohAsync, 1), (EventRecord, 1), (EventSynchronize, 1)];
+        let expected = [
+            (MemcpyHtodAsync, 1),
+            (LaunchKernel, 1),
+            (MemcpyDtohAsync, 1),
+            (EventRecord, 1),
+            (EventSynchronize, 1),
+        ];
         calls(&rig, &expected, |i| {
             let (x, y) = ([i as f32; 100], [1.0f32; 100]);
             let args = [Arg::input(&x), Arg::input(&y), Arg::output::<f32>(100), Arg::from(100i32)];

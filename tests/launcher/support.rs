@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use hiplaunch::driver::validation::ValidationDriver;
-use hiplaunch::{Arg, Backend, Block, Device, KernelHandle, LaunchDims, Launcher, LauncherBuilder, Patch, PatchTarget, Stream};
+use hiplaunch::{
+    Arg, Backend, Block, Device, KernelHandle, LaunchDims, Launcher, LauncherBuilder, Patch, PatchTarget,
+    Stream,
+};
 
 /// A code object of hip/ for both targets.
 pub struct Object {
@@ -59,7 +62,12 @@ impl Rig {
         unsafe { self.launcher.register(&self.device, object.for_device(&self.device), name) }.expect(name)
     }
 
-    pub fn launch(&self, kernel: KernelHandle, dims: LaunchDims, args: &[Arg<'_>]) -> hiplaunch::Result<hiplaunch::Ticket> {
+    pub fn launch(
+        &self,
+        kernel: KernelHandle,
+        dims: LaunchDims,
+        args: &[Arg<'_>],
+    ) -> hiplaunch::Result<hiplaunch::Ticket> {
         // SAFETY: tests pass what the kernels of hip/ take.
         unsafe { self.launcher.launch(kernel, &self.stream, dims, args) }
     }

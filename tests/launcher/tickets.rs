@@ -36,7 +36,8 @@ fn spin(rig: &Rig, iterations: u64) -> (u32, Ticket) {
     let kernel = rig.kernel(&PROBE, "spin");
     let mut want = 0u32;
     (0..iterations).for_each(|_| want = want.wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
-    let ticket = rig.launch(kernel, LaunchDims::linear(1, 64), &[Arg::from(iterations), Arg::output::<u32>(64)]);
+    let ticket =
+        rig.launch(kernel, LaunchDims::linear(1, 64), &[Arg::from(iterations), Arg::output::<u32>(64)]);
     (want, ticket.unwrap())
 }
 
