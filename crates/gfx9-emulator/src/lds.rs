@@ -206,7 +206,8 @@ impl<const N: usize> CheckedLds<'_, [u32; N]> {
                 }
                 Pattern::Row if N == 1 => {
                     // SAFETY: all lanes are active, and their dwords are one after the other.
-                    let all = unsafe { std::slice::from_raw_parts(self.bytes.add(part[0] as usize), 4 * CHUNK) };
+                    let all =
+                        unsafe { std::slice::from_raw_parts(self.bytes.add(part[0] as usize), 4 * CHUNK) };
                     for (to, from) in rows[0].0[c].iter_mut().zip(all.as_chunks::<4>().0) {
                         *to = u32::from_le_bytes(*from);
                     }

@@ -87,7 +87,9 @@ impl<const N: usize> Load for Dwords<N> {
         }
         let exec = w.exec();
         let Some(from) = w.scratch.rows::<N>(offset as usize / 4) else { return false };
-        let Some(to) = w.r.v.get_mut(usize::from(dst)..).and_then(|v| v.first_chunk_mut()) else { return false };
+        let Some(to) = w.r.v.get_mut(usize::from(dst)..).and_then(|v| v.first_chunk_mut()) else {
+            return false;
+        };
         copy(to, from, exec, &w.mask);
         true
     }
@@ -199,7 +201,13 @@ narrow_stores! {
 
 /// Loads from global memory. `slot` is the instruction's.
 #[inline(always)]
-pub(crate) fn global_load<K: Load, A: Addresses>(w: &mut Wave, cx: &mut Ctx, slot: u32, dst: u16, at: &A) -> Flow {
+pub(crate) fn global_load<K: Load, A: Addresses>(
+    w: &mut Wave,
+    cx: &mut Ctx,
+    slot: u32,
+    dst: u16,
+    at: &A,
+) -> Flow {
     let Some(active) = w.active() else { return Flow::Next };
     let (exec, all) = (active.exec(), active.all());
     match cx.mem.checked::<A, K::E>(slot, at, &active) {
@@ -418,7 +426,13 @@ impl Place {
 
 /// Loads through flat addresses.
 #[inline(always)]
-pub(crate) fn flat_load<K: Load, A: Addresses>(w: &mut Wave, cx: &mut Ctx, slot: u32, dst: u16, at: &A) -> Flow {
+pub(crate) fn flat_load<K: Load, A: Addresses>(
+    w: &mut Wave,
+    cx: &mut Ctx,
+    slot: u32,
+    dst: u16,
+    at: &A,
+) -> Flow {
     let Some(active) = w.active() else { return Flow::Next };
     let (exec, all) = (active.exec(), active.all());
     // No allocation reaches into an aperture.

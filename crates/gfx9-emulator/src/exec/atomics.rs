@@ -417,7 +417,15 @@ fn memory_mode(cx: &Ctx) -> Mode {
 
 /// Does an operation to global memory for the lanes of `exec`, at flat addresses if `flat`.
 #[inline(never)]
-fn memory_rmw<O: Rmw>(w: &mut Wave, cx: &mut Ctx, slot: u32, at: &Wide, exec: u64, o: Operands, flat: bool) -> Flow {
+fn memory_rmw<O: Rmw>(
+    w: &mut Wave,
+    cx: &mut Ctx,
+    slot: u32,
+    at: &Wide,
+    exec: u64,
+    o: Operands,
+    flat: bool,
+) -> Flow {
     let mut mask = Lanes::ZERO;
     let Some(active) = Active::of(exec, &mut mask) else { return Flow::Next };
     let m = memory_mode(cx);
@@ -441,7 +449,14 @@ fn memory_rmw<O: Rmw>(w: &mut Wave, cx: &mut Ctx, slot: u32, at: &Wide, exec: u6
 /// As [`memory_rmw`], for lanes in several places.
 #[cold]
 #[inline(never)]
-fn memory_rmw_apart<O: Rmw>(w: &mut Wave, cx: &mut Ctx, at: &Wide, exec: u64, o: Operands, flat: bool) -> Flow {
+fn memory_rmw_apart<O: Rmw>(
+    w: &mut Wave,
+    cx: &mut Ctx,
+    at: &Wide,
+    exec: u64,
+    o: Operands,
+    flat: bool,
+) -> Flow {
     let m = memory_mode(cx);
     let size = <O::T as Bits>::E::SIZE;
     for lane in lanes_of(exec) {
@@ -561,7 +576,8 @@ impl Exec for DsCondxchg32 {
         if is_gds(i) {
             return no_gds(cx);
         }
-        let at = addresses(w, i, i.imm).map(|a| a & 0xfff8);
+        // The hardware ignores the low bits (CDNA3 ISA); it ignores those above 16 too, but then this is a stray access.
+        let at = addresses(w, i, i.imm).map(|a| a & !7);
         let data = i.src[1];
         let f = |w: &Wave, lane: usize, old: u64| {
             let half = |shift: u32| {

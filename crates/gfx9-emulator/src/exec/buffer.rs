@@ -2,7 +2,9 @@
 
 use std::marker::PhantomData;
 
-use crate::exec::access::{Load, Store, global_fault, global_load, global_store, scratch_load, scratch_store};
+use crate::exec::access::{
+    Load, Store, global_fault, global_load, global_store, scratch_load, scratch_store,
+};
 use crate::exec::atomics::{Bits, Rmw, buffer_rmw};
 use crate::exec::to_lds::{buffer_base, to_lds};
 use crate::fault::{Access, FaultCause};
@@ -243,9 +245,8 @@ pub(crate) fn store_part(cx: &mut Ctx, address: u64, size: u32, value: u32) -> O
 /// Reports the lanes whose `size` bytes, `extra` bytes into their data, are in range but in no allocation.
 #[cold]
 pub(crate) fn fault(cx: &mut Ctx, access: Access, reach: &Reach, exec: u64, size: u32, extra: u32) -> Flow {
-    let exec = lanes_of(exec)
-        .filter(|lane| reach.inside(*lane, extra, size))
-        .fold(0, |mask, lane| mask | 1 << lane);
+    let exec =
+        lanes_of(exec).filter(|lane| reach.inside(*lane, extra, size)).fold(0, |mask, lane| mask | 1 << lane);
     global_fault(cx, access, &|lane| reach.address(lane, extra), exec, size as usize)
 }
 

@@ -3,9 +3,9 @@
 use std::marker::PhantomData;
 
 use crate::exec::access::{Dwords, Load, Store, lds_load, lds_store};
+use crate::fault::FaultCause;
 use crate::inst::{Flow, Inst, flag};
 use crate::isa::Exec;
-use crate::fault::FaultCause;
 use crate::wave::{LANES, Wave};
 use crate::workgroup::Ctx;
 

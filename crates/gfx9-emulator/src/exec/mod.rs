@@ -29,3 +29,13 @@ pub(crate) mod vopc;
 mod control_tests;
 #[cfg(test)]
 mod salu_tests;
+#[cfg(test)]
+mod atomics_tests;
+#[cfg(test)]
+mod buffer_tests;
+#[cfg(test)]
+mod ds_tests;
+#[cfg(test)]
+mod flat_tests;
+#[cfg(test)]
+mod memory_model;

@@ -375,7 +375,8 @@ impl<A: Addresses, const N: usize> Checked<'_, A, [u32; N]> {
             return;
         }
         for c in 0..CHUNKS {
-            let pattern = if self.aligned { self.addresses.pattern(c, 4 * N as u32) } else { Pattern::Scattered };
+            let pattern =
+                if self.aligned { self.addresses.pattern(c, 4 * N as u32) } else { Pattern::Scattered };
             match pattern {
                 Pattern::Same => {
                     // SAFETY: all lanes are active.
