@@ -60,6 +60,19 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (rate, instructions) = measure(&machine, &program, case, buffers)?;
         println!("{:12} {rate:8.1} M wave instructions/s  ({instructions} a launch)", case.0);
     }
+    if names.is_empty() || names.iter().any(|n| n == "launch") {
+        let kernel = program.kernel_index("xorshift").ok_or("no such kernel")?;
+        let kernarg = pack(&[buffers[2]], &[0]);
+        for (grid, block) in [(1, 64), (1, 1024), (16, 256)] {
+            let dispatch = Dispatch { kernel, grid: [grid, 1, 1], block: [block, 1, 1], dynamic_lds: 0, kernarg: &kernarg };
+            let (start, count) = (Instant::now(), 20_000);
+            for _ in 0..count {
+                machine.dispatch(&program, &dispatch)?;
+            }
+            let micros = start.elapsed().as_secs_f64() * 1e6 / f64::from(count);
+            println!("launch of {grid} x {block:4} work-items: {micros:6.2} us");
+        }
+    }
     Ok(())
 }
 

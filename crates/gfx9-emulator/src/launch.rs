@@ -248,12 +248,15 @@ impl Setup {
         let first = id * LANES as u32;
         let active = (size - first).min(LANES as u32);
         w.set_exec(if active == LANES as u32 { !0 } else { (1 << active) - 1 });
-        let v0 = w.v_mut(0).flat_mut();
-        for (l, lane) in v0.iter_mut().enumerate() {
-            let item = first + l as u32;
-            if item < size {
-                let (x, y, z) = (item % bx, item / bx % by, item / (bx * by));
-                *lane = (x | y << 10 | z << 20) & self.id_mask;
+        let (mut x, mut y, mut z) = (first % bx, first / bx % by, first / (bx * by));
+        for lane in &mut w.v_mut(0).flat_mut()[..active as usize] {
+            *lane = (x | y << 10 | z << 20) & self.id_mask;
+            x += 1;
+            if x == bx {
+                (x, y) = (0, y + 1);
+                if y == by {
+                    (y, z) = (0, z + 1);
+                }
             }
         }
     }
