@@ -85,19 +85,23 @@ macro_rules! host_float {
             }
             #[inline(always)]
             fn floor(self) -> Self {
-                self.floor()
+                let d = self.floor();
+                if d != d { self.quiet() } else { d }
             }
             #[inline(always)]
             fn ceil(self) -> Self {
-                self.ceil()
+                let d = self.ceil();
+                if d != d { self.quiet() } else { d }
             }
             #[inline(always)]
             fn trunc(self) -> Self {
-                self.trunc()
+                let d = self.trunc();
+                if d != d { self.quiet() } else { d }
             }
             #[inline(always)]
             fn rndne(self) -> Self {
-                self.round_ties_even()
+                let d = self.round_ties_even();
+                if d != d { self.quiet() } else { d }
             }
             #[inline(always)]
             fn lt(self, b: Self) -> bool {
@@ -219,14 +223,14 @@ impl Float for Half {
 /// (CDNA2 ISA, `V_MIN_F32`).
 #[inline(always)]
 pub(crate) fn min<T: Float>(m: Mode, a: T, b: T) -> T {
-    let first = a.lt(b) || a.eq(b) && a.is_negative() || b.is_nan();
+    let first = a.lt(b) || a.eq(b) && a.is_negative() || b.is_nan() && !a.is_nan();
     ieee(m, a, b, if first { a } else { b })
 }
 
 /// The greater; see [`min`].
 #[inline(always)]
 pub(crate) fn max<T: Float>(m: Mode, a: T, b: T) -> T {
-    let first = b.lt(a) || a.eq(b) && !a.is_negative() || b.is_nan();
+    let first = b.lt(a) || a.eq(b) && !a.is_negative() || b.is_nan() && !a.is_nan();
     ieee(m, a, b, if first { a } else { b })
 }
 

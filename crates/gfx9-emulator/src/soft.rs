@@ -123,8 +123,13 @@ pub(crate) fn pack(f: Format, round: Round, negative: bool, mantissa: u128, expo
     });
     let kept = kept as u64;
     // Adding the fields lets a carry out of the fraction increase the exponent.
-    let magnitude =
-        if kept >> f.fraction() == 0 { kept } else { (((last - f.lowest()) as u64) << f.fraction()) + kept };
+    let binade = (last - f.lowest()) as u64;
+    let overflows = binade >= f.max_field();
+    let magnitude = match kept >> f.fraction() {
+        0 => kept,
+        _ if overflows => f.infinity(false),
+        _ => (binade << f.fraction()) + kept,
+    };
     if magnitude >= f.infinity(false) {
         let to_infinity = match round {
             Round::Even => true,
@@ -336,6 +341,17 @@ mod tests {
                 convert(F32, F64, Round::Even, convert(F64, F32, Round::Even, a))
             ));
         }
+    }
+
+    #[test]
+    fn scaling_saturates() {
+        let one = 1f64.to_bits();
+        assert_eq!(f64::from_bits(scale(F64, Round::Even, one, 1023)), 2f64.powi(1023));
+        assert_eq!(f64::from_bits(scale(F64, Round::Even, one, 1024)), f64::INFINITY);
+        assert_eq!(f64::from_bits(scale(F64, Round::Even, one, i32::MAX)), f64::INFINITY);
+        assert_eq!(f64::from_bits(scale(F64, Round::Zero, one, 4000)), f64::MAX);
+        assert_eq!(f64::from_bits(scale(F64, Round::Even, one, i32::MIN)), 0.0);
+        assert_eq!(f64::from_bits(scale(F64, Round::Up, one, -1200)), f64::from_bits(1));
     }
 
     #[test]

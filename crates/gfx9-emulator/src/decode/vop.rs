@@ -263,7 +263,8 @@ impl Decoder<'_> {
         }
         if let Some(columns) = signs
             && !post
-            && modified == mods.abs | mods.neg
+            && mods.dpp.is_none()
+            && mods.parts == [Part::ALL; 3]
         {
             draft.inst.exec = self.executor(columns);
             draft.inst.imm = mods.neg | mods.abs << 3;

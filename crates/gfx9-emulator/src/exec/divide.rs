@@ -125,6 +125,7 @@ impl<T: Divide> OpFlag for DivScale<T> {
         } else {
             (false, 0)
         };
+        let value = if value.is_nan() { value.quiet() } else { value };
         (if n == 0 { value } else { value.ldexp(n) }, flag)
     }
 }
@@ -209,6 +210,7 @@ impl<T: Divide> Op3 for DivFixup<T> {
         match special(denominator, numerator, zero, infinite, T::INDEFINITE) {
             Some(d) => d,
             None if numerator.field() - denominator.field() < T::UNDERFLOW => T::ZERO.with_sign(negative),
+            None if quotient.is_nan() => quotient.quiet(),
             None => quotient.with_sign(negative),
         }
     }
@@ -227,7 +229,8 @@ impl Op3 for DivFixupF16 {
         let zero = [magnitude(denominator) == 0, magnitude(numerator) == 0];
         let infinite = [magnitude(denominator) == 0x7c00, magnitude(numerator) == 0x7c00];
         let negative = denominator.is_negative() != numerator.is_negative();
-        let ordinary = Half(magnitude(quotient) | u16::from(negative) << 15);
+        let quiet = if quotient.is_nan() { 0x200 } else { 0 };
+        let ordinary = Half(magnitude(quotient) | u16::from(negative) << 15 | quiet);
         special(denominator, numerator, zero, infinite, Half(0xfe00)).unwrap_or(ordinary)
     }
 }

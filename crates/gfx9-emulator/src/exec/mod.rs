@@ -39,3 +39,5 @@ mod ds_tests;
 mod flat_tests;
 #[cfg(test)]
 mod memory_model;
+#[cfg(test)]
+mod valu_tests;

@@ -1,0 +1,454 @@
+//! References for conversions, roundings, the steps of divisions, and functions with a stated accuracy.
+
+use super::floats::to_f16;
+use super::{Close, In, Out, bits, f16, f16_out, f32, f32_out, f64, f64_out};
+
+fn ulps(d: f64, size: u32, n: u32) -> Option<Out> {
+    let (d, close) = match size {
+        16 => (u64::from(to_f16(d)), Close::Ulps16(n)),
+        32 => (u64::from((d as f32).to_bits()), Close::Ulps32(n)),
+        _ => (d.to_bits(), Close::Ulps64(u64::from(n))),
+    };
+    Some(Out { d, flag: false, close })
+}
+
+/// A float of the size, which must be able to hold it exactly.
+fn float(d: f64, size: u32) -> Option<Out> {
+    match size {
+        16 => f16_out(to_f16(d)),
+        32 => f32_out(d as f32),
+        _ => f64_out(d),
+    }
+}
+
+/// To an integer of `n` bits: towards zero, saturated, 0 for a NaN.
+fn to_int(v: f64, n: u32, signed: bool) -> u64 {
+    let (low, high) = if signed {
+        (-(2f64.powi(n as i32 - 1)), 2f64.powi(n as i32 - 1) - 1.0)
+    } else {
+        (0.0, 2f64.powi(n as i32) - 1.0)
+    };
+    let v = if v.is_nan() { 0.0 } else { v.trunc().max(low).min(high) };
+    (v as i64 as u64) & ((1 << n) - 1)
+}
+
+/// Nearest integer, halves to even, of a number that is not huge.
+fn nearest(v: f64) -> f64 {
+    if !v.is_finite() || v.abs() > 4e15 {
+        return v;
+    }
+    let below = v.floor();
+    let up = match (v - below).partial_cmp(&0.5) {
+        Some(std::cmp::Ordering::Less) => false,
+        Some(std::cmp::Ordering::Equal) => below.rem_euclid(2.0) == 1.0,
+        _ => true,
+    };
+    (if up { below + 1.0 } else { below }).copysign(v)
+}
+
+fn normalized(v: f64, signed: bool) -> u64 {
+    let v = if v.is_nan() { 0.0 } else { v };
+    let (low, scale) = if signed { (-1.0, 32767.0) } else { (0.0, 65535.0) };
+    (nearest(f64::from((v.max(low).min(1.0) * scale) as f32)) as i64 & 0xffff) as u64
+}
+
+/// The fraction of at least a half and its power of two.
+fn split(v: f64) -> (f64, i32) {
+    if v == 0.0 || !v.is_finite() {
+        return (v, 0);
+    }
+    let (mut m, mut e) = (v, 0);
+    while m.abs() >= 1.0 {
+        m /= 2.0;
+        e += 1;
+    }
+    while m.abs() < 0.5 {
+        m *= 2.0;
+        e -= 1;
+    }
+    (m, e)
+}
+
+/// 2 to the `n` times a number, rounded once, for any `n`.
+fn scaled(v: u64, size: u32, n: i64) -> Option<Out> {
+    use crate::soft;
+    if size == 64 {
+        let n = n.clamp(-4000, 4000) as i32;
+        return f64_out(f64::from_bits(soft::scale(soft::F64, soft::Round::Even, v, n)));
+    }
+    let v = if size == 16 { f16(v) } else { f64::from(f32(v)) };
+    // Within what f64 holds exactly.
+    float(v * 2f64.powi(n.clamp(-400, 400) as i32), size)
+}
+
+/// The numbers of an f8 of gfx942: `{sign, exponent, fraction}`, 0x80 for NaN.
+fn small(v: u8, fraction: i32) -> f64 {
+    if v == 0x80 {
+        return f64::NAN;
+    }
+    let bias = if fraction == 3 { 8 } else { 16 };
+    let field = i32::from(v & 0x7f) >> fraction;
+    let rest = f64::from(v & ((1 << fraction) - 1)) / f64::from(1 << fraction);
+    let magnitude =
+        if field == 0 { rest * 2f64.powi(1 - bias) } else { (1.0 + rest) * 2f64.powi(field - bias) };
+    if v & 0x80 != 0 { -magnitude } else { magnitude }
+}
+
+/// The nearest f8, of two the even one; NaN if it is too large.
+fn to_small(v: f64, fraction: i32) -> u64 {
+    if !v.is_finite() {
+        return 0x80;
+    }
+    let magnitude = v.abs();
+    // As if the numbers went on after the largest.
+    let step = small(0x7f, fraction) - small(0x7e, fraction);
+    if magnitude >= small(0x7f, fraction) + step / 2.0 {
+        return 0x80;
+    }
+    let code = (0..=0x7fu8)
+        .min_by(|p, q| {
+            let far = |c: &u8| (small(*c, fraction) - magnitude).abs();
+            far(p).total_cmp(&far(q)).then((p & 1).cmp(&(q & 1)))
+        })
+        .unwrap_or(0);
+    u64::from(code) | if v < 0.0 && code != 0 { 0x80 } else { 0 }
+}
+
+/// The largest f8 that is not larger in magnitude; NaN if there is none.
+fn to_small_down(v: f64, fraction: i32) -> u64 {
+    let step = small(0x7f, fraction) - small(0x7e, fraction);
+    if !v.is_finite() || v.abs() >= small(0x7f, fraction) + step {
+        return 0x80;
+    }
+    let code = (0..=0x7fu8).rev().find(|c| small(*c, fraction) <= v.abs()).unwrap_or(0);
+    u64::from(code) | if v < 0.0 && code != 0 { 0x80 } else { 0 }
+}
+
+/// An f32 cut to f16 towards zero.
+fn cut(v: f64) -> u64 {
+    if v.is_nan() {
+        return u64::from(to_f16(v));
+    }
+    let mut code = to_f16(v);
+    if f16(u64::from(code)).abs() > v.abs() {
+        code -= 1;
+    }
+    u64::from(code)
+}
+
+pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
+    let [a, b, c] = x.s;
+    let (ia, ib) = (x.a32() as i32, x.b32() as i32);
+    let dither = |v: u64, random: u64| f64::from(f32(if f32(v).is_finite() { v + random } else { v }));
+    let wide = |f: fn(f32) -> f32| f32_out(f(f32(a)));
+    let pair = |lo: u64, hi: u64| Some(Out { d: lo | hi << 16, flag: false, close: Close::P16 });
+    let fp8 = |fraction| move |v: u64| small(v as u8, fraction) as f32;
+    let pair32 = |lo: f32, hi: f32| bits(u64::from(lo.to_bits()) | u64::from(hi.to_bits()) << 32);
+    if let Some(out) = function(name, x) {
+        return Some(out);
+    }
+    match name {
+        "cvt_i32_f64" => bits(to_int(f64(a), 32, true)),
+        "cvt_u32_f64" => bits(to_int(f64(a), 32, false)),
+        "cvt_i32_f32" => bits(to_int(f64::from(f32(a)), 32, true)),
+        "cvt_u32_f32" => bits(to_int(f64::from(f32(a)), 32, false)),
+        "cvt_i16_f16" => bits(to_int(f16(a), 16, true)),
+        "cvt_u16_f16" => bits(to_int(f16(a), 16, false)),
+        "cvt_f64_i32" => f64_out(ia as f64),
+        "cvt_f64_u32" => f64_out(a as f64),
+        "cvt_f32_i32" => f32_out(ia as f64 as f32),
+        "cvt_f32_u32" => f32_out(a as f64 as f32),
+        "cvt_f16_i16" => f16_out(to_f16(f64::from(a as i16))),
+        "cvt_f16_u16" => f16_out(to_f16(f64::from(a as u16))),
+        "cvt_f64_f32" => f64_out(f64::from(f32(a))),
+        "cvt_f32_f64" => {
+            use crate::soft;
+            f32_out(f32(soft::convert(soft::F64, soft::F32, soft::Round::Even, a)))
+        }
+        "cvt_f32_f16" => f32_out(f16(a) as f32),
+        "cvt_f16_f32" => f16_out(to_f16(f64::from(f32(a)))),
+        "cvt_rpi_i32_f32" => bits(to_int(f64::from((f64::from(f32(a)) + 0.5) as f32).floor(), 32, true)),
+        "cvt_flr_i32_f32" => bits(to_int(f64::from(f32(a)).floor(), 32, true)),
+        "cvt_off_f32_i4" => f32_out(
+            [0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1][(a & 15) as usize] as f32 * 0.0625,
+        ),
+        "cvt_f32_ubyte0" => f32_out(f32::from(a.to_le_bytes()[0])),
+        "cvt_f32_ubyte1" => f32_out(f32::from(a.to_le_bytes()[1])),
+        "cvt_f32_ubyte2" => f32_out(f32::from(a.to_le_bytes()[2])),
+        "cvt_f32_ubyte3" => f32_out(f32::from(a.to_le_bytes()[3])),
+        "cvt_norm_i16_f16" => bits(normalized(f16(a), true)),
+        "cvt_norm_u16_f16" => bits(normalized(f16(a), false)),
+        "cvt_pknorm_i16_f32" => {
+            bits(normalized(f64::from(f32(a)), true) | normalized(f64::from(f32(b)), true) << 16)
+        }
+        "cvt_pknorm_u16_f32" => {
+            bits(normalized(f64::from(f32(a)), false) | normalized(f64::from(f32(b)), false) << 16)
+        }
+        "cvt_pknorm_i16_f16" => bits(normalized(f16(a), true) | normalized(f16(b), true) << 16),
+        "cvt_pknorm_u16_f16" => bits(normalized(f16(a), false) | normalized(f16(b), false) << 16),
+        "cvt_pkrtz_f16_f32" => pair(cut(f64::from(f32(a))), cut(f64::from(f32(b)))),
+        "cvt_pk_u8_f32" | "cvt_pkaccum_u8_f32" => {
+            let rest = if name.contains("accum") { x.old & 0xffff_ffff } else { c };
+            let at = 8 * (b & 3);
+            bits(rest & !(0xff << at) | to_int(nearest(f64::from(f32(a))), 8, false) << at)
+        }
+        "cvt_f32_fp8" => f32_out(fp8(3)(a)),
+        "cvt_f32_bf8" => f32_out(fp8(2)(a)),
+        "cvt_pk_f32_fp8" => pair32(fp8(3)(a), fp8(3)(a >> 8)),
+        "cvt_pk_f32_bf8" => pair32(fp8(2)(a), fp8(2)(a >> 8)),
+        "cvt_pk_fp8_f32" => bits(to_small(f64::from(f32(a)), 3) | to_small(f64::from(f32(b)), 3) << 8),
+        "cvt_pk_bf8_f32" => bits(to_small(f64::from(f32(a)), 2) | to_small(f64::from(f32(b)), 2) << 8),
+        "cvt_sr_fp8_f32" => bits(to_small_down(dither(a, b >> 12), 3)),
+        "cvt_sr_bf8_f32" => bits(to_small_down(dither(a, b >> 11), 2)),
+        "ldexp_f16" => scaled(a, 16, i64::from(b as i16)),
+        "ldexp_f32" => scaled(a, 32, i64::from(ib)),
+        "ldexp_f64" => scaled(a, 64, i64::from(ib)),
+        "trunc_f32" => wide(f32::trunc),
+        "rcp_iflag_f32" => ulps(1.0 / f64::from(f32(a)), 32, 0),
+        "frexp_exp_i16_f16" => bits(split(f16(a)).1 as u64 & 0xffff),
+        "frexp_exp_i32_f32" => bits(split(f64::from(f32(a))).1 as u64 & 0xffff_ffff),
+        "frexp_exp_i32_f64" => bits(split(f64(a)).1 as u64 & 0xffff_ffff),
+        "trig_preop_f64" => preop(f64(a), b),
+        _ => steps(name, x),
+    }
+}
+
+/// Functions of one float.
+fn function(name: &str, x: &In) -> Option<Out> {
+    let name = name.replace("_legacy", "");
+    let (op, size) = name.rsplit_once("_f")?;
+    let size = size.parse().ok()?;
+    let v = match size {
+        16 => f16(x.s[0]),
+        32 => f64::from(f32(x.s[0])),
+        64 => f64(x.s[0]),
+        _ => return None,
+    };
+    // f32 and f16 are rounded once from f64, which may itself be off a little, so that a tie may go either way.
+    let near = if size == 64 { 1 } else { u32::from(size == 32) };
+    match op {
+        "floor" => float(v.floor(), size),
+        "ceil" => float(v.ceil(), size),
+        "trunc" => float(v.trunc(), size),
+        "rndne" => float(nearest(v), size),
+        "fract" => {
+            let below_one = 1.0 - 2f64.powi(-[11, 24, 53][[16, 32, 64].iter().position(|s| *s == size)?]);
+            float((v - v.floor()).min(below_one), size).map(|out| {
+                if v.is_finite() { out } else { Out { d: float(f64::NAN, size).map_or(0, |o| o.d), ..out } }
+            })
+        }
+        "frexp_mant" => float(split(v).0, size),
+        "rcp" => ulps(1.0 / v, size, 0),
+        "sqrt" => ulps(v.sqrt(), size, 0),
+        "rsq" => ulps(1.0 / v.sqrt(), size, near),
+        "exp" => ulps(v.exp2(), size, near),
+        "log" => ulps(v.log2(), size, near),
+        "sin" | "cos" => {
+            let turns = if v.abs() <= 256.0 { v - v.round() } else { 0.0 };
+            let turns = if v.is_finite() { turns } else { f64::NAN };
+            // From the nearest quarter turn, where the result's accuracy is relative to the distance.
+            let quarter = (turns * 4.0).round();
+            let rest = (turns - quarter / 4.0) * std::f64::consts::TAU;
+            let d = match (quarter as i64 + i64::from(op == "cos")).rem_euclid(4) {
+                0 => rest.sin(),
+                1 => rest.cos(),
+                2 => -rest.sin(),
+                _ => -rest.cos(),
+            };
+            ulps(d, size, near)
+        }
+        _ => None,
+    }
+}
+
+/// The steps of divisions, as the ISA document writes them out.
+fn steps(name: &str, x: &In) -> Option<Out> {
+    let [a, b, c] = x.s;
+    match name {
+        "div_fixup_f32" => {
+            fixup(f32(a).into(), f32(b).into(), f32(c).into(), field(b, 32), field(c, 32), Some(-150))
+                .and_then(|d| float(d, 32))
+        }
+        "div_fixup_f64" => {
+            fixup(f64(a), f64(b), f64(c), field(b, 64), field(c, 64), Some(-1075)).and_then(|d| float(d, 64))
+        }
+        "div_fixup_f16" | "div_fixup_legacy_f16" => {
+            fixup(f16(a), f16(b), f16(c), 0, 0, None).and_then(|d| float(d, 16))
+        }
+        "div_fmas_f32" => {
+            use super::floats::odd_sum;
+            let exact = odd_sum(f64::from(f32(a)) * f64::from(f32(b)), f64::from(f32(c)));
+            let power = if !x.bit {
+                0
+            } else if field(c, 32) > 127 {
+                64
+            } else {
+                -64
+            };
+            f32_out((exact * 2f64.powi(power)) as f32)
+        }
+        "div_fmas_f64" => {
+            use crate::soft::{F64, Round, fma_scaled};
+            let power = if !x.bit {
+                0
+            } else if field(c, 64) > 1023 {
+                128
+            } else {
+                -128
+            };
+            f64_out(f64(fma_scaled(F64, Round::Even, a, b, c, power)))
+        }
+        "div_scale_f32" => {
+            let (p, q, r) = (f64::from(f32(a)), f64::from(f32(b)), f64::from(f32(c)));
+            let least = f64::from(f32::MIN_POSITIVE);
+            let tiny = |v: f64| v != 0.0 && v.abs() < least;
+            let exponents = field(c, 32) - field(b, 32);
+            let (d, flag) = scale(
+                [p, q, r],
+                tiny(q),
+                tiny(1.0 / q),
+                tiny(r / q),
+                exponents >= 96,
+                field(c, 32) <= 23,
+                64,
+            );
+            f32_out(d as f32).map(|out| Out { flag, ..out })
+        }
+        "div_scale_f64" => {
+            let (p, q, r) = (f64(a), f64(b), f64(c));
+            let exponents = field(c, 64) - field(b, 64);
+            let (d, flag) = scale(
+                [p, q, r],
+                q.is_subnormal(),
+                (1.0 / q).is_subnormal(),
+                (r / q).is_subnormal(),
+                exponents >= 768,
+                field(c, 64) <= 53,
+                128,
+            );
+            f64_out(d).map(|out| Out { flag, ..out })
+        }
+        _ => None,
+    }
+}
+
+fn field(v: u64, size: u32) -> i32 {
+    if size == 32 { (v >> 23 & 0xff) as i32 } else { (v >> 52 & 0x7ff) as i32 }
+}
+
+fn fixup(q: f64, d: f64, n: f64, d_field: i32, n_field: i32, least: Option<i32>) -> Option<f64> {
+    let sign = d.is_sign_negative() != n.is_sign_negative();
+    let signed = |v: f64| v.copysign(if sign { -1.0 } else { 1.0 });
+    Some(if n.is_nan() {
+        n
+    } else if d.is_nan() {
+        d
+    } else if n == 0.0 && d == 0.0 || n.is_infinite() && d.is_infinite() {
+        f64::NAN
+    } else if d == 0.0 || n.is_infinite() {
+        signed(f64::INFINITY)
+    } else if d.is_infinite() || n == 0.0 {
+        signed(0.0)
+    } else if least.is_some_and(|least| n_field - d_field < least) {
+        signed(0.0)
+    } else {
+        signed(q)
+    })
+}
+
+/// `[value, denominator, numerator]`; the result is exact in f64 for f32, and rounds as the host does for f64.
+fn scale(
+    [p, q, r]: [f64; 3],
+    denominator_tiny: bool,
+    reciprocal_tiny: bool,
+    quotient_tiny: bool,
+    high: bool,
+    numerator_tiny: bool,
+    power: i32,
+) -> (f64, bool) {
+    let up = p * 2f64.powi(power);
+    if r == 0.0 || q == 0.0 {
+        (f64::NAN, false)
+    } else if high {
+        (if p == q { up } else { p }, true)
+    } else if denominator_tiny {
+        (up, false)
+    } else if reciprocal_tiny && quotient_tiny {
+        (if p == q { up } else { p }, true)
+    } else if reciprocal_tiny {
+        (p * 2f64.powi(-power), false)
+    } else if quotient_tiny {
+        (if p == r { up } else { p }, true)
+    } else if numerator_tiny {
+        (up, false)
+    } else {
+        (p, false)
+    }
+}
+
+/// 53 bits of 2/pi, from its digits in base ten.
+fn preop(a: f64, segment: u64) -> Option<Out> {
+    let field = field(a.to_bits(), 64);
+    let at = (segment & 31) as usize * 53 + (field - 1077).max(0) as usize;
+    let digits = two_over_pi();
+    let whole: u64 = (0..53).map(|n| u64::from(*digits.get(at + n).unwrap_or(&false)) << (52 - n)).sum();
+    let power = if field >= 1968 { 75 } else { -53 } - at as i32;
+    f64_out(if power < -1074 {
+        0.0
+    } else {
+        whole as f64 * 2f64.powi(power / 2) * 2f64.powi(power - power / 2)
+    })
+}
+
+/// The first 1201 bits of 2/pi, by long division of 2 by pi, which comes from Machin's formula.
+fn two_over_pi() -> &'static [bool] {
+    static BITS: std::sync::OnceLock<Vec<bool>> = std::sync::OnceLock::new();
+    BITS.get_or_init(|| {
+        // Fixed point: limbs of 32 bits, the first is the whole part.
+        const N: usize = 44;
+        type Fixed = [u32; N];
+        fn divide(v: &Fixed, by: u64) -> Fixed {
+            let mut rest = 0u64;
+            v.map(|limb| {
+                let now = rest << 32 | u64::from(limb);
+                rest = now % by;
+                (now / by) as u32
+            })
+        }
+        fn add(a: &Fixed, b: &Fixed, subtract: bool) -> Fixed {
+            let mut out = [0; N];
+            let mut carry = i64::from(0u8);
+            for n in (0..N).rev() {
+                let b = i64::from(b[n]);
+                let sum = i64::from(a[n]) + if subtract { -b } else { b } + carry;
+                out[n] = sum as u32;
+                carry = sum >> 32;
+            }
+            out
+        }
+        fn arctan(inverse: u64, times: u32) -> Fixed {
+            let mut one = [0; N];
+            one[0] = times;
+            let mut term = divide(&one, inverse);
+            let mut sum = term;
+            for n in 1..1000 {
+                term = divide(&term, inverse * inverse);
+                sum = add(&sum, &divide(&term, 2 * n + 1), n % 2 == 1);
+            }
+            sum
+        }
+        let pi = add(&arctan(5, 16), &arctan(239, 4), true);
+        let mut rest = [0; N];
+        rest[0] = 2;
+        (0..1201)
+            .map(|_| {
+                rest = add(&rest, &rest, false);
+                let bit = rest >= pi;
+                if bit {
+                    rest = add(&rest, &pi, true);
+                }
+                bit
+            })
+            .collect()
+    })
+}
