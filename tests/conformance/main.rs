@@ -15,19 +15,26 @@ mod threads;
 macro_rules! conformance {
     (@driver $driver:ident, $subject:expr, { $($room:ident: [$($case:ident),* $(,)?])* }) => {
         mod $driver {
+            #[allow(unused_imports, reason = "each driver is made by one of the two")]
+            use crate::subject::{Subject, emulated_subject as emulated};
+
+            const SUBJECT: Subject = $subject;
+
             $(mod $room {
                 $(#[test]
                 fn $case() {
-                    crate::subject::run($subject, crate::$room::$case);
+                    crate::subject::run(super::SUBJECT, crate::$room::$case);
                 })*
             })*
         }
     };
     ($rooms:tt) => {
-        conformance!(@driver emulated, crate::subject::Subject::Emulated { validated: false }, $rooms);
-        conformance!(@driver emulated_validated, crate::subject::Subject::Emulated { validated: true }, $rooms);
-        conformance!(@driver hip, crate::subject::Subject::Hip { validated: false }, $rooms);
-        conformance!(@driver hip_validated, crate::subject::Subject::Hip { validated: true }, $rooms);
+        conformance!(@driver emulated, emulated("gfx90a", false), $rooms);
+        conformance!(@driver emulated_validated, emulated("gfx90a", true), $rooms);
+        // Its code objects are of version 5: other hidden arguments.
+        conformance!(@driver emulated_gfx942_validated, emulated("gfx942", true), $rooms);
+        conformance!(@driver hip, Subject::Hip { validated: false }, $rooms);
+        conformance!(@driver hip_validated, Subject::Hip { validated: true }, $rooms);
     };
 }
 

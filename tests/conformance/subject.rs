@@ -11,15 +11,26 @@ use crate::rig::Rig;
 /// A driver, alone or under the validation layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
-    Emulated { validated: bool },
-    Hip { validated: bool },
+    /// Devices of the named target.
+    Emulated {
+        target: &'static str,
+        validated: bool,
+    },
+    Hip {
+        validated: bool,
+    },
+}
+
+/// The emulator with devices of one target.
+pub(crate) const fn emulated_subject(target: &'static str, validated: bool) -> Subject {
+    Subject::Emulated { target, validated }
 }
 
 impl Subject {
     /// The driver with at least one device, or the reason why there is none.
     fn open(self) -> Result<Arc<dyn Driver>, String> {
         let driver: Arc<dyn Driver> = match self {
-            Subject::Emulated { .. } => emulated()?,
+            Subject::Emulated { target, .. } => emulated(target)?,
             Subject::Hip { .. } => HipDriver::load().map_err(|error| error.to_string())?,
         };
         match driver.device_count() {
@@ -31,15 +42,16 @@ impl Subject {
 }
 
 #[cfg(feature = "emulator")]
-fn emulated() -> Result<Arc<dyn Driver>, String> {
+fn emulated(target: &str) -> Result<Arc<dyn Driver>, String> {
     use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
     // Two devices, so that what concerns two is always tried; one thread each, since the cases run side by side.
-    let options = EmulatorOptions { devices: 2, threads: 1, ..EmulatorOptions::default() };
+    let target = target.parse().expect("a target");
+    let options = EmulatorOptions { devices: 2, threads: 1, target, ..EmulatorOptions::default() };
     Ok(EmulatedDriver::new(options).expect("the emulator needs nothing"))
 }
 
 #[cfg(not(feature = "emulator"))]
-fn emulated() -> Result<Arc<dyn Driver>, String> {
+fn emulated(_: &str) -> Result<Arc<dyn Driver>, String> {
     Err("this build has no emulator (feature `emulator`)".to_owned())
 }
 
@@ -52,7 +64,7 @@ pub(crate) fn run(subject: Subject, case: fn(&Rig)) {
             return;
         }
     };
-    let (Subject::Emulated { validated } | Subject::Hip { validated }) = subject;
+    let (Subject::Emulated { validated, .. } | Subject::Hip { validated }) = subject;
     let rig = if validated {
         let layer = ValidationDriver::new(driver);
         Rig::new(subject, layer.clone(), Some(layer))
