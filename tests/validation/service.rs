@@ -206,3 +206,38 @@ fn layers_stack() {
     assert_eq!(lower.counts().since(&CallCounts::default())[CallKind::Free], 1);
     assert_eq!(Arc::strong_count(upper.inner()), 2);
 }
+
+/// What was logged in this process.
+struct Lines(std::sync::Mutex<Vec<(log::Level, String)>>);
+
+impl log::Log for Lines {
+    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        self.0.lock().unwrap().push((record.level(), record.args().to_string()));
+    }
+
+    fn flush(&self) {}
+}
+
+#[test]
+fn violations_and_leaks_are_logged_as_errors() {
+    static LINES: Lines = Lines(std::sync::Mutex::new(Vec::new()));
+    log::set_logger(&LINES).expect("no other test sets one");
+    log::set_max_level(log::LevelFilter::Error);
+    let logged = |text: &str| {
+        let lines = LINES.0.lock().unwrap();
+        lines.iter().any(|(level, line)| *level == log::Level::Error && line.contains(text))
+    };
+    let rig = Rig::new();
+    // Sizes that no other test has.
+    let (kept, freed) = (rig.malloc(12_345), rig.malloc(54_321));
+    rig.memset(kept.offset(1), 12_345, rig.stream()).unwrap_err();
+    assert!(logged("12345 bytes at"), "the violation");
+    rig.free(freed).unwrap();
+    drop(rig);
+    assert!(logged("leak: device allocation") && logged("(12345 bytes"));
+    assert!(!logged("(54321 bytes"));
+}
