@@ -3,6 +3,7 @@
 mod mem;
 mod scalar;
 mod vop;
+mod vop3p;
 
 use std::collections::HashMap;
 
@@ -337,10 +338,11 @@ impl Decoder<'_> {
                         (Ty::F64 | Ty::B64, Some(v)) => v.to_bits(),
                         // 1/(2 pi), as the hardware rounds it.
                         (Ty::F64 | Ty::B64, None) => 0x3fc4_5f30_6dc9_c882,
-                        (Ty::F16 | Ty::I16 | Ty::P16F | Ty::P16I, Some(v)) => {
+                        // Packed integers have the f32 (LLVM, `getInlineEncodingV216`).
+                        (Ty::F16 | Ty::I16 | Ty::P16F, Some(v)) => {
                             u64::from(half::f16::from_f64(*v).to_bits())
                         }
-                        (Ty::F16 | Ty::I16 | Ty::P16F | Ty::P16I, None) => 0x3118,
+                        (Ty::F16 | Ty::I16 | Ty::P16F, None) => 0x3118,
                         (_, Some(v)) => u64::from((*v as f32).to_bits()),
                         (_, None) => 0x3e22_f983,
                     },

@@ -1,9 +1,7 @@
-//! Decoding of VOP1, VOP2, VOPC, VOP3, VOP3P, SDWA and DPP.
+//! Decoding of VOP1, VOP2, VOPC, VOP3, SDWA and DPP.
 
 use super::{Bad, Decoder, Draft};
-use crate::exec::control::Unimplemented;
 use crate::inst::{Inst, NONE};
-use crate::isa::same;
 use crate::lanes::Forms;
 use crate::modifiers::{Dpp, Ext, Fix, MODIFIED, Operand, Part, Post, Rest, TEMP_DST, temp};
 use crate::tables::{ACC, Encoding, Impl, KEEP, LIT, MASK_IN, Row, SDST, SGPR_DST, Ty};
@@ -15,7 +13,7 @@ const DPP: u32 = 250;
 
 /// Source and result modifiers. Bit n of `abs`, `neg` and `signed` is source n's.
 #[derive(Clone, Copy)]
-struct Mods {
+pub(super) struct Mods {
     abs: u32,
     neg: u32,
     parts: [Part; 3],
@@ -30,7 +28,7 @@ struct Mods {
 }
 
 impl Mods {
-    const NONE: Mods = Mods {
+    pub(super) const NONE: Mods = Mods {
         abs: 0,
         neg: 0,
         parts: [Part::ALL; 3],
@@ -197,33 +195,18 @@ impl Decoder<'_> {
         self.bind(draft, row, sources, mods)
     }
 
-    pub(super) fn vop3p(&mut self, draft: &mut Draft, long: u64) -> Result<(), Bad> {
-        let field = |at: u32, bits: u32| (long >> at) as u32 & ((1 << bits) - 1);
-        let row = self.find(draft, Encoding::Vop3p, field(16, 7))?;
-        draft.inst.dst = field(0, 8) as u16;
-        match row.name {
-            "v_accvgpr_read_b32" => {
-                draft.inst.src[0] = AGPR + field(32, 8) as u16;
-                Ok(())
-            }
-            "v_accvgpr_write_b32" => {
-                draft.inst.dst += AGPR;
-                let a = self.vop_source(draft, 0, field(32, 9), row)?;
-                self.bind(draft, row, [a, Operand::None, Operand::None], Mods::NONE)
-            }
-            _ => {
-                draft.inst.exec = self.executor(same::<Unimplemented>());
-                Ok(())
-            }
-        }
-    }
-
-    fn vop_source(&mut self, draft: &mut Draft, n: usize, code: u32, row: &Row) -> Result<Operand, Bad> {
+    pub(super) fn vop_source(
+        &mut self,
+        draft: &mut Draft,
+        n: usize,
+        code: u32,
+        row: &Row,
+    ) -> Result<Operand, Bad> {
         self.source(draft, n, code, row.src[n])
     }
 
     /// Chooses the executor for the operands there are.
-    fn bind(
+    pub(super) fn bind(
         &mut self,
         draft: &mut Draft,
         row: &'static Row,
@@ -317,7 +300,7 @@ impl Decoder<'_> {
 }
 
 /// Sets the sources, and in `flags` bit n if source n is a vector (for `s_set_gpr_idx_on`).
-fn set_sources(inst: &mut Inst, sources: &[Operand; 3]) {
+pub(super) fn set_sources(inst: &mut Inst, sources: &[Operand; 3]) {
     inst.flags = 0;
     for (n, source) in sources.iter().enumerate() {
         inst.src[n] = match source {

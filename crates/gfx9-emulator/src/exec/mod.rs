@@ -15,8 +15,11 @@ pub(crate) mod ds_permute;
 pub(crate) mod flat;
 pub(crate) mod hwreg;
 pub(crate) mod integer;
+pub(crate) mod matrix;
+pub(crate) mod matrix_arith;
 pub(crate) mod media;
 mod op;
+pub(crate) mod packed;
 pub(crate) mod salu;
 pub(crate) mod smem;
 pub(crate) mod to_lds;
@@ -27,6 +30,10 @@ pub(crate) mod vopc;
 
 #[cfg(test)]
 mod control_tests;
+#[cfg(test)]
+mod matrix_tests;
+#[cfg(test)]
+mod packed_tests;
 #[cfg(test)]
 mod salu_tests;
 #[cfg(test)]

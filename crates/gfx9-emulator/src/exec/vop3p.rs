@@ -1,10 +1,19 @@
-//! VOP3P: packed math and MFMA; and moves to and from AGPRs.
+//! VOP3P but for matrices: packed integers, moves of pairs, mixed precision, dot products, moves to and from AGPRs.
 
+use crate::float::Float;
+use crate::half16::Half;
 use crate::inst::{Flow, Inst};
 use crate::isa::Exec;
-use crate::lanes::{L1, Op1};
-use crate::wave::{Mode, Wave};
+use crate::lanes::{L1, Op1, Op3, Word, by_exec, lanes_of, load, store};
+use crate::modifiers::temp;
+use crate::soft::{self, Round};
+use crate::wave::{CHUNK, CHUNKS, Mode, Wave};
 use crate::workgroup::Ctx;
+
+use super::integer::{
+    Dot2cI32I16, Dot2cI32I16Clamp, Dot4cI32I8, Dot4cI32I8Clamp, Dot8cI32I4, Dot8cI32I4Clamp,
+};
+use super::packed::{Packed, Select, chunk, halves, unit};
 
 /// `v_accvgpr_read_b32` and `v_accvgpr_write_b32`; decoding has made the AGPR's index of it.
 pub(crate) struct Move;
@@ -25,3 +34,234 @@ impl Exec for AccvgprRead {
         <L1<Move, 0> as Exec>::exec(w, cx, i)
     }
 }
+
+/// Declares packed integer operations, with what the clamp bit makes of those that saturate.
+macro_rules! integers {
+    ($($name:ident: $sources:literal, |$a:ident, $b:ident, $c:ident: $t:ty| $e:expr $(, clamp $wide:expr)?;)*) => {$(
+        pub(crate) struct $name;
+        impl Packed for $name {
+            type T = $t;
+            const SOURCES: usize = $sources;
+            #[inline(always)]
+            fn f(_: Mode, $a: $t, $b: $t, $c: $t) -> $t {
+                let _ = $c;
+                $e
+            }
+            $(
+                #[inline(always)]
+                fn clamped(_: Mode, v: [$t; 3], _: $t) -> $t {
+                    let [$a, $b, $c] = v.map(i64::from);
+                    let _ = $c;
+                    let wide: i64 = $wide;
+                    wide.clamp(i64::from(<$t>::MIN), i64::from(<$t>::MAX)) as $t
+                }
+            )?
+        }
+    )*};
+}
+
+integers! {
+    PkMadI16: 3, |a, b, c: i16| a.wrapping_mul(b).wrapping_add(c), clamp a * b + c;
+    PkMadU16: 3, |a, b, c: u16| a.wrapping_mul(b).wrapping_add(c), clamp a * b + c;
+    PkAddI16: 2, |a, b, c: i16| a.wrapping_add(b), clamp a + b;
+    PkAddU16: 2, |a, b, c: u16| a.wrapping_add(b), clamp a + b;
+    PkSubI16: 2, |a, b, c: i16| a.wrapping_sub(b), clamp a - b;
+    PkSubU16: 2, |a, b, c: u16| a.wrapping_sub(b), clamp a - b;
+    PkMulLoU16: 2, |a, b, c: u16| a.wrapping_mul(b);
+    PkMaxI16: 2, |a, b, c: i16| a.max(b);
+    PkMinI16: 2, |a, b, c: i16| a.min(b);
+    PkMaxU16: 2, |a, b, c: u16| a.max(b);
+    PkMinU16: 2, |a, b, c: u16| a.min(b);
+    PkLshlrevB16: 2, |a, b, c: u16| b << (a & 15);
+    PkLshrrevB16: 2, |a, b, c: u16| b >> (a & 15);
+    PkAshrrevI16: 2, |a, b, c: i16| b >> (a & 15);
+}
+
+/// `v_pk_mov_b32`: one dword of each source, chosen by `op_sel`.
+pub(crate) struct PkMov;
+impl Exec for PkMov {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let select = Select(i.imm);
+        by_exec!(w, MASKED => {
+            for c in 0..CHUNKS {
+                let lo = chunk(w, i, 0, select.lo(0), c);
+                let hi = chunk(w, i, 1, select.lo(1), c);
+                store::<_, MASKED>(w, i.dst, c, &lo);
+                store::<_, MASKED>(w, i.dst.wrapping_add(1), c, &hi);
+            }
+        });
+        Flow::Next
+    }
+}
+
+/// Where `v_fma_mix` puts its result.
+pub(crate) const MIX_F32: u8 = 0;
+pub(crate) const MIX_LO: u8 = 1;
+pub(crate) const MIX_HI: u8 = 2;
+
+/// `v_fma_mix_f32`, `v_fma_mixlo_f16`, `v_fma_mixhi_f16`: an f32 fused multiply-add of f32 sources and, where
+/// `op_sel_hi` says so, f16 ones; `neg_hi` is abs. An f16 result is rounded again, and leaves the other half alone.
+pub(crate) struct FmaMix<const TO: u8>;
+
+/// A source of `v_fma_mix`.
+#[inline(always)]
+fn mixed(m: Mode, select: Select, n: usize, x: u32) -> f32 {
+    let half = Half((x >> (16 * select.lo(n))) as u16);
+    let value = if select.hi(n) != 0 {
+        (if m.is_default_float() { half } else { half.flush(m, false) }).to_f32()
+    } else {
+        let value = f32::from_bits(x);
+        if m.is_default_float() { value } else { value.flush(m, false) }
+    };
+    let magnitude = if select.neg_hi(n) != 0 { value.abs() } else { value };
+    f32::from_bits(magnitude.to_bits() ^ select.neg_lo(n) << 31)
+}
+
+/// The register with a result in the half that it goes to.
+#[inline(always)]
+fn place<const TO: u8>(old: u32, half: Half) -> u32 {
+    match TO {
+        MIX_LO => old & 0xffff_0000 | u32::from(half.0),
+        _ => old & 0xffff | u32::from(half.0) << 16,
+    }
+}
+
+impl<const TO: u8> Exec for FmaMix<TO> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let (m, select) = (w.mode, Select(i.imm));
+        if !m.is_default_float() {
+            return slow_mix::<TO>(w, i);
+        }
+        for n in 0..3 {
+            for c in 0..CHUNKS {
+                w.v_mut(temp(n)).0[c] = chunk(w, i, n, 0, c).map(|x| mixed(m, select, n, x).to_bits());
+            }
+        }
+        by_exec!(w, MASKED => {
+            for c in 0..CHUNKS {
+                let [a, b, e]: [[f32; CHUNK]; 3] = [0, 1, 2].map(|n| load(w, temp(n), c));
+                let old = w.v(i.dst).0[c];
+                let mut d = [0u32; CHUNK];
+                for j in 0..CHUNK {
+                    let r = a[j].mul_add(b[j], e[j]);
+                    let r = if select.clamp() { unit(m, r) } else { r };
+                    d[j] = if TO == MIX_F32 { r.to_bits() } else { place::<TO>(old[j], Half::from_f32(r)) };
+                }
+                store::<_, MASKED>(w, i.dst, c, &d);
+            }
+        });
+        Flow::Next
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn slow_mix<const TO: u8>(w: &mut Wave, i: &Inst) -> Flow {
+    let (m, select) = (w.mode, Select(i.imm));
+    for l in lanes_of(w.exec()) {
+        let [a, b, c] = [0, 1, 2].map(|n| mixed(m, select, n, chunk(w, i, n, 0, l / CHUNK)[l % CHUNK]));
+        let r = a.fma_in(m, b, c).flush(m, true);
+        let r = if select.clamp() { unit(m, r) } else { r };
+        let old = w.v(i.dst).flat()[l];
+        let to_half = || {
+            let bits = soft::convert(soft::F32, soft::F16, Round::of(m.round64()), r.bits());
+            Half(bits as u16).flush(m, true)
+        };
+        w.v_mut(i.dst).flat_mut()[l] = if TO == MIX_F32 { r.to_bits() } else { place::<TO>(old, to_half()) };
+    }
+    Flow::Next
+}
+
+/// A dot product: `F` without and `C` with the clamp bit.
+pub(crate) struct Dot<F, C>(std::marker::PhantomData<(F, C)>);
+impl<F: Op3, C: Op3> Exec for Dot<F, C> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let src = halves(w, i, 3);
+        if F::FLOAT && !w.mode.is_default_float() {
+            for l in lanes_of(w.exec()) {
+                let d = if Select(i.imm).clamp() { moded::<C>(w, src, l) } else { moded::<F>(w, src, l) };
+                w.v_mut(i.dst).flat_mut()[l] = d;
+            }
+            return Flow::Next;
+        }
+        if Select(i.imm).clamp() {
+            run_dot::<C>(w, i, src)
+        } else {
+            run_dot::<F>(w, i, src)
+        }
+        Flow::Next
+    }
+}
+
+fn moded<O: Op3>(w: &Wave, src: [u16; 3], l: usize) -> u32 {
+    let [a, b, c] = src.map(|s| w.v(s).flat()[l]);
+    O::moded(w.mode, O::A::new(a, 0), O::B::new(b, 0), O::C::new(c, 0)).lo()
+}
+
+#[inline(always)]
+fn run_dot<O: Op3>(w: &mut Wave, i: &Inst, src: [u16; 3]) {
+    let m = w.mode;
+    by_exec!(w, MASKED => {
+        for c in 0..CHUNKS {
+            let (a, b, e) = (load(w, src[0], c), load(w, src[1], c), load(w, src[2], c));
+            let mut d = [O::D::ZERO; CHUNK];
+            for j in 0..CHUNK {
+                d[j] = O::f(m, a[j], b[j], e[j]);
+            }
+            store::<_, MASKED>(w, i.dst, c, &d);
+        }
+    });
+}
+
+/// Sum of the products of unsigned parts of `BITS` bits, plus the third source; with `CLAMP` saturated, else
+/// wrapping.
+pub(crate) struct DotU<const BITS: u32, const CLAMP: bool>;
+impl<const BITS: u32, const CLAMP: bool> Op3 for DotU<BITS, CLAMP> {
+    type D = u32;
+    type A = u32;
+    type B = u32;
+    type C = u32;
+    #[inline(always)]
+    fn f(_: Mode, a: u32, b: u32, c: u32) -> u32 {
+        let part = |v: u32, n: u32| v >> (BITS * n) & ((1 << BITS) - 1);
+        // No product of two 16-bit numbers overflows, but their sum may.
+        if CLAMP {
+            let sum: u64 = (0..32 / BITS).map(|n| u64::from(part(a, n) * part(b, n))).sum();
+            sum.saturating_add(u64::from(c)).min(u64::from(u32::MAX)) as u32
+        } else {
+            (0..32 / BITS).fold(c, |sum, n| sum.wrapping_add(part(a, n) * part(b, n)))
+        }
+    }
+}
+
+/// `v_dot2_f32_f16`, with `CLAMP` clamped: two fused multiply-adds, the second pair's first, as `v_dot2c_f32_f16`.
+pub(crate) struct Dot2F32F16<const CLAMP: bool>;
+impl<const CLAMP: bool> Op3 for Dot2F32F16<CLAMP> {
+    type D = f32;
+    type A = u32;
+    type B = u32;
+    type C = f32;
+    #[inline(always)]
+    fn f(m: Mode, a: u32, b: u32, c: f32) -> f32 {
+        let part = |v: u32, n: u32| Half((v >> (16 * n)) as u16).to_f32();
+        let d = part(a, 0).mul_add(part(b, 0), part(a, 1).mul_add(part(b, 1), c));
+        if CLAMP { unit(m, d) } else { d }
+    }
+    fn moded(m: Mode, a: u32, b: u32, c: f32) -> f32 {
+        let part = |v: u32, n: u32| Half((v >> (16 * n)) as u16).flush(m, false).to_f32();
+        let high = part(a, 1).fma_in(m, part(b, 1), c.flush(m, false)).flush(m, true);
+        let d = part(a, 0).fma_in(m, part(b, 0), high).flush(m, true);
+        if CLAMP { unit(m, d) } else { d }
+    }
+}
+
+pub(crate) type DotF16 = Dot<Dot2F32F16<false>, Dot2F32F16<true>>;
+pub(crate) type DotI16 = Dot<Dot2cI32I16, Dot2cI32I16Clamp>;
+pub(crate) type DotI8 = Dot<Dot4cI32I8, Dot4cI32I8Clamp>;
+pub(crate) type DotI4 = Dot<Dot8cI32I4, Dot8cI32I4Clamp>;
+pub(crate) type DotU16 = Dot<DotU<16, false>, DotU<16, true>>;
+pub(crate) type DotU8 = Dot<DotU<8, false>, DotU<8, true>>;
+pub(crate) type DotU4 = Dot<DotU<4, false>, DotU<4, true>>;

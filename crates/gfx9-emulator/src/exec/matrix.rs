@@ -1,0 +1,302 @@
+//! Matrix instructions: where the elements of A, B, C and D are, and the loops over them.
+//!
+//! An instruction computes `D = A * B + C` for 1 to 16 independent blocks: A is N x K, B is K x N. With G = 64 /
+//! (N * blocks) groups of lanes, lane `(g * blocks + block) * N + i` holds the E = K / G consecutive elements
+//! `A[i][g * E ..]`, packed from the first register's low bits on; so does B with column `j` for row `i`. In C and D
+//! the N columns of a row are N consecutive lanes; four rows are four consecutive registers; then come the rows (or,
+//! of 4 x 4 matrices, the blocks) that fill the lanes of these registers. f64 results are two registers each, and one
+//! row instead of four ("AMD Matrix Instruction Calculator"; CDNA3 ISA, "Dense Matrix Multiplication Layout").
+//!
+//! EXEC and MODE don't matter to any of this: all lanes take part, roundings are fixed (CDNA3 ISA, "Matrix Arithmetic
+//! Instructions"). So a chunk of 16 lanes of D is 16 columns of one row, or four columns of four blocks, and its loop
+//! over columns is a loop over lanes.
+
+use std::marker::PhantomData;
+
+use crate::inst::{Flow, Inst};
+use crate::isa::Exec;
+use crate::lanes::{load, scalar, store};
+use crate::modifiers::TEMP_DST;
+use crate::wave::{CHUNK, CHUNKS, LANES, Wave};
+use crate::workgroup::Ctx;
+
+use super::matrix_arith::Kind;
+use super::packed::is_vector;
+
+/// The modifiers of a matrix instruction, in `Inst::imm`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Controls(pub(crate) u32);
+
+impl Controls {
+    pub(crate) const fn new(cbsz: u32, abid: u32, blgp: u32) -> Controls {
+        Controls(cbsz | abid << 4 | blgp << 8)
+    }
+
+    /// 2 to its power: how many blocks take one block's A.
+    const fn cbsz(self) -> u32 {
+        self.0 & 7
+    }
+
+    /// Which of these that is.
+    const fn abid(self) -> usize {
+        (self.0 >> 4 & 15) as usize
+    }
+
+    /// How lanes of B are exchanged; of f64 instructions, the signs of A, B and C.
+    const fn blgp(self) -> u32 {
+        self.0 >> 8 & 7
+    }
+
+    /// The block whose A a block takes.
+    #[inline(always)]
+    fn a_block<const BLOCKS: usize>(self, block: usize) -> usize {
+        if BLOCKS == 1 {
+            return 0;
+        }
+        let first = block >> self.cbsz() << self.cbsz();
+        (first + self.abid()) % BLOCKS
+    }
+
+    /// The lane that B is taken from in place of another.
+    const fn b_lane(self, lane: usize) -> usize {
+        match self.blgp() {
+            0 => lane,
+            // One half for both.
+            1 => lane % 32,
+            2 => 32 + lane % 32,
+            // Rotated.
+            3 => (lane + 16) % LANES,
+            // One quarter for all.
+            quarter => 16 * (quarter as usize - 4) + lane % 16,
+        }
+    }
+}
+
+/// The elements of A or B: `E` of each lane, and what the arithmetic wants to know of each.
+struct Operand<K: Kind, const E: usize> {
+    values: [[K::T; LANES]; E],
+    powers: [[K::P; LANES]; E],
+}
+
+/// Reads the `E` elements of A, source 0, or B, source 1, that each lane has.
+#[inline(always)]
+fn read<K: Kind, const E: usize>(w: &Wave, i: &Inst, source: usize) -> Operand<K, E> {
+    let op = i.raw[0] >> 16 & 0x7f;
+    let mut out = Operand { values: [[K::T::default(); LANES]; E], powers: [[K::P::default(); LANES]; E] };
+    let per_dword = 32 / K::BITS as usize;
+    for e in 0..E {
+        let dwords = w.v(i.src[source].wrapping_add((e / per_dword) as u16)).flat();
+        let shift = K::BITS * (e % per_dword) as u32;
+        for l in 0..LANES {
+            (out.values[e][l], out.powers[e][l]) = K::get(dwords[l] >> shift, op, source == 0);
+        }
+    }
+    out
+}
+
+/// [`Controls::b_lane`] applied.
+#[cold]
+#[inline(never)]
+fn exchange<T: Copy, const E: usize>(rows: &mut [[T; LANES]; E], controls: Controls) {
+    for row in rows {
+        let old = *row;
+        for (l, x) in row.iter_mut().enumerate() {
+            *x = old[controls.b_lane(l)];
+        }
+    }
+}
+
+/// Sixteen neighbours.
+#[inline(always)]
+fn run<T>(row: &[T; LANES], first: usize) -> &[T; CHUNK] {
+    // Always inside: blocks, groups and columns add up to 64 lanes.
+    row[first..].first_chunk().unwrap_or_else(|| unreachable!())
+}
+
+/// If C's registers overlap D's but aren't the same, a copy of C where nothing overwrites it.
+#[inline(always)]
+fn safe_c(w: &mut Wave, c: u16, d: u16, registers: u16) -> u16 {
+    if c == d || c + registers <= d || d + registers <= c {
+        return c;
+    }
+    for r in 0..registers {
+        *w.v_mut(TEMP_DST + r) = *w.v(c + r);
+    }
+    TEMP_DST
+}
+
+/// Where row and columns of a chunk of D are, for the loops below: block, row, and first column.
+///
+/// Of 4 x 4 matrices a chunk has four blocks: it is the first, and the lanes of A differ.
+const fn place<const N: usize>(r: usize, c: usize) -> (usize, usize, usize) {
+    match N {
+        32 => (r / 16, r % 16 / 4 * 8 + c / 2 * 4 + r % 4, c % 2 * CHUNK),
+        16 => (r / 4, c * 4 + r % 4, 0),
+        _ => (c * 4, r, 0),
+    }
+}
+
+/// `v_mfma` with 32-bit results: `BLOCKS` times N x K by K x N, `E` elements a lane.
+pub(crate) struct Mfma<K, const N: usize, const BLOCKS: usize, const E: usize>(PhantomData<K>);
+
+impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Mfma<K, N, BLOCKS, E> {
+    /// Columns of A, rows of B.
+    const DEPTH: usize = E * LANES / (N * BLOCKS);
+    /// Registers of C and D.
+    const REGISTERS: usize = N * N * BLOCKS / LANES;
+    /// Products that are added at once.
+    const GROUP: usize = if K::GROUP < Self::DEPTH { K::GROUP } else { Self::DEPTH };
+}
+
+impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Exec for Mfma<K, N, BLOCKS, E> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let controls = Controls(i.imm);
+        let a: Operand<K, E> = read(w, i, 0);
+        let mut b: Operand<K, E> = read(w, i, 1);
+        if controls.blgp() != 0 {
+            exchange(&mut b.values, controls);
+            exchange(&mut b.powers, controls);
+        }
+        let special = K::special(a.values.as_flattened(), b.values.as_flattened());
+        let vector = is_vector(i, 2);
+        let from = if vector { safe_c(w, i.src[2], i.dst, Self::REGISTERS as u16) } else { i.src[2] };
+        for r in 0..Self::REGISTERS {
+            for c in 0..CHUNKS {
+                let (block, row, column) = place::<N>(r, c);
+                // Lanes of this block and of the block that A comes from, in the first group.
+                let b_lane = block * N + column;
+                let a_lane = controls.a_block::<BLOCKS>(block) * N + row;
+                let group = N * BLOCKS;
+                let mut acc: [K::C; CHUNK] =
+                    if vector { load(w, from + r as u16, c) } else { [scalar(w, from); CHUNK] };
+                K::start(&mut acc);
+                for k0 in (0..Self::DEPTH).step_by(Self::GROUP) {
+                    K::add(
+                        &mut acc,
+                        Self::GROUP,
+                        special,
+                        |k| {
+                            let (g, e) = ((k0 + k) / E, (k0 + k) % E);
+                            if N == 4 {
+                                // Four columns each of four blocks.
+                                let lane = |j: usize| controls.a_block::<BLOCKS>(block + j / 4) * 4 + row;
+                                (
+                                    std::array::from_fn(|j| a.values[e][lane(j)]),
+                                    std::array::from_fn(|j| a.powers[e][lane(j)]),
+                                )
+                            } else {
+                                let lane = (g * group + a_lane) % LANES;
+                                ([a.values[e][lane]; CHUNK], [a.powers[e][lane]; CHUNK])
+                            }
+                        },
+                        |k| {
+                            let (g, e) = ((k0 + k) / E, (k0 + k) % E);
+                            let first = (g * group + b_lane) % LANES;
+                            (run(&b.values[e], first), run(&b.powers[e], first))
+                        },
+                    );
+                }
+                K::finish(&mut acc);
+                store::<_, false>(w, i.dst + r as u16, c, &acc);
+            }
+        }
+        Flow::Next
+    }
+}
+
+/// `v_smfmac`: D is C too; of each four consecutive elements of a row of A, two are there, and two bits each in the
+/// third source say which. `E` elements of A and `E2 = 2 E` of B in each lane.
+///
+/// CBSZ 0 lets ABID choose which bits of the third source those are.
+pub(crate) struct Smfmac<K, const N: usize, const E: usize, const E2: usize>(PhantomData<K>);
+
+impl<K: Kind, const N: usize, const E: usize, const E2: usize> Exec for Smfmac<K, N, E, E2> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let controls = Controls(i.imm);
+        let a: Operand<K, E> = read(w, i, 0);
+        let mut b: Operand<K, E2> = read(w, i, 1);
+        if controls.blgp() != 0 {
+            exchange(&mut b.values, controls);
+            exchange(&mut b.powers, controls);
+        }
+        let special = K::special(a.values.as_flattened(), b.values.as_flattened());
+        let shift = if controls.cbsz() == 0 { (2 * E * controls.abid()) % 32 } else { 0 };
+        let indices = w.v(i.src[2]).flat().map(|v| v >> shift);
+        // Elements of A's rows that are there.
+        let depth = E * LANES / N;
+        let products = if K::GROUP < depth { K::GROUP } else { depth };
+        for r in 0..N * N / LANES {
+            for c in 0..CHUNKS {
+                let (_, row, column) = place::<N>(r, c);
+                let mut acc: [K::C; CHUNK] = load(w, i.dst + r as u16, c);
+                K::start(&mut acc);
+                for k0 in (0..depth).step_by(products) {
+                    K::add(
+                        &mut acc,
+                        products,
+                        special,
+                        |k| {
+                            let (g, e) = ((k0 + k) / E, (k0 + k) % E);
+                            let lane = (g * N + row) % LANES;
+                            ([a.values[e][lane]; CHUNK], [a.powers[e][lane]; CHUNK])
+                        },
+                        |k| {
+                            let (g, e) = ((k0 + k) / E, (k0 + k) % E);
+                            let index = (indices[(g * N + row) % LANES] >> (2 * e) & 3) as usize;
+                            let (e, first) = (e / 2 * 4 + index, (g * N + column) % LANES);
+                            (run(&b.values[e], first), run(&b.powers[e], first))
+                        },
+                    );
+                }
+                K::finish(&mut acc);
+                store::<_, false>(w, i.dst + r as u16, c, &acc);
+            }
+        }
+        Flow::Next
+    }
+}
+
+/// `v_mfma_f64_16x16x4` and, with four blocks, `v_mfma_f64_4x4x4`: a chain of fused multiply-adds. BLGP negates A, B
+/// and C.
+pub(crate) struct MfmaF64<const BLOCKS: usize>;
+
+impl<const BLOCKS: usize> Exec for MfmaF64<BLOCKS> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let blgp = Controls(i.imm).blgp();
+        let sign = |n: u32| u64::from(blgp >> n & 1) << 63;
+        let read = |index: u16, n: u32| -> [f64; LANES] {
+            let (lo, hi) = (w.v(index).flat(), w.v(index.wrapping_add(1)).flat());
+            std::array::from_fn(|l| f64::from_bits((u64::from(lo[l]) | u64::from(hi[l]) << 32) ^ sign(n)))
+        };
+        let (a, b) = (read(i.src[0], 0), read(i.src[1], 1));
+        let vector = is_vector(i, 2);
+        // Rows are 16 lanes: one of a 16 x 16 matrix, or the same one of four 4 x 4 matrices.
+        let registers = if BLOCKS == 1 { 4 } else { 1 };
+        let from = if vector { safe_c(w, i.src[2], i.dst, 2 * registers) } else { i.src[2] };
+        for r in 0..registers {
+            for c in 0..CHUNKS {
+                let mut acc: [f64; CHUNK] =
+                    if vector { load(w, from + 2 * r, c) } else { [scalar(w, from); CHUNK] };
+                for x in &mut acc {
+                    *x = f64::from_bits(x.to_bits() ^ sign(2));
+                }
+                let row = 4 * r as usize + c;
+                for k in 0..4 {
+                    let column = run(&b, 16 * k);
+                    for j in 0..CHUNK {
+                        let lane = if BLOCKS == 1 { row % 16 } else { j / 4 * 4 + c };
+                        acc[j] = a[16 * k + lane].mul_add(column[j], acc[j]);
+                    }
+                }
+                for x in &mut acc {
+                    *x = if x.is_nan() { f64::NAN } else { *x };
+                }
+                store::<_, false>(w, i.dst + 2 * r, c, &acc);
+            }
+        }
+        Flow::Next
+    }
+}

@@ -1,0 +1,482 @@
+//! The arithmetic of matrix instructions: which products are added at once, what is rounded or flushed and when.
+//!
+//! The ISA documents leave this open. What is here is what measurements on MI200 and MI300 found, bit by bit: Xie, Xu,
+//! Wang, Yang and Yang, "Bit-Accurate Modeling of GPU Matrix Multiply-Accumulate Units" (arXiv 2511.10909).
+//! - f32 and f64: a chain of fused multiply-adds, denormals kept ([`Fma`]).
+//! - gfx90a, f16 and bf16: two or four products added in pairs, each step rounded to f32, denormals flushed ([`Ftz`]).
+//! - gfx942, f16, bf16 and xf32: up to eight products cut off 24 places below the largest one's exponent and added
+//!   exactly, then the accumulator, rounded down at some lower place, then rounded once ([`Truncated`]).
+//! - gfx942, fp8 and bf8: the same, products of even and of odd index apart ([`Split`]).
+//!
+//! Not measured, so assumed: a NaN result is the positive quiet NaN without payload; sparse instructions (`v_smfmac`)
+//! add as many products at once as dense ones do, in the order of A's elements.
+
+use std::marker::PhantomData;
+
+use crate::half16::Half;
+use crate::lanes::Word;
+use crate::wave::CHUNK;
+
+use super::convert::small_to_f32;
+
+/// How a matrix instruction computes.
+pub(crate) trait Kind {
+    /// Bits of an element of A and B.
+    const BITS: u32;
+    /// What the elements are converted to.
+    type T: Copy + Default;
+    /// What else to know of each: see [`Truncated`].
+    type P: Copy + Default;
+    /// Accumulator.
+    type C: Word;
+    /// Products that are added at once.
+    const GROUP: usize;
+
+    /// An element from the low bits; of A if `first`, else of B. `op` is the instruction's opcode.
+    fn get(bits: u32, op: u32, first: bool) -> (Self::T, Self::P);
+
+    /// Before the first products.
+    #[inline(always)]
+    fn start(_: &mut [Self::C; CHUNK]) {}
+
+    /// Whether some of the products may be infinite or NaN.
+    #[inline(always)]
+    fn special(_a: &[Self::T], _b: &[Self::T]) -> bool {
+        false
+    }
+
+    /// Adds the products `0..count` of 16 elements of A and B each.
+    fn add<'a>(
+        acc: &mut [Self::C; CHUNK],
+        count: usize,
+        special: bool,
+        a: impl Fn(usize) -> ([Self::T; CHUNK], [Self::P; CHUNK]),
+        b: impl Fn(usize) -> (&'a [Self::T; CHUNK], &'a [Self::P; CHUNK]),
+    ) where
+        Self::T: 'a,
+        Self::P: 'a;
+
+    /// After the last products.
+    #[inline(always)]
+    fn finish(_: &mut [Self::C; CHUNK]) {}
+}
+
+/// A floating-point format of elements of A and B.
+pub(crate) trait Element {
+    const BITS: u32;
+    /// The exponent of the smallest normal number.
+    const LOWEST: i32;
+    fn value(bits: u32) -> f32;
+}
+
+pub(crate) struct F16;
+pub(crate) struct Bf16;
+/// f32 without the 13 lowest bits.
+pub(crate) struct Xf32;
+struct Fp8;
+struct Bf8;
+
+impl Element for F16 {
+    const BITS: u32 = 16;
+    const LOWEST: i32 = -14;
+    #[inline(always)]
+    fn value(bits: u32) -> f32 {
+        Half(bits as u16).to_f32()
+    }
+}
+
+impl Element for Bf16 {
+    const BITS: u32 = 16;
+    const LOWEST: i32 = -126;
+    #[inline(always)]
+    fn value(bits: u32) -> f32 {
+        f32::from_bits(bits << 16)
+    }
+}
+
+impl Element for Xf32 {
+    const BITS: u32 = 32;
+    const LOWEST: i32 = -126;
+    #[inline(always)]
+    fn value(bits: u32) -> f32 {
+        // A NaN stays one.
+        let quiet = if f32::from_bits(bits).is_nan() { 1 << 22 } else { 0 };
+        f32::from_bits((bits | quiet) & !0x1fff)
+    }
+}
+
+impl Element for Fp8 {
+    const BITS: u32 = 8;
+    const LOWEST: i32 = -7;
+    #[inline(always)]
+    fn value(bits: u32) -> f32 {
+        small_to_f32::<3>(bits as u8)
+    }
+}
+
+impl Element for Bf8 {
+    const BITS: u32 = 8;
+    const LOWEST: i32 = -15;
+    #[inline(always)]
+    fn value(bits: u32) -> f32 {
+        small_to_f32::<2>(bits as u8)
+    }
+}
+
+/// Makes NaNs the one that the matrix unit gives.
+#[inline(always)]
+fn one_nan(acc: &mut [f32; CHUNK]) {
+    for x in acc {
+        *x = if x.is_nan() { f32::from_bits(0x7fc0_0000) } else { *x };
+    }
+}
+
+/// A chain of fused multiply-adds.
+pub(crate) struct Fma;
+
+impl Kind for Fma {
+    const BITS: u32 = 32;
+    type T = f32;
+    type P = ();
+    type C = f32;
+    const GROUP: usize = 1;
+
+    #[inline(always)]
+    fn get(bits: u32, _: u32, _: bool) -> (f32, ()) {
+        (f32::from_bits(bits), ())
+    }
+
+    #[inline(always)]
+    fn add<'a>(
+        acc: &mut [f32; CHUNK],
+        count: usize,
+        _: bool,
+        a: impl Fn(usize) -> ([f32; CHUNK], [(); CHUNK]),
+        b: impl Fn(usize) -> (&'a [f32; CHUNK], &'a [(); CHUNK]),
+    ) {
+        for k in 0..count {
+            let (a, b) = (a(k).0, b(k).0);
+            for j in 0..CHUNK {
+                acc[j] = a[j].mul_add(b[j], acc[j]);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn finish(acc: &mut [f32; CHUNK]) {
+        one_nan(acc);
+    }
+}
+
+/// Sums of products of bytes, wrapping.
+pub(crate) struct Int8;
+
+impl Kind for Int8 {
+    const BITS: u32 = 8;
+    type T = i32;
+    type P = ();
+    type C = i32;
+    const GROUP: usize = 4;
+
+    #[inline(always)]
+    fn get(bits: u32, _: u32, _: bool) -> (i32, ()) {
+        (i32::from(bits as i8), ())
+    }
+
+    #[inline(always)]
+    fn add<'a>(
+        acc: &mut [i32; CHUNK],
+        count: usize,
+        _: bool,
+        a: impl Fn(usize) -> ([i32; CHUNK], [(); CHUNK]),
+        b: impl Fn(usize) -> (&'a [i32; CHUNK], &'a [(); CHUNK]),
+    ) {
+        for k in 0..count {
+            let (a, b) = (a(k).0, b(k).0);
+            for j in 0..CHUNK {
+                acc[j] = acc[j].wrapping_add(a[j] * b[j]);
+            }
+        }
+    }
+}
+
+/// gfx90a, f16 and bf16: `GROUP` (2 or 4) products, and their sum in pairs, and the accumulator plus that, each rounded
+/// to f32 and flushed if it is a denormal. Elements and the first accumulator are flushed to +0.
+pub(crate) struct Ftz<S, const GROUP: usize>(PhantomData<S>);
+
+/// 0 of the same sign for a denormal.
+#[inline(always)]
+fn flush(x: f32) -> f32 {
+    let small = x.abs() < f32::MIN_POSITIVE;
+    f32::from_bits(if small { x.to_bits() & 0x8000_0000 } else { x.to_bits() })
+}
+
+impl<S: Element, const GROUP: usize> Kind for Ftz<S, GROUP> {
+    #[inline(always)]
+    fn get(bits: u32, _: u32, _: bool) -> (f32, ()) {
+        let value = S::value(bits);
+        (if value.abs() < power(S::LOWEST) as f32 { 0.0 } else { value }, ())
+    }
+    const BITS: u32 = S::BITS;
+    type T = f32;
+    type P = ();
+    type C = f32;
+    const GROUP: usize = GROUP;
+
+    #[inline(always)]
+    fn start(acc: &mut [f32; CHUNK]) {
+        for x in acc {
+            *x = if x.abs() < f32::MIN_POSITIVE { 0.0 } else { *x };
+        }
+    }
+
+    #[inline(always)]
+    fn add<'a>(
+        acc: &mut [f32; CHUNK],
+        _: usize,
+        _: bool,
+        a: impl Fn(usize) -> ([f32; CHUNK], [(); CHUNK]),
+        b: impl Fn(usize) -> (&'a [f32; CHUNK], &'a [(); CHUNK]),
+    ) {
+        let pair = |k: usize| -> [f32; CHUNK] {
+            let (a0, b0, a1, b1) = (a(k).0, b(k).0, a(k + 1).0, b(k + 1).0);
+            std::array::from_fn(|j| flush(flush(a0[j] * b0[j]) + flush(a1[j] * b1[j])))
+        };
+        let mut sum = pair(0);
+        if GROUP == 4 {
+            let high = pair(2);
+            for j in 0..CHUNK {
+                sum[j] = flush(sum[j] + high[j]);
+            }
+        }
+        for j in 0..CHUNK {
+            acc[j] = flush(acc[j] + sum[j]);
+        }
+    }
+
+    #[inline(always)]
+    fn finish(acc: &mut [f32; CHUNK]) {
+        one_nan(acc);
+    }
+}
+
+/// 2 to a power that an f64 has as a normal number.
+const fn power(exponent: i32) -> f64 {
+    f64::from_bits(((1023 + exponent) as u64) << 52)
+}
+
+/// The reciprocal of a power of two.
+#[inline(always)]
+fn inverse(power: f64) -> f64 {
+    f64::from_bits((2046u64 << 52).wrapping_sub(power.to_bits()))
+}
+
+/// Places below the largest exponent at which products and the accumulator are cut off.
+const CUT: f64 = power(24);
+/// Lower than any product's exponent.
+const NOTHING: f64 = power(-300);
+
+/// gfx942, f16, bf16 and xf32: `GROUP` products at a time.
+///
+/// 1. With `e` the largest sum of the exponents of two factors (those of denormals are the smallest normal number's,
+///    zeros don't count), each product is cut off towards zero at 2^(e - 24), and they are added exactly.
+/// 2. With `f` the larger of `e` and the accumulator's exponent, the sum is rounded down at 2^(f - 32), the accumulator
+///    at 2^(f - 24), and they are added exactly.
+/// 3. That is rounded down to 31 places after its first, then to the nearest f32, ties to even.
+///
+/// All of it is exact in f64 but for the roundings, which are explicit, and the last one. A product of 2^128 or more
+/// is infinite.
+pub(crate) struct Truncated<S, const GROUP: usize>(PhantomData<S>);
+
+/// gfx942, fp8 and bf8: as [`Truncated`], but the products of even and of odd index have largest exponents of their
+/// own in step 1; both sums are then rounded down at 24 places below the larger one. An accumulator below 2^(f - 25)
+/// counts as 0.
+pub(crate) struct Split;
+
+/// An element with 2 to its exponent, 0 for zeros.
+#[inline(always)]
+fn with_power<S: Element>(bits: u32) -> (f64, f64) {
+    let value = f64::from(S::value(bits));
+    let exponent = f64::from_bits(value.to_bits() & 0x7ff0_0000_0000_0000);
+    let lowest = power(S::LOWEST);
+    let exponent = if exponent < lowest { lowest } else { exponent };
+    (value, if value == 0.0 { 0.0 } else { exponent })
+}
+
+/// The largest exponent of products, as a power of two, and their sum in units of 2^-24 of that; see step 1 of
+/// [`Truncated`].
+#[inline(always)]
+fn cut_sum<'a>(
+    indices: impl Iterator<Item = usize> + Clone,
+    a: &impl Fn(usize) -> ([f64; CHUNK], [f64; CHUNK]),
+    b: &impl Fn(usize) -> (&'a [f64; CHUNK], &'a [f64; CHUNK]),
+) -> ([f64; CHUNK], [f64; CHUNK]) {
+    let mut top = [NOTHING; CHUNK];
+    for k in indices.clone() {
+        let (a, b) = (a(k).1, b(k).1);
+        for j in 0..CHUNK {
+            let p = a[j] * b[j];
+            top[j] = if p > top[j] { p } else { top[j] };
+        }
+    }
+    let scale = top.map(|top| inverse(top) * CUT);
+    let mut sum = [0f64; CHUNK];
+    for k in indices {
+        let (a, b) = (a(k).0, b(k).0);
+        for j in 0..CHUNK {
+            sum[j] += (a[j] * b[j] * scale[j]).trunc();
+        }
+    }
+    (top, sum)
+}
+
+/// Steps 2 and 3 of [`Truncated`]: `sum` in units of 2^-24 of `top`. With `window`, accumulators far below count as 0.
+#[inline(always)]
+fn accumulate(acc: &mut [f32; CHUNK], top: &[f64; CHUNK], sum: &[f64; CHUNK], window: bool) {
+    // An f64's places after the 31st.
+    const REST: u64 = (1 << 21) - 1;
+    for j in 0..CHUNK {
+        let c = f64::from(acc[j]);
+        let exponent = f64::from_bits(c.to_bits() & 0x7ff0_0000_0000_0000);
+        let exponent = if exponent < power(-126) { power(-126) } else { exponent };
+        let both = if exponent > top[j] { exponent } else { top[j] };
+        let unit = inverse(both);
+        let products = (sum[j] * (top[j] * unit * power(8))).floor();
+        let addend = (c * unit * CUT).floor() * power(8);
+        let addend = if window && exponent < both * power(-25) { 0.0 } else { addend };
+        let total = (products + addend) * (both * power(-32));
+        // Below 2^-126 there are no more places than for that.
+        let total = (total * power(157)).floor() * power(-157);
+        let bits = total.to_bits();
+        let down = if total < 0.0 { REST } else { 0 };
+        let rounded = f64::from_bits((bits + down) & !REST) as f32;
+        acc[j] = if acc[j].is_finite() { rounded } else { acc[j] };
+    }
+}
+
+/// Replaces the sums in which there is an infinite product or a NaN. `before` is what the accumulators were.
+#[cold]
+#[inline(never)]
+fn specials<'a>(
+    acc: &mut [f32; CHUNK],
+    before: &[f32; CHUNK],
+    count: usize,
+    a: &dyn Fn(usize) -> ([f64; CHUNK], [f64; CHUNK]),
+    b: &dyn Fn(usize) -> (&'a [f64; CHUNK], &'a [f64; CHUNK]),
+) {
+    let mut sums = [0f64; CHUNK];
+    for k in 0..count {
+        let (a, b) = (a(k).0, b(k).0);
+        for j in 0..CHUNK {
+            let product = a[j] * b[j];
+            sums[j] += match product {
+                p if p.is_nan() => f64::NAN,
+                p if p.abs() >= power(128) => f64::INFINITY.copysign(p),
+                _ => 0.0,
+            };
+        }
+    }
+    for j in 0..CHUNK {
+        if sums[j] != 0.0 {
+            acc[j] = sums[j] as f32 + before[j];
+        }
+    }
+}
+
+/// Whether products may be infinite or NaN.
+#[inline(always)]
+fn any_special(a: &[f64], b: &[f64]) -> bool {
+    // NaNs are larger than any limit here: their bits are.
+    let largest = |v: &[f64]| v.iter().fold(0, |most, x| most.max(x.to_bits() << 1));
+    let exponent = |bits: u64| (bits >> 53) as i32 - 1023;
+    exponent(largest(a)).max(-1000) + exponent(largest(b)).max(-1000) >= 127
+        || exponent(largest(a)) == 1024
+        || exponent(largest(b)) == 1024
+}
+
+impl<S: Element, const GROUP: usize> Kind for Truncated<S, GROUP> {
+    #[inline(always)]
+    fn get(bits: u32, _: u32, _: bool) -> (f64, f64) {
+        with_power::<S>(bits)
+    }
+    const BITS: u32 = S::BITS;
+    type T = f64;
+    type P = f64;
+    type C = f32;
+    const GROUP: usize = GROUP;
+
+    #[inline(always)]
+    fn special(a: &[f64], b: &[f64]) -> bool {
+        any_special(a, b)
+    }
+
+    #[inline(always)]
+    fn add<'a>(
+        acc: &mut [f32; CHUNK],
+        count: usize,
+        special: bool,
+        a: impl Fn(usize) -> ([f64; CHUNK], [f64; CHUNK]),
+        b: impl Fn(usize) -> (&'a [f64; CHUNK], &'a [f64; CHUNK]),
+    ) {
+        let before = *acc;
+        let (top, sum) = cut_sum(0..count, &a, &b);
+        accumulate(acc, &top, &sum, false);
+        if special {
+            specials(acc, &before, count, &a, &b);
+        }
+    }
+
+    #[inline(always)]
+    fn finish(acc: &mut [f32; CHUNK]) {
+        one_nan(acc);
+    }
+}
+
+impl Kind for Split {
+    const BITS: u32 = 8;
+    type T = f64;
+    type P = f64;
+    type C = f32;
+    const GROUP: usize = 16;
+
+    #[inline(always)]
+    fn get(bits: u32, op: u32, first: bool) -> (f64, f64) {
+        // The opcodes' order: bf8 bf8, bf8 fp8, fp8 bf8, fp8 fp8.
+        let fp8 = op >> u32::from(first) & 1 != 0;
+        if fp8 { with_power::<Fp8>(bits) } else { with_power::<Bf8>(bits) }
+    }
+
+    #[inline(always)]
+    fn special(a: &[f64], b: &[f64]) -> bool {
+        any_special(a, b)
+    }
+
+    #[inline(always)]
+    fn add<'a>(
+        acc: &mut [f32; CHUNK],
+        count: usize,
+        special: bool,
+        a: impl Fn(usize) -> ([f64; CHUNK], [f64; CHUNK]),
+        b: impl Fn(usize) -> (&'a [f64; CHUNK], &'a [f64; CHUNK]),
+    ) {
+        let before = *acc;
+        let (even_top, even) = cut_sum((0..count).step_by(2), &a, &b);
+        let (odd_top, odd) = cut_sum((1..count).step_by(2), &a, &b);
+        let mut top = [0.0; CHUNK];
+        let mut sum = [0.0; CHUNK];
+        for j in 0..CHUNK {
+            top[j] = if even_top[j] > odd_top[j] { even_top[j] } else { odd_top[j] };
+            let unit = inverse(top[j]);
+            sum[j] = (even[j] * (even_top[j] * unit)).floor() + (odd[j] * (odd_top[j] * unit)).floor();
+        }
+        accumulate(acc, &top, &sum, true);
+        if special {
+            specials(acc, &before, count, &a, &b);
+        }
+    }
+
+    #[inline(always)]
+    fn finish(acc: &mut [f32; CHUNK]) {
+        one_nan(acc);
+    }
+}

@@ -1,0 +1,678 @@
+//! Matrix instructions against products of matrices whose elements are found the other way round: from each register
+//! and lane to row and column ("AMD Matrix Instruction Calculator", register-to-element mapping), with the shapes as
+//! the mnemonics spell them; and their arithmetic against integers.
+
+use crate::isa::Level;
+use crate::tables::{Encoding, Row, Target, rows};
+use crate::testing::{Random, Rig};
+use crate::wave::{AGPR, LANES};
+
+/// What a mnemonic says.
+#[derive(Debug, Clone)]
+struct Shape {
+    name: &'static str,
+    op: u32,
+    target: Target,
+    sparse: bool,
+    result: String,
+    n: usize,
+    k: usize,
+    /// Formats of A and B.
+    formats: [String; 2],
+}
+
+impl Shape {
+    fn all() -> Vec<Shape> {
+        let mut out = Vec::new();
+        for row in rows(Encoding::Vop3p) {
+            for target in [Target::Gfx90a, Target::Gfx942] {
+                out.extend(Shape::of(row, target));
+            }
+        }
+        assert!(out.len() > 70, "{} matrix instructions", out.len());
+        out
+    }
+
+    fn named(name: &str) -> Shape {
+        Shape::all().into_iter().find(|shape| shape.name == name).unwrap()
+    }
+
+    fn of(row: &'static Row, target: Target) -> Option<Shape> {
+        let op = u32::try_from(row.op[target as usize]).ok()?;
+        let sparse = row.name.starts_with("v_smfmac_");
+        let rest = row.name.strip_prefix("v_mfma_").or(row.name.strip_prefix("v_smfmac_"))?;
+        let (result, rest) = rest.split_once('_')?;
+        let mut numbers = rest.splitn(3, 'x');
+        let n: usize = numbers.next()?.parse().ok()?;
+        assert_eq!(numbers.next()?, n.to_string());
+        let tail = numbers.next()?;
+        let digits = tail.find(|c: char| !c.is_ascii_digit())?;
+        let k = tail[..digits].parse().ok()?;
+        let mut formats = tail[digits..].trim_start_matches('_');
+        for blocks in ["2b_", "4b_", "16b_"] {
+            formats = formats.strip_prefix(blocks).unwrap_or(formats);
+        }
+        let formats = match formats {
+            "bf16_1k" => ["bf16", "bf16"],
+            _ => formats.split_once('_').map_or([formats; 2], |(a, b)| [a, b]),
+        };
+        let formats = formats.map(str::to_owned);
+        Some(Shape { name: row.name, op, target, sparse, result: result.to_owned(), n, k, formats })
+    }
+
+    fn bits(&self) -> usize {
+        match self.formats[0].as_str() {
+            "f64" => 64,
+            "f32" | "xf32" => 32,
+            "f16" | "bf16" => 16,
+            _ => 8,
+        }
+    }
+
+    /// Elements of B in each lane: gfx90a's old bf16 instructions have one register, the others what the width of the
+    /// format's operands is.
+    fn elements(&self) -> usize {
+        // Lanes hold K elements of each of the rows and blocks that there are; 32-bit results of N x N x blocks fill
+        // the registers that the number of blocks is known from.
+        self.n * self.blocks() * self.k / LANES
+    }
+
+    fn blocks(&self) -> usize {
+        let many = match (self.result.as_str(), self.n) {
+            ("f64", 4) => 4,
+            (_, 4) => 16,
+            (_, 16) => 4,
+            _ => 2,
+        };
+        if self.result == "f64" && self.n == 16 || self.sparse {
+            return 1;
+        }
+        // Of one block each lane group has a K of its own, of several all have the same.
+        let per_lane = match (self.bits(), self.name.ends_with("_1k") || self.target == Target::Gfx942) {
+            (32, _) if self.formats[0] == "xf32" => 2,
+            (16, new) if new || self.formats[0] == "f16" => 4,
+            (16, _) => 2,
+            (8, _) if self.k >= 16 && self.n == 32 || self.k >= 32 => 8,
+            (8, _) => 4,
+            _ => 1,
+        };
+        let one = LANES / self.n * per_lane;
+        if self.k == one {
+            1
+        } else {
+            assert_eq!(self.k * LANES / (LANES / (self.n * many) * LANES), per_lane, "{self:?}");
+            many
+        }
+    }
+
+    /// Registers of D.
+    fn registers(&self) -> usize {
+        self.n * self.n * self.blocks() / LANES * if self.result == "f64" { 2 } else { 1 }
+    }
+}
+
+/// The small integer `value` in a format.
+fn encode(format: &str, value: i32) -> u64 {
+    let value32 = value as f32;
+    match format {
+        "f64" => f64::from(value).to_bits(),
+        "f32" | "xf32" => u64::from(value32.to_bits()),
+        "f16" => u64::from(half::f16::from_f32(value32).to_bits()),
+        "bf16" => u64::from(half::bf16::from_f32(value32).to_bits()),
+        "i8" => u64::from(value as u8),
+        "fp8" | "bf8" => small(format, value32),
+        _ => panic!("{format}"),
+    }
+}
+
+/// An f8 by search: the one of all codes that has this value.
+fn small(format: &str, value: f32) -> u64 {
+    (0..256)
+        .find(|code| decode_small(format, *code) == f64::from(value))
+        .unwrap_or_else(|| panic!("{value} is no {format}"))
+}
+
+/// Sign, exponent, fraction; no infinities, bias 8 and 16; 0x80 is the NaN.
+fn decode_small(format: &str, code: u64) -> f64 {
+    let (fraction, bias) = if format == "fp8" { (3, 8) } else { (2, 16) };
+    let magnitude = code & 0x7f;
+    let (e, m) = (magnitude >> fraction, magnitude & ((1 << fraction) - 1));
+    let unit = 2f64.powi(-(fraction as i32));
+    let value = if e == 0 {
+        m as f64 * unit * 2f64.powi(1 - bias)
+    } else {
+        (1.0 + m as f64 * unit) * 2f64.powi(e as i32 - bias)
+    };
+    match code {
+        0x80 => f64::NAN,
+        0x81.. => -value,
+        _ => value,
+    }
+}
+
+/// Registers of A or B: for each lane the elements, packed.
+fn put(rig: &mut Rig, index: u16, bits: usize, elements: &[Vec<u64>]) {
+    for (l, elements) in elements.iter().enumerate() {
+        let mut dwords = vec![0u32; (elements.len() * bits).div_ceil(32)];
+        for (e, value) in elements.iter().enumerate() {
+            for bit in 0..bits {
+                let at = e * bits + bit;
+                dwords[at / 32] |= ((value >> bit & 1) as u32) << (at % 32);
+            }
+        }
+        for (r, dword) in (0..).zip(dwords) {
+            rig.w.v_mut(index + r).flat_mut()[l] = dword;
+        }
+    }
+}
+
+/// Encodes VOP3P-MAI. `acc` is the two bits of A and B and then that of C and D.
+#[derive(Clone, Copy, Default)]
+struct Code {
+    dst: u32,
+    a: u32,
+    b: u32,
+    /// As the hardware numbers sources.
+    c: u32,
+    acc: u32,
+    cbsz: u32,
+    abid: u32,
+    blgp: u32,
+}
+
+impl Code {
+    fn words(self, op: u32) -> [u32; 2] {
+        let (cbsz, abid, cd) = (self.cbsz << 8, self.abid << 11, (self.acc >> 2) << 15);
+        [
+            0xd380_0000 | op << 16 | cd | abid | cbsz | self.dst,
+            self.blgp << 29 | (self.acc & 3) << 27 | self.c << 18 | (256 + self.b) << 9 | (256 + self.a),
+        ]
+    }
+}
+
+/// Row, column and block of what a register and lane of C or D hold.
+fn place(shape: &Shape, register: usize, lane: usize) -> (usize, usize, usize) {
+    if shape.result == "f64" {
+        let block = if shape.n == 16 { 0 } else { lane / 4 % 4 };
+        let row = if shape.n == 16 { 4 * (register / 2) + lane / 16 } else { lane / 16 };
+        return (row, lane % shape.n, block);
+    }
+    match shape.n {
+        32 => (8 * (register / 4) % 32 + 4 * (lane / 32) + register % 4, lane % 32, register / 16),
+        16 => (4 * (lane / 16) + register % 4, lane % 16, register / 4),
+        _ => (register % 4, lane % 4, lane / 4),
+    }
+}
+
+/// One random run of an instruction on small integers, where every kind of arithmetic is exact.
+fn check(shape: &Shape, level: Level, random: &mut Random) {
+    let mut rig = Rig::new(shape.target, level);
+    let mut small = || (random.next() % 15) as i32 - 7;
+    let (n, k, blocks, elements, bits) = (shape.n, shape.k, shape.blocks(), shape.elements(), shape.bits());
+    let f64s = shape.result == "f64";
+    // Row (or column) and block of a lane's elements, and the first one's k.
+    let at = |l: usize| (l % n, l / n % blocks, l / (n * blocks) * elements);
+    let kept = if shape.sparse { elements / 2 } else { elements };
+    let lanes_a: Vec<Vec<i32>> = (0..LANES).map(|_| (0..kept).map(|_| small()).collect()).collect();
+    let lanes_b: Vec<Vec<i32>> = (0..LANES).map(|_| (0..elements).map(|_| small()).collect()).collect();
+    let c: Vec<Vec<i32>> =
+        (0..shape.registers()).map(|_| (0..LANES).map(|_| small() * 3).collect()).collect();
+
+    let mut code = Code {
+        a: 2 * (random.next() % 40) as u32,
+        b: 100 + 2 * (random.next() % 20) as u32,
+        dst: 150 + 2 * (random.next() % 30) as u32,
+        acc: random.next() as u32 & 7,
+        ..Code::default()
+    };
+    // C where D is, apart, or overlapping with it.
+    let c_at = match random.next() % 4 {
+        _ if shape.sparse => code.dst,
+        0 => code.dst,
+        1 => 210,
+        2 => code.dst + 2,
+        _ => code.dst - 2,
+    };
+    code.c = 256 + c_at;
+    let constant = !shape.sparse && random.next() % 8 == 0;
+    if constant {
+        code.c = 128 + (random.next() % 65) as u32;
+    }
+    if blocks > 1 && !f64s && random.next() % 2 == 0 {
+        code.cbsz = random.next() as u32 % (blocks.ilog2() + 1);
+        code.abid = random.next() as u32 % (1 << code.cbsz);
+    }
+    if random.next() % 2 == 0 {
+        code.blgp = random.next() as u32 & 7;
+    }
+    let index_at = if bits == 8 { 16 } else { 8 };
+    let indices: Vec<u32> = (0..LANES).map(|_| random.next() as u32).collect();
+    let mut index_shift = 0;
+    if shape.sparse {
+        code.c = 256 + 90;
+        code.cbsz = random.next() as u32 & 1;
+        code.abid = random.next() as u32 % (32 / index_at);
+        index_shift = if code.cbsz == 0 { index_at * code.abid } else { 0 };
+    }
+
+    let file = |acc: u32| if acc & 1 != 0 { AGPR } else { 0 };
+    let encode_all = |lanes: &[Vec<i32>], format: &str| -> Vec<Vec<u64>> {
+        lanes.iter().map(|values| values.iter().map(|v| encode(format, *v)).collect()).collect()
+    };
+    for r in 0..512 {
+        rig.w.v_mut(r).flat_mut().fill(0x7fff_dead);
+    }
+    put(&mut rig, code.a as u16 + file(code.acc), bits, &encode_all(&lanes_a, &shape.formats[0]));
+    put(&mut rig, code.b as u16 + file(code.acc >> 1), bits, &encode_all(&lanes_b, &shape.formats[1]));
+    if shape.sparse {
+        rig.w.v_mut(90).flat_mut().copy_from_slice(&indices);
+    }
+    let result = |v: f64| match shape.result.as_str() {
+        "i32" => u64::from(v as i32 as u32),
+        "f64" => v.to_bits(),
+        _ => u64::from((v as f32).to_bits()),
+    };
+    let cd = file(code.acc >> 2);
+    let step = if f64s { 2 } else { 1 };
+    for r in (0..shape.registers()).step_by(step) {
+        for l in 0..LANES {
+            let bits = result(f64::from(c[r][l]));
+            for d in 0..step {
+                rig.w.v_mut(c_at as u16 + cd + (r + d) as u16).flat_mut()[l] = (bits >> (32 * d)) as u32;
+            }
+        }
+    }
+
+    // The matrices.
+    let mut a = vec![vec![vec![0i32; k]; n]; blocks];
+    let mut b = vec![vec![vec![0i32; n]; k]; blocks];
+    for l in 0..LANES {
+        let (i, block, k0) = at(l);
+        for e in 0..kept {
+            if shape.sparse {
+                let which = indices[l] >> (index_shift as usize + 2 * e) & 3;
+                // The same index twice adds both.
+                a[block][i][k0 + 4 * (e / 2) + which as usize] += lanes_a[l][e];
+            } else {
+                a[block][i][k0 + e] = lanes_a[l][e];
+            }
+        }
+        // Lanes of B as BLGP rearranges them, but for f64.
+        let q = LANES / 4;
+        let from = match code.blgp {
+            _ if f64s => l,
+            1 if l >= 32 => l - 32,
+            2 if l < 32 => l + 32,
+            3 if l >= 48 => l - 48,
+            3 => l + 16,
+            4..=7 => l - l / q * q + (code.blgp as usize - 4) * q,
+            _ => l,
+        };
+        for e in 0..elements {
+            b[block][k0 + e][i] = lanes_b[from][e];
+        }
+    }
+    let sign = |bit: u32| if f64s && code.blgp >> bit & 1 != 0 { -1 } else { 1 };
+
+    // All lanes take part, whatever EXEC is.
+    rig.w.set_exec(random.next());
+    rig.run(&code.words(shape.op));
+    for r in (0..shape.registers()).step_by(step) {
+        for l in 0..LANES {
+            let (i, j, block) = place(shape, r, l);
+            let a_block = block - block % (1 << if shape.sparse { 0 } else { code.cbsz })
+                + if shape.sparse { 0 } else { code.abid as usize };
+            let product: i32 = (0..k).map(|k| a[a_block][i][k] * b[block][k][j]).sum();
+            let addend = if constant { (code.c - 128) as i32 } else { c[r][l] };
+            let want = if constant && !f64s && shape.result != "i32" {
+                // An integer constant is not converted: as an f32 it is a denormal, too small to matter here.
+                result(f64::from(sign(0) * sign(1) * product))
+            } else if constant && f64s {
+                result(f64::from(sign(0) * sign(1) * product))
+            } else {
+                result(f64::from(sign(0) * sign(1) * product + sign(2) * addend))
+            };
+            let at = code.dst as u16 + cd + r as u16;
+            let got = (0..step as u16)
+                .map(|d| u64::from(rig.w.v(at + d).flat()[l]) << (32 * d))
+                .fold(0, |all, part| all | part);
+            let both_zero = |x: u64| x << (64 - 32 * step) << 1 == 0;
+            let tiny = constant && shape.result != "i32" && product == 0;
+            assert!(
+                got == want || shape.result != "i32" && both_zero(got) && both_zero(want) || tiny,
+                "{shape:?} {level:?} register {r} lane {l}: {got:#x}, not {want:#x}; cbsz {} abid {} blgp {} c {}",
+                code.cbsz,
+                code.abid,
+                code.blgp,
+                code.c,
+            );
+        }
+    }
+    // Nothing else is written.
+    let last = code.dst as u16 + cd + shape.registers() as u16;
+    let c_range = c_at as u16 + cd..c_at as u16 + cd + shape.registers() as u16;
+    for r in (130..150).map(|r| r + cd).chain(last..cd + 256).filter(|r| !c_range.contains(r)) {
+        let a_or_b = |first: u32, acc: u32| (file(acc) + first as u16..).take(4).any(|x| x == r);
+        if !a_or_b(code.a, code.acc) && !a_or_b(code.b, code.acc >> 1) {
+            assert!(rig.w.v(r).flat().iter().all(|x| *x == 0x7fff_dead), "{shape:?} wrote register {r}");
+        }
+    }
+}
+
+#[test]
+fn every_shape_multiplies_integers() {
+    let mut random = Random::new(7);
+    for shape in Shape::all() {
+        for level in Level::ALL.into_iter().filter(|level| level.is_available()) {
+            for _ in 0..12 {
+                check(&shape, level, &mut random);
+            }
+        }
+    }
+}
+
+/// D's register 0 of a product where row 0 of A, column 0 of B and C[0][0] are given and all else is 0: D[0][0].
+fn dot(name: &str, a: &[u64], b: &[u64], c: f32, level: Level) -> f32 {
+    let shape = Shape::named(name);
+    let mut rig = Rig::new(shape.target, level);
+    let spread = |values: &[u64]| -> Vec<Vec<u64>> {
+        let elements = shape.elements();
+        (0..LANES)
+            .map(|l| {
+                let first = l / (shape.n * shape.blocks()) * elements;
+                let here = l % (shape.n * shape.blocks()) == 0;
+                (0..elements)
+                    .map(|e| if here { values.get(first + e).copied().unwrap_or(0) } else { 0 })
+                    .collect()
+            })
+            .collect()
+    };
+    put(&mut rig, 0, shape.bits(), &spread(a));
+    put(&mut rig, 4, shape.bits(), &spread(b));
+    rig.w.v_mut(10).flat_mut()[0] = c.to_bits();
+    rig.run(&Code { dst: 10, a: 0, b: 4, c: 266, ..Code::default() }.words(shape.op));
+    f32::from_bits(rig.w.v(10).flat()[0])
+}
+
+fn levels() -> impl Iterator<Item = Level> {
+    Level::ALL.into_iter().filter(|level| level.is_available())
+}
+
+/// The example of arXiv 2511.10909 (equation 10 and table 8), as measured: exactly it would be -0.875.
+#[test]
+fn the_published_example() {
+    let a = [-8192.0, -0.5, -0.25, -0.125];
+    let b = [1024.0, 1.0, 1.0, 1.0];
+    let c = 8_388_608.0;
+    let f32s = |v: [f32; 4]| v.map(|x| u64::from(x.to_bits()));
+    let f16s = |v: [f32; 4]| v.map(|x| u64::from(half::f16::from_f32(x).to_bits()));
+    let bf16s = |v: [f32; 4]| v.map(|x| u64::from(half::bf16::from_f32(x).to_bits()));
+    let bf8s = |v: [f32; 4]| v.map(|x| small("bf8", x));
+    for level in levels() {
+        for (name, a, b, want) in [
+            ("v_mfma_f32_16x16x4f32", f32s(a), f32s(b), -0.875),
+            ("v_mfma_f32_16x16x8bf16", bf16s(a), bf16s(b), -0.375),
+            ("v_mfma_f32_16x16x16bf16_1k", bf16s(a), bf16s(b), 0.0),
+            ("v_mfma_f32_16x16x16f16", f16s(a), f16s(b), 0.0),
+            ("v_mfma_f32_16x16x16_f16", f16s(a), f16s(b), -0.5),
+            ("v_mfma_f32_16x16x16_bf16", bf16s(a), bf16s(b), -0.5),
+            ("v_mfma_f32_32x32x16_bf8_bf8", bf8s(a), bf8s(b), -1.0),
+        ] {
+            assert_eq!(dot(name, &a, &b, c, level), want, "{name} {level:?}");
+        }
+    }
+}
+
+/// Places below the binary point of the integers that stand for numbers.
+const POINT: i32 = 80;
+
+fn fixed(x: f64) -> i128 {
+    let scaled = x * 2f64.powi(POINT);
+    assert!(scaled == scaled.trunc() && scaled.abs() < 2f64.powi(126), "{x:e}");
+    scaled as i128
+}
+
+fn unfixed(x: i128) -> f32 {
+    // Rust rounds to nearest even here.
+    x as f32 * 2f32.powi(-POINT)
+}
+
+/// To a multiple of 2^place, towards zero or down.
+fn cut(x: i128, place: i32) -> i128 {
+    let shift = (place + POINT).clamp(0, 126);
+    x.signum() * (x.abs() >> shift << shift)
+}
+fn down(x: i128, place: i32) -> i128 {
+    let shift = (place + POINT).clamp(0, 126);
+    x >> shift << shift
+}
+
+/// The exponent of a number with `lowest` that of the smallest normal one.
+fn exponent(x: f64, lowest: i32) -> i32 {
+    if x == 0.0 { lowest } else { (x.abs().log2().floor() as i32).max(lowest) }
+}
+
+/// gfx942's sums: of products as they are cut off by the largest exponent. None if there are none.
+fn cut_sum(products: &[(f64, i32)]) -> Option<(i128, i32)> {
+    let top = products.iter().filter(|(p, _)| *p != 0.0).map(|(_, e)| *e).max()?;
+    Some((products.iter().map(|(p, _)| cut(fixed(*p), top - 24)).sum(), top))
+}
+
+fn add_accumulator(sum: i128, top: i32, c: f32, window: bool) -> f32 {
+    let e = exponent(f64::from(c), -126);
+    let both = top.max(e);
+    let addend = if window && e < both - 25 { 0 } else { down(fixed(f64::from(c)), both - 24) };
+    let total = down(sum, both - 32) + addend;
+    let first = 127 - total.unsigned_abs().leading_zeros() as i32 - POINT;
+    unfixed(if total == 0 { 0 } else { down(total, first - 31) })
+}
+
+fn gfx942(products: &[(f64, i32)], group: usize, split: bool, mut c: f32) -> f32 {
+    for group in products.chunks(group) {
+        c = if split {
+            let [even, odd] = [0, 1].map(|n| {
+                let those: Vec<_> = group.iter().copied().skip(n).step_by(2).collect();
+                cut_sum(&those)
+            });
+            let top = even.map_or(-200, |(_, e)| e).max(odd.map_or(-200, |(_, e)| e));
+            let sum = [even, odd].iter().flatten().map(|(s, _)| down(*s, top - 24)).sum();
+            add_accumulator(sum, top, c, true)
+        } else {
+            let (sum, top) = cut_sum(group).unwrap_or((0, -200));
+            add_accumulator(sum, top, c, false)
+        };
+    }
+    c
+}
+
+/// gfx90a's, with the integer arithmetic of `soft`.
+fn gfx90a(a: &[f64], b: &[f64], lowest: i32, group: usize, c: f32) -> f32 {
+    use crate::soft::{F32, Round, add, mul};
+    let flushed = |x: u64| if x & 0x7f80_0000 == 0 { x & 0x8000_0000 } else { x };
+    let input = |x: f64| {
+        let small = x.abs() < 2f64.powi(lowest);
+        if small { 0 } else { u64::from((x as f32).to_bits()) }
+    };
+    let plus = |x: u64, y: u64| flushed(add(F32, Round::Even, x, y));
+    let mut c = if c.abs() < f32::MIN_POSITIVE { 0 } else { u64::from(c.to_bits()) };
+    let products: Vec<u64> =
+        a.iter().zip(b).map(|(x, y)| flushed(mul(F32, Round::Even, input(*x), input(*y)))).collect();
+    for group in products.chunks(group) {
+        let pairs: Vec<u64> = group.chunks(2).map(|p| plus(p[0], p[1])).collect();
+        c = plus(c, pairs.into_iter().reduce(plus).unwrap());
+    }
+    f32::from_bits(c as u32)
+}
+
+/// A random number of a format with an exponent in a range: its bits and its value.
+fn sample(random: &mut Random, format: &str, exponents: std::ops::Range<i32>) -> (u64, f64) {
+    let bits = random.next();
+    if bits % 11 == 0 {
+        return (0, 0.0);
+    }
+    let span = (exponents.end - exponents.start) as u64;
+    let e = exponents.start + (bits >> 8 & 0xff) as i32 % span as i32;
+    let fraction = (1.0 + (bits >> 20) as f64 / 2f64.powi(44)) * 2f64.powi(e);
+    let x = if bits >> 16 & 1 == 0 { fraction } else { -fraction };
+    match format {
+        "f16" => {
+            let h = half::f16::from_f64(x);
+            (u64::from(h.to_bits()), h.to_f64())
+        }
+        "bf16" => {
+            let h = half::bf16::from_f64(x);
+            (u64::from(h.to_bits()), h.to_f64())
+        }
+        "xf32" => {
+            let v = (x as f32).to_bits();
+            (u64::from(v), f64::from(f32::from_bits(v >> 13 << 13)))
+        }
+        "f32" => (u64::from((x as f32).to_bits()), f64::from(x as f32)),
+        _ => {
+            let code = bits >> 40 & 0xff;
+            let code = if code == 0x80 { 0 } else { code };
+            (code, decode_small(format, code))
+        }
+    }
+}
+
+#[test]
+fn sums_round_as_measured() {
+    let mut random = Random::new(11);
+    for shape in Shape::all() {
+        if shape.sparse || shape.result != "f32" {
+            continue;
+        }
+        let lowest = |format: &str| match format {
+            "f16" => -14,
+            "fp8" => -7,
+            "bf8" => -15,
+            _ => -126,
+        };
+        for n in 0..300 {
+            // Wide and narrow ranges, with f16 denormals among the former.
+            let range = if n % 2 == 0 { -17..6 } else { -3..3 };
+            let a: Vec<_> =
+                (0..shape.k).map(|_| sample(&mut random, &shape.formats[0], range.clone())).collect();
+            let b: Vec<_> =
+                (0..shape.k).map(|_| sample(&mut random, &shape.formats[1], range.clone())).collect();
+            let c = sample(&mut random, "f32", if n % 3 == 0 { -30..20 } else { -2..12 }).1 as f32;
+            let values = |v: &[(u64, f64)]| -> Vec<f64> { v.iter().map(|x| x.1).collect() };
+            let (x, y) = (values(&a), values(&b));
+            let products: Vec<(f64, i32)> = x
+                .iter()
+                .zip(&y)
+                .map(|(x, y)| {
+                    let [p, q] = [&shape.formats[0], &shape.formats[1]].map(|f| lowest(f));
+                    (x * y, exponent(*x, p) + exponent(*y, q))
+                })
+                .collect();
+            let want = match (shape.formats[0].as_str(), shape.target) {
+                ("f32", _) => x.iter().zip(&y).fold(c, |c, (x, y)| {
+                    use crate::soft::{F32, Round, fma};
+                    let bits = |v: f32| u64::from(v.to_bits());
+                    f32::from_bits(fma(F32, Round::Even, bits(*x as f32), bits(*y as f32), bits(c)) as u32)
+                }),
+                (format, Target::Gfx90a) => {
+                    let old = format == "bf16" && !shape.name.ends_with("_1k");
+                    gfx90a(&x, &y, lowest(format), if old { 2 } else { 4 }, c)
+                }
+                ("xf32", _) => gfx942(&products, 4, false, c),
+                ("f16" | "bf16", _) => gfx942(&products, 8, false, c),
+                _ => gfx942(&products, 16, true, c),
+            };
+            let bits = |v: &[(u64, f64)]| -> Vec<u64> { v.iter().map(|x| x.0).collect() };
+            for level in levels() {
+                let got = dot(shape.name, &bits(&a), &bits(&b), c, level);
+                assert!(
+                    got == want,
+                    "{} {level:?}: {x:?} . {y:?} + {c:e} = {got:e}, not {want:e}",
+                    shape.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn denormals_are_flushed_on_gfx90a_only() {
+    let tiny = u64::from(half::f16::from_f64(2f64.powi(-20)).to_bits());
+    let one = u64::from(half::f16::from_f64(1.0).to_bits());
+    let least = f32::from_bits(1);
+    for level in levels() {
+        assert_eq!(dot("v_mfma_f32_32x32x8f16", &[tiny], &[one], 0.0, level), 0.0);
+        assert_eq!(dot("v_mfma_f32_32x32x8_f16", &[tiny], &[one], 0.0, level), 2f32.powi(-20));
+        assert_eq!(dot("v_mfma_f32_32x32x8f16", &[0], &[one], least, level), 0.0);
+        assert_eq!(dot("v_mfma_f32_32x32x8_f16", &[0], &[one], least, level).to_bits(), 1);
+        // f32 keeps them on both.
+        let bits = |x: f32| u64::from(x.to_bits());
+        for name in ["v_mfma_f32_32x32x2f32", "v_mfma_f32_32x32x2_f32"] {
+            assert_eq!(dot(name, &[bits(least)], &[bits(2.0)], least, level).to_bits(), 3);
+        }
+        // A product of denormals of bf16, and one that is a denormal of f32.
+        let half_of = |x: f32| u64::from(half::bf16::from_f32(x).to_bits());
+        let (p, q) = (half_of(2f32.powi(-70)), half_of(2f32.powi(-70)));
+        assert_eq!(dot("v_mfma_f32_32x32x8bf16_1k", &[p], &[q], 0.0, level), 0.0);
+        assert_eq!(dot("v_mfma_f32_32x32x8_bf16", &[p], &[q], 0.0, level).to_bits(), 1 << 9);
+    }
+}
+
+#[test]
+fn infinities_and_nans() {
+    let f16 = |x: f32| u64::from(half::f16::from_f32(x).to_bits());
+    let bf16 = |x: f32| u64::from(half::bf16::from_f32(x).to_bits());
+    let f32s = |x: f32| u64::from(x.to_bits());
+    let (inf, nan) = (f32::INFINITY, f32::NAN);
+    let cases: [(&str, &dyn Fn(f32) -> u64); 7] = [
+        ("v_mfma_f32_16x16x4f32", &f32s),
+        ("v_mfma_f32_16x16x16f16", &f16),
+        ("v_mfma_f32_16x16x8bf16", &bf16),
+        ("v_mfma_f32_16x16x16bf16_1k", &bf16),
+        ("v_mfma_f32_16x16x16_f16", &f16),
+        ("v_mfma_f32_16x16x16_bf16", &bf16),
+        ("v_mfma_f32_16x16x8_xf32", &f32s),
+    ];
+    const NAN: u32 = 0x7fc0_0000;
+    for level in levels() {
+        for (name, of) in cases {
+            let run =
+                |a: [f32; 2], b: [f32; 2], c: f32| dot(name, &a.map(of), &b.map(of), c, level).to_bits();
+            assert_eq!(run([inf, 1.0], [2.0, 1.0], 5.0), inf.to_bits(), "{name}");
+            assert_eq!(run([inf, 1.0], [-2.0, 1.0], 5.0), (-inf).to_bits(), "{name}");
+            assert_eq!(run([inf, inf], [1.0, -1.0], 5.0), NAN, "{name}");
+            assert_eq!(run([inf, 1.0], [0.0, 1.0], 5.0), NAN, "{name}");
+            assert_eq!(run([inf, 1.0], [1.0, 1.0], -inf), NAN, "{name}");
+            assert_eq!(run([1.0, 1.0], [1.0, 1.0], -inf), (-inf).to_bits(), "{name}");
+            assert_eq!(run([1.0, 1.0], [1.0, nan], 5.0), NAN, "{name}");
+            assert_eq!(run([1.0, 1.0], [1.0, 1.0], -nan), NAN, "{name}");
+        }
+        // A product beyond f32's range is infinite, even if the sum isn't.
+        let big = bf16(2f32.powi(100));
+        let names = ["v_mfma_f32_16x16x16_bf16", "v_mfma_f32_16x16x16bf16_1k"];
+        for name in names {
+            assert_eq!(dot(name, &[big], &[big], 0.0, level), inf, "{name}");
+            assert_eq!(dot(name, &[big], &[bf16(-(2f32.powi(27)))], 1.0, level), -(2f32.powi(127)), "{name}");
+        }
+        let nan8 = dot("v_mfma_f32_16x16x32_fp8_fp8", &[0x80], &[small("fp8", 1.0)], 1.0, level);
+        assert_eq!(nan8.to_bits(), NAN);
+    }
+}
+
+#[test]
+fn operands_that_are_not_there_are_illegal() {
+    let shape = Shape::named("v_mfma_f32_32x32x1f32");
+    let mut rig = Rig::gfx90a();
+    let good = Code { dst: 0, a: 40, b: 41, c: 256, ..Code::default() };
+    rig.run(&good.words(shape.op));
+    // Registers past the last; C in an SGPR, or a literal.
+    for bad in [
+        Code { dst: 230, ..good },
+        Code { c: 256 + 240, ..good },
+        Code { c: 5, ..good },
+        Code { c: 255, ..good },
+    ] {
+        let mut words = bad.words(shape.op).to_vec();
+        words.push(0);
+        assert_eq!(rig.try_run(&words), Err(crate::fault::FaultCause::IllegalInstruction));
+    }
+}
