@@ -64,7 +64,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         let kernel = program.kernel_index("xorshift").ok_or("no such kernel")?;
         let kernarg = pack(&[buffers[2]], &[0]);
         for (grid, block) in [(1, 64), (1, 1024), (16, 256)] {
-            let dispatch = Dispatch { kernel, grid: [grid, 1, 1], block: [block, 1, 1], dynamic_lds: 0, kernarg: &kernarg };
+            let dispatch = Dispatch {
+                kernel,
+                grid: [grid, 1, 1],
+                block: [block, 1, 1],
+                dynamic_lds: 0,
+                kernarg: &kernarg,
+            };
             let (start, count) = (Instant::now(), 20_000);
             for _ in 0..count {
                 machine.dispatch(&program, &dispatch)?;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::hostcall::Printer;
 use crate::isa::Level;
 
 /// Settings of a [`Machine`](crate::Machine).
@@ -21,10 +22,13 @@ pub struct Config {
     pub instruction_budget: Option<u64>,
     /// Time after which a dispatch faults; none by default.
     pub time_budget: Option<Duration>,
+    /// Where kernels' `printf` goes.
+    pub printer: Printer,
 }
 
 impl Default for Config {
-    /// 16 GiB of device memory, a thread for each core, the widest vectors, 16 KiB of dynamic stack, no budgets.
+    /// 16 GiB of device memory, a thread for each core, the widest vectors, 16 KiB of dynamic stack, no budgets, and
+    /// the process's standard output.
     fn default() -> Config {
         Config {
             device_memory: 16 << 30,
@@ -33,6 +37,7 @@ impl Default for Config {
             dynamic_stack: 16 << 10,
             instruction_budget: None,
             time_budget: None,
+            printer: Printer::default(),
         }
     }
 }

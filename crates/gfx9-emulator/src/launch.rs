@@ -10,8 +10,9 @@ use code_object::{HiddenArg, KernelSignature, ValueKind, WorkitemIds};
 use crate::config::Config;
 use crate::decode::{Code, PRIVATE_BASE_HI, SHARED_BASE_HI};
 use crate::error::{Error, Result};
+use crate::hostcall::Hostcall;
 use crate::lds::MAX_LDS;
-use crate::memory::Block;
+use crate::memory::{AddressSpace, Block};
 use crate::program;
 use crate::tables::Target;
 use crate::wave::{LANES, Mode, POOL, Wave};
@@ -50,6 +51,7 @@ pub struct Dispatch<'a> {
 pub(crate) struct Setup {
     pub(crate) code: Arc<Code>,
     pub(crate) block: Arc<Block>,
+    pub(crate) hostcall: Option<Arc<Hostcall>>,
     /// Index of the first instruction.
     entry: u32,
     user_sgprs: Vec<u32>,
@@ -70,7 +72,12 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    pub(crate) fn new(program: &program::Inner, config: &Config, d: &Dispatch<'_>) -> Result<Setup> {
+    pub(crate) fn new(
+        program: &program::Inner,
+        config: &Config,
+        space: &Arc<AddressSpace>,
+        d: &Dispatch<'_>,
+    ) -> Result<Setup> {
         let kernels = program.object().kernels();
         let Some(k) = kernels.get(d.kernel) else {
             return Err(Error::InvalidArgument(format!("kernel number {} of {}", d.kernel, kernels.len())));
@@ -121,11 +128,20 @@ impl Setup {
 
         // Compilers load kernel arguments in wide pieces that may run past the end.
         let kernarg_len = u64::from(k.kernarg_size).next_multiple_of(256) + 256;
-        let block = Block::new(BLOCK_BASE, KERNARG - BLOCK_BASE + kernarg_len)?;
+        let hostcall_at = KERNARG + kernarg_len;
+        let waves = size.div_ceil(LANES as u32);
+        let all_waves = d.grid.iter().fold(u64::from(waves), |n, g| n.saturating_mul((*g).into()));
+        let calls_host = k.hidden_arg(HiddenArg::HostcallBuffer).is_some();
+        let hostcall_len = if calls_host { Hostcall::size(all_waves) } else { 0 };
+        let block = Arc::new(Block::new(BLOCK_BASE, hostcall_at - BLOCK_BASE + hostcall_len)?);
         let w = block.window();
         w.write_bytes(KERNARG, d.kernarg);
-        write_hidden(k, d, &block);
+        write_hidden(k, d, hostcall_at, &block);
         write_packet(program, k, d, lds, scratch, &block);
+        let hostcall = calls_host.then(|| {
+            let (block, space) = (Arc::clone(&block), Arc::clone(space));
+            Arc::new(Hostcall::new(block, hostcall_at, all_waves, space, config.printer.clone()))
+        });
 
         let code = program.code()?;
         let preload = if kd.preload_length() > 0 { PRELOAD_PROLOGUE } else { 0 };
@@ -173,7 +189,8 @@ impl Setup {
         let total = kd.vgprs().min(512) as u16;
         Ok(Setup {
             code,
-            block: Arc::new(block),
+            block,
+            hostcall,
             entry,
             user_sgprs,
             ids: [kd.enable_workgroup_id_x(), kd.enable_workgroup_id_y(), kd.enable_workgroup_id_z()],
@@ -197,7 +214,7 @@ impl Setup {
             flat_scratch: target == Target::Gfx942,
             lds,
             scratch,
-            waves: size.div_ceil(LANES as u32),
+            waves,
         })
     }
 
@@ -263,7 +280,7 @@ impl Setup {
 }
 
 /// Fills the hidden arguments that the metadata lists.
-fn write_hidden(k: &KernelSignature, d: &Dispatch<'_>, block: &Block) {
+fn write_hidden(k: &KernelSignature, d: &Dispatch<'_>, hostcall: u64, block: &Block) {
     let w = block.window();
     let dims = (1..=3).rev().find(|n| d.grid[n - 1] > 1 || d.block[n - 1] > 1).unwrap_or(1);
     for arg in k.hidden_args() {
@@ -280,8 +297,9 @@ fn write_hidden(k: &KernelSignature, d: &Dispatch<'_>, block: &Block) {
             HiddenArg::PrivateBase => PRIVATE_BASE_HI.into(),
             HiddenArg::SharedBase => SHARED_BASE_HI.into(),
             HiddenArg::QueuePtr => QUEUE,
-            // Remainders and offsets are 0 in HIP; there is no host call, heap, printf, device queue
-            // or cooperative launch.
+            HiddenArg::HostcallBuffer => hostcall,
+            // Remainders and offsets are 0 in HIP; there is no heap, OpenCL printf,
+            // device queue or cooperative launch.
             _ => 0,
         };
         let bytes = value.to_le_bytes();

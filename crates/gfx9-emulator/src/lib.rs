@@ -7,6 +7,7 @@ mod exec;
 mod fault;
 mod float;
 mod half16;
+mod hostcall;
 mod inst;
 mod isa;
 mod lanes;
@@ -18,9 +19,9 @@ mod modifiers;
 mod program;
 mod run;
 mod soft;
-mod tables;
 #[cfg(test)]
 mod stream_tests;
+mod tables;
 #[cfg(test)]
 mod testing;
 mod wave;
@@ -29,6 +30,7 @@ mod workgroup;
 pub use config::Config;
 pub use error::{Error, Result};
 pub use fault::{Access, FaultCause, FaultReport, LaneAddress, Space};
+pub use hostcall::{Printer, Stream};
 pub use isa::Level;
 pub use launch::{Dispatch, MAX_BLOCK};
 pub use lds::MAX_LDS;

@@ -121,7 +121,7 @@ impl Machine {
     /// [`Error::InvalidLaunch`] before anything runs; [`Error::Fault`] when the kernel does what it must not, after
     /// which the machine goes on as before.
     pub fn dispatch(&self, program: &Program, dispatch: &Dispatch<'_>) -> Result<DispatchStats> {
-        let setup = Setup::new(&program.inner, &self.config, dispatch)?;
+        let setup = Setup::new(&program.inner, &self.config, &self.memory, dispatch)?;
         let job = Arc::new(Job::new(
             program.clone(),
             dispatch.kernel,

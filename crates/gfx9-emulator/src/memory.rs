@@ -357,6 +357,13 @@ impl AddressSpace {
         }
     }
 
+    /// The live range that holds `address`.
+    fn region(&self, address: u64) -> Option<Region> {
+        let inner = self.lock();
+        let (_, r) = inner.regions.range(..=address).next_back()?;
+        r.window().contains(address, 1).then(|| r.clone())
+    }
+
     /// The allocations that are live now.
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
         let mut inner = self.lock();
@@ -592,11 +599,21 @@ pub(crate) struct View {
     recent: [Window; gather::SLOTS],
     snapshot: Arc<Snapshot>,
     block: Arc<Block>,
+    /// Where to look for what was allocated since.
+    live: Option<Arc<AddressSpace>>,
+    /// What was found there.
+    later: Vec<Region>,
 }
 
 impl View {
     pub(crate) fn new(snapshot: Arc<Snapshot>, block: Arc<Block>) -> View {
-        View { last: Window::EMPTY, recent: [Window::EMPTY; gather::SLOTS], snapshot, block }
+        let recent = [Window::EMPTY; gather::SLOTS];
+        View { last: Window::EMPTY, recent, snapshot, block, live: None, later: Vec::new() }
+    }
+
+    /// With what is allocated while it is used, too (device-side `malloc`, or by the host).
+    pub(crate) fn with_live(self, space: Arc<AddressSpace>) -> View {
+        View { live: Some(space), ..self }
     }
 
     /// The range that holds all `size` bytes at `address`.
@@ -614,10 +631,26 @@ impl View {
         let n = windows.partition_point(|w| w.base <= address);
         let found = match n.checked_sub(1).map(|n| windows[n]) {
             Some(w) if w.contains(address, size) => w,
-            _ => Some(self.block.window()).filter(|w| w.contains(address, size))?,
+            _ => match self.block.window() {
+                w if w.contains(address, size) => w,
+                _ => self.find_later(address, size)?,
+            },
         };
         self.last = found;
         Some(found)
+    }
+
+    #[cold]
+    fn find_later(&mut self, address: u64, size: u64) -> Option<Window> {
+        let contains = |r: &Region| r.window().contains(address, size);
+        if let Some(region) = self.later.iter().find(|r| contains(r)) {
+            return Some(region.window());
+        }
+        let region = self.live.as_ref()?.region(address).filter(contains)?;
+        let window = region.window();
+        // Holding the region keeps the memory alive as the snapshot does.
+        self.later.push(region);
+        Some(window)
     }
 }
 

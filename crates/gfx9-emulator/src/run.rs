@@ -216,12 +216,14 @@ impl Job {
             .collect();
         let cx = Ctx {
             code: Arc::clone(&self.setup.code),
-            mem: View::new(Arc::clone(&self.snapshot), Arc::clone(&self.setup.block)),
+            mem: View::new(Arc::clone(&self.snapshot), Arc::clone(&self.setup.block))
+                .with_live(Arc::clone(&self.space)),
             lds,
             fault: None,
             count: 0,
             ticks: 0,
             workgroup,
+            hostcall: self.setup.hostcall.clone(),
         };
         Workgroup { members, cx }
     }

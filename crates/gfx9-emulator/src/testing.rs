@@ -20,7 +20,8 @@ pub(crate) const END: u32 = 0xbf81_0000;
 /// The opcode of a mnemonic.
 pub(crate) fn op(encoding: Encoding, name: &str, target: Target) -> u32 {
     let row = rows(encoding).iter().find(|row| row.name == name && row.op[target as usize] >= 0);
-    row.unwrap_or_else(|| panic!("{name} is no {encoding:?} instruction of {target:?}")).op[target as usize] as u32
+    row.unwrap_or_else(|| panic!("{name} is no {encoding:?} instruction of {target:?}")).op[target as usize]
+        as u32
 }
 
 /// One wave, all lanes active, registers zero, and 64 KiB of LDS.
@@ -44,7 +45,14 @@ impl Rig {
         lds.reset(MAX_LDS);
         let mut w = Wave::new();
         w.set_exec(!0);
-        Rig { w, cx: Ctx { code, mem, lds, fault: None, count: 0, ticks: 0, workgroup: [0; 3] }, space, target, level, budget: u64::MAX }
+        Rig {
+            w,
+            cx: Ctx { code, mem, lds, fault: None, count: 0, ticks: 0, workgroup: [0; 3], hostcall: None },
+            space,
+            target,
+            level,
+            budget: u64::MAX,
+        }
     }
 
     /// For gfx90a, at the widest level.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::decode::Code;
 use crate::fault::{Access, FaultCause, LaneAddress, Space};
+use crate::hostcall::Hostcall;
 use crate::inst::{Flow, Inst};
 use crate::lds::Lds;
 use crate::memory::View;
@@ -21,6 +22,8 @@ pub(crate) struct Ctx {
     /// What reading the clock took, in instructions.
     pub(crate) ticks: u64,
     pub(crate) workgroup: [u32; 3],
+    /// Calls to the host, if the kernel makes any.
+    pub(crate) hostcall: Option<Arc<Hostcall>>,
 }
 
 /// Lanes that a fault report names.

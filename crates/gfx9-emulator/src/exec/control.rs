@@ -105,6 +105,18 @@ impl Exec for GiveWay {
     }
 }
 
+/// `s_sendmsg`: the interrupt (1) of a call to the host has it served; other messages are for debuggers and graphics.
+pub(crate) struct Sendmsg;
+impl Exec for Sendmsg {
+    #[inline(always)]
+    fn exec(_: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        if let (1, Some(hostcall)) = (i.imm & 0xff, &cx.hostcall) {
+            hostcall.serve();
+        }
+        Flow::Next
+    }
+}
+
 pub(crate) struct Barrier;
 impl Exec for Barrier {
     #[inline(always)]

@@ -22,7 +22,8 @@ fn reference(name: &str, a: u64, b: u64, old: u64, scc: bool) -> Option<Outcome>
     let cmp = |c: bool| Some((None, Some(c)));
     let (sa, sb) = (sext(a, bits), sext(b, bits));
     let (ua, ub) = (a as i128, b as i128);
-    let fits = |v: i128, signed: bool| if signed { v == sext(v as u64, 32) } else { (0..1 << 32).contains(&v) };
+    let fits =
+        |v: i128, signed: bool| if signed { v == sext(v as u64, 32) } else { (0..1 << 32).contains(&v) };
     let logic = |f: fn(bool, bool) -> bool| {
         let mut d = 0;
         for n in 0..bits {
@@ -101,9 +102,9 @@ fn reference(name: &str, a: u64, b: u64, old: u64, scc: bool) -> Option<Outcome>
         "mov_b32" | "mov_b64" => keep(a),
         "cmov_b32" | "cmov_b64" => keep(if scc { a } else { old }),
         "not_b32" | "not_b64" => set(mask - a),
-        "wqm_b32" | "wqm_b64" => set((0..bits).fold(0, |d, n| {
-            d | u64::from((0..4).any(|k| a >> (n / 4 * 4 + k) & 1 != 0)) << n
-        })),
+        "wqm_b32" | "wqm_b64" => {
+            set((0..bits).fold(0, |d, n| d | u64::from((0..4).any(|k| a >> (n / 4 * 4 + k) & 1 != 0)) << n))
+        }
         "brev_b32" | "brev_b64" => keep((0..bits).fold(0, |d, n| d | (a >> n & 1) << (bits - 1 - n))),
         "bitset0_b32" | "bitset0_b64" => keep(old & !(1 << (a % u64::from(bits)))),
         "bitset1_b32" | "bitset1_b64" => keep(old | 1 << (a % u64::from(bits))),

@@ -193,7 +193,7 @@ pub(crate) static SOPP: &[Row] = &[
     r("s_sethalt", 13, 13, Z, [Z, Z, Z], 0, one::<control::Nop>()),
     r("s_sleep", 14, 14, Z, [Z, Z, Z], 0, one::<control::GiveWay>()),
     r("s_setprio", 15, 15, Z, [Z, Z, Z], 0, one::<control::Nop>()),
-    r("s_sendmsg", 16, 16, Z, [Z, Z, Z], 0, one::<control::Nop>()),
+    r("s_sendmsg", 16, 16, Z, [Z, Z, Z], 0, one::<control::Sendmsg>()),
     r("s_sendmsghalt", 17, 17, Z, [Z, Z, Z], 0, one::<control::Nop>()),
     r("s_trap", 18, 18, Z, [Z, Z, Z], 0, one::<control::Trap>()),
     r("s_icache_inv", 19, 19, Z, [Z, Z, Z], 0, one::<control::Nop>()),
