@@ -1,24 +1,20 @@
 //! What the emulated driver alone promises: real asynchrony, faults that stay on their device, no heap use on enqueue.
 #![cfg(feature = "emulator")]
 
+mod rig;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use code_object::CodeObject;
-use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
+use hiplaunch::driver::emulated::EmulatorOptions;
 use hiplaunch::driver::{
-    DeviceId, DevicePtr, Driver, DriverError, ErrorCode, EventOptions, KernelLaunch, PinnedAllocation,
-    RawEvent, RawFunction, RawModule, RawStream, StreamOptions,
+    DeviceId, DevicePtr, Driver, ErrorCode, EventOptions, KernelLaunch, RawStream, StreamOptions,
 };
 
-const PROBE: &[u8] = include_bytes!("../hip/probe.gfx90a.co");
-const PROBE_GFX942: &[u8] = include_bytes!("../hip/probe.gfx942.co");
-const D0: DeviceId = DeviceId(0);
-const D1: DeviceId = DeviceId(1);
+use crate::rig::{D0, D1, PROBE, PROBE_GFX942, Rig, code};
 
 /// Counts the allocations of each thread.
 struct Counting;
@@ -42,215 +38,6 @@ unsafe impl GlobalAlloc for Counting {
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
-
-// Safe wrappers: the emulated driver checks handles and device ranges itself, and the tests keep host memory alive.
-struct Rig {
-    driver: Arc<EmulatedDriver>,
-}
-
-impl Rig {
-    fn new(options: EmulatorOptions) -> Rig {
-        Rig { driver: EmulatedDriver::new(options).expect("an emulated driver needs nothing") }
-    }
-
-    fn one() -> Rig {
-        Rig::new(EmulatorOptions { threads: 1, ..EmulatorOptions::default() })
-    }
-
-    fn two() -> Rig {
-        Rig::new(EmulatorOptions { devices: 2, threads: 1, ..EmulatorOptions::default() })
-    }
-
-    fn stream(&self, device: DeviceId) -> RawStream {
-        self.driver.stream_create(device, StreamOptions::default()).unwrap()
-    }
-
-    fn event(&self, device: DeviceId) -> RawEvent {
-        self.driver.event_create(device, EventOptions::default()).unwrap()
-    }
-
-    fn words(&self, device: DeviceId, values: &[u32]) -> DevicePtr {
-        let ptr = self.driver.malloc(device, values.len() * 4).unwrap();
-        self.write(device, ptr, values);
-        ptr
-    }
-
-    fn write(&self, device: DeviceId, ptr: DevicePtr, values: &[u32]) {
-        // SAFETY: the source is a live slice of that length.
-        unsafe { self.driver.memcpy_htod(device, ptr, values.as_ptr().cast(), values.len() * 4) }.unwrap();
-    }
-
-    fn read(&self, device: DeviceId, ptr: DevicePtr, count: usize) -> Vec<u32> {
-        let mut values = vec![0; count];
-        // SAFETY: the target is a live slice of that length.
-        unsafe { self.driver.memcpy_dtoh(device, values.as_mut_ptr().cast(), ptr, count * 4) }.unwrap();
-        values
-    }
-
-    fn pinned(&self, device: DeviceId, values: &[u32]) -> Pinned {
-        let allocation = self.driver.host_malloc(device, values.len() * 4).unwrap();
-        let pinned = Pinned { allocation };
-        for (index, value) in values.iter().enumerate() {
-            pinned.set(index, *value);
-        }
-        pinned
-    }
-
-    fn htod(
-        &self,
-        d: DeviceId,
-        dst: DevicePtr,
-        src: *const u8,
-        bytes: usize,
-        s: RawStream,
-    ) -> Result<(), DriverError> {
-        // SAFETY: the tests keep pinned memory to the end, pageable memory is read at the call.
-        unsafe { self.driver.memcpy_htod_async(d, dst, src, bytes, s) }
-    }
-
-    fn dtoh(
-        &self,
-        d: DeviceId,
-        dst: *mut u8,
-        src: DevicePtr,
-        bytes: usize,
-        s: RawStream,
-    ) -> Result<(), DriverError> {
-        // SAFETY: the tests keep pinned memory to the end, pageable memory is written before the call returns.
-        unsafe { self.driver.memcpy_dtoh_async(d, dst, src, bytes, s) }
-    }
-
-    fn sync(&self, device: DeviceId, stream: RawStream) -> Result<(), DriverError> {
-        // SAFETY: checked by the driver.
-        unsafe { self.driver.stream_synchronize(device, stream) }
-    }
-
-    fn idle(&self, device: DeviceId, stream: RawStream) -> Result<bool, DriverError> {
-        // SAFETY: checked by the driver.
-        unsafe { self.driver.stream_query(device, stream) }
-    }
-
-    fn record(&self, device: DeviceId, event: RawEvent, stream: RawStream) -> Result<(), DriverError> {
-        // SAFETY: checked by the driver.
-        unsafe { self.driver.event_record(device, event, stream) }
-    }
-
-    fn wait(&self, device: DeviceId, stream: RawStream, event: RawEvent) -> Result<(), DriverError> {
-        // SAFETY: checked by the driver.
-        unsafe { self.driver.stream_wait_event(device, stream, event) }
-    }
-
-    fn reached(&self, device: DeviceId, event: RawEvent) -> Result<bool, DriverError> {
-        // SAFETY: checked by the driver.
-        unsafe { self.driver.event_query(device, event) }
-    }
-
-    fn free(&self, device: DeviceId, ptr: DevicePtr) -> Result<(), DriverError> {
-        // SAFETY: checked by the driver; what is in flight is waited for.
-        unsafe { self.driver.free(device, ptr) }
-    }
-
-    fn free_async(&self, device: DeviceId, ptr: DevicePtr, stream: RawStream) -> Result<(), DriverError> {
-        // SAFETY: checked by the driver.
-        unsafe { self.driver.free_async(device, ptr, stream) }
-    }
-
-    fn host_func(&self, device: DeviceId, stream: RawStream, function: impl FnOnce() + Send + 'static) {
-        // SAFETY: checked by the driver.
-        unsafe { self.driver.launch_host_func(device, stream, Box::new(function)) }.unwrap();
-    }
-
-    /// Holds the stream until the gate is opened or dropped.
-    fn gate(&self, device: DeviceId, stream: RawStream) -> Gate {
-        let (sender, receiver) = mpsc::channel::<()>();
-        self.host_func(device, stream, move || {
-            // An error says that the gate was dropped, which opens it too.
-            let _ = receiver.recv();
-        });
-        Gate(sender)
-    }
-
-    fn load(&self, device: DeviceId, image: &'static [u8]) -> Kernels {
-        // SAFETY: the kernels are this repository's own.
-        let module = unsafe { self.driver.module_load(device, image) }.unwrap();
-        let target = self.driver.device_properties(device).unwrap().target;
-        Kernels { device, module, object: CodeObject::from_any(image, &target).unwrap() }
-    }
-
-    fn function(&self, kernels: &Kernels, name: &str) -> Result<RawFunction, DriverError> {
-        let name = CString::new(name).unwrap();
-        // SAFETY: checked by the driver.
-        unsafe { self.driver.module_get_function(kernels.device, kernels.module, &name) }
-    }
-
-    fn launch(
-        &self,
-        kernels: &Kernels,
-        name: &str,
-        (grid, block): (u32, u32),
-        args: &[&[u8]],
-        stream: RawStream,
-    ) -> Result<(), DriverError> {
-        let function = self.function(kernels, name)?;
-        let kernarg = kernels.kernarg(name, args);
-        let (grid, block) = ([grid, 1, 1], [block, 1, 1]);
-        let launch =
-            KernelLaunch { function, grid, block, dynamic_lds: 0, stream, kernarg: &kernarg, accesses: &[] };
-        // SAFETY: the kernarg segment is complete; stray addresses are faults, which the emulator survives.
-        unsafe { self.driver.launch_kernel(kernels.device, &launch) }
-    }
-}
-
-struct Gate(#[expect(dead_code, reason = "dropping it opens the gate")] mpsc::Sender<()>);
-
-impl Gate {
-    fn open(self) {}
-}
-
-struct Kernels {
-    device: DeviceId,
-    module: RawModule,
-    object: CodeObject,
-}
-
-impl Kernels {
-    fn kernarg(&self, name: &str, args: &[&[u8]]) -> Vec<u8> {
-        let kernel = self.object.kernel(name).unwrap();
-        let mut kernarg = vec![0; kernel.kernarg_size as usize];
-        assert_eq!(args.len(), kernel.explicit_args().len());
-        for (arg, bytes) in kernel.explicit_args().iter().zip(args) {
-            kernarg[arg.offset as usize..arg.end() as usize].copy_from_slice(bytes);
-        }
-        kernarg
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Pinned {
-    allocation: PinnedAllocation,
-}
-
-impl Pinned {
-    fn ptr(&self) -> *mut u8 {
-        self.allocation.host.as_ptr()
-    }
-
-    fn set(&self, index: usize, value: u32) {
-        assert!(index * 4 + 4 <= self.allocation.bytes);
-        // SAFETY: in bounds, aligned, and the tests touch it only while no copy runs.
-        unsafe { self.ptr().cast::<u32>().add(index).write(value) }
-    }
-
-    fn get(&self, index: usize) -> u32 {
-        assert!(index * 4 + 4 <= self.allocation.bytes);
-        // SAFETY: as in `set`.
-        unsafe { self.ptr().cast::<u32>().add(index).read() }
-    }
-}
-
-fn code<T: std::fmt::Debug>(result: Result<T, DriverError>) -> ErrorCode {
-    result.expect_err("this call must fail").code
-}
 
 #[test]
 fn a_pinned_copy_reads_when_it_runs_and_a_pageable_one_at_the_call() {
