@@ -266,7 +266,7 @@ pub(crate) fn lanes_of(mut mask: u64) -> impl Iterator<Item = usize> {
 
 /// Whether source `n` of the instruction is a scalar operand.
 #[inline(always)]
-fn is_scalar(i: &Inst, n: u32) -> bool {
+pub(crate) fn is_scalar(i: &Inst, n: u32) -> bool {
     i.flags >> n & 1 == 0
 }
 
@@ -348,9 +348,10 @@ impl<O: Op3> Exec for Each3<O> {
 
 /// [`OpCmp`] lane by lane; see [`Each1`].
 pub(crate) struct EachCmp<O, const X: bool>(PhantomData<O>);
-impl<O: OpCmp, const X: bool> Exec for EachCmp<O, X> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+impl<O: OpCmp, const X: bool> EachCmp<O, X> {
+    #[cold]
+    #[inline(never)]
+    fn run(w: &mut Wave, i: &Inst) -> Flow {
         let m = w.mode;
         let mut mask = 0;
         for l in lanes_of(w.exec()) {
@@ -366,9 +367,16 @@ impl<O: OpCmp, const X: bool> Exec for EachCmp<O, X> {
     }
 }
 
+impl<O: OpCmp, const X: bool> Exec for EachCmp<O, X> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        Self::run(w, i)
+    }
+}
+
 /// All lanes of a chunk, whatever the operand is, with the sign that the instruction's modifiers give it.
 #[inline(always)]
-fn any<T: Word, const SIGNS: bool>(w: &Wave, i: &Inst, n: usize, c: usize) -> [T; CHUNK] {
+pub(crate) fn any<T: Word, const SIGNS: bool>(w: &Wave, i: &Inst, n: usize, c: usize) -> [T; CHUNK] {
     let v = if is_scalar(i, n as u32) { [scalar(w, i.src[n]); CHUNK] } else { load(w, i.src[n], c) };
     if SIGNS {
         let (neg, abs) = (i.imm >> n & 1, i.imm >> (n + 3) & 1);
@@ -539,17 +547,15 @@ impl<O: OpCmp, const SCALAR: u8, const X: bool> Exec for LCmp<O, SCALAR, X> {
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
         let m = w.mode;
+        if O::A::FLOAT && !m.is_default_float() {
+            return EachCmp::<O, X>::run(w, i);
+        }
         let sa = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { O::A::ZERO };
         let sb = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { O::B::ZERO };
         let mut flags = [[0u8; CHUNK]; CHUNKS];
-        let flush = O::A::FLOAT && !m.is_default_float();
         for c in 0..CHUNKS {
-            let mut a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(w, i.src[0], c) };
-            let mut b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(w, i.src[1], c) };
-            if flush {
-                a = a.map(|v| v.flush(m, false));
-                b = b.map(|v| v.flush(m, false));
-            }
+            let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(w, i.src[0], c) };
+            let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(w, i.src[1], c) };
             for j in 0..CHUNK {
                 flags[c][j] = u8::from(O::f(m, a[j], b[j]));
             }
@@ -589,7 +595,7 @@ const fn all(each: Columns) -> [(u8, Columns); 8] {
 }
 
 /// Another function for the portable level, where a copy for each combination would not pay.
-const fn but_portable(portable: Columns, columns: Columns) -> Columns {
+pub(crate) const fn but_portable(portable: Columns, columns: Columns) -> Columns {
     [portable[0], columns[1], columns[2]]
 }
 
@@ -643,10 +649,8 @@ impl<O: Op3> Forms3<O> {
         (0, but_portable(Self::ANY, columns::<L3<O, 0>>())),
         (1, but_portable(Self::ANY, columns::<L3<O, 1>>())),
         (2, but_portable(Self::ANY, columns::<L3<O, 2>>())),
-        (3, but_portable(Self::ANY, columns::<L3<O, 3>>())),
         (4, but_portable(Self::ANY, columns::<L3<O, 4>>())),
-        (5, but_portable(Self::ANY, columns::<L3<O, 5>>())),
-        (6, but_portable(Self::ANY, columns::<L3<O, 6>>())),
+        (6, but_portable(Self::ANY, two_columns::<L3<O, 6>>())),
     ];
     /// With source signs.
     pub(crate) const SIGNS: Columns = two_columns::<Any3<O, true>>();
@@ -659,6 +663,10 @@ impl<O: OpCmp, const X: bool> FormsCmp<O, X> {
     pub(crate) const F: Forms = &[
         (0, but_portable(Self::EACH, two_columns::<LCmp<O, 0, X>>())),
         (1, but_portable(Self::EACH, two_columns::<LCmp<O, 1, X>>())),
+    ];
+    pub(crate) const HOT: Forms = &[
+        (0, but_portable(Self::EACH, columns::<LCmp<O, 0, X>>())),
+        (1, but_portable(Self::EACH, columns::<LCmp<O, 1, X>>())),
         (2, but_portable(Self::EACH, two_columns::<LCmp<O, 2, X>>())),
     ];
 }

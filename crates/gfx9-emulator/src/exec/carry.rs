@@ -3,10 +3,25 @@
 use std::marker::PhantomData;
 
 use crate::inst::{Flow, Inst};
-use crate::isa::{Exec, columns, same};
-use crate::lanes::{Forms, Word, by_exec, collect, load, scalar, store};
+use crate::isa::{Columns, Exec, columns, same, two_columns};
+use crate::lanes::{Forms, Word, any, but_portable, by_exec, collect, load, scalar, store};
 use crate::wave::{CHUNK, CHUNKS, Lanes, Wave, expand};
 use crate::workgroup::Ctx;
+
+/// In place of a set of scalar sources: found out when executing.
+const ANY: u8 = 8;
+
+/// One chunk of lanes of source `n`, which is `s` in all of them if it is one of `SCALAR`.
+#[inline(always)]
+fn operand<T: Word, const SCALAR: u8>(w: &Wave, i: &Inst, n: usize, c: usize, s: T) -> [T; CHUNK] {
+    if SCALAR == ANY {
+        any::<T, false>(w, i, n, c)
+    } else if SCALAR >> n & 1 != 0 {
+        [s; CHUNK]
+    } else {
+        load(w, i.src[n], c)
+    }
+}
 
 /// An addition or subtraction with a carry or borrow out, and with `IN` one in.
 pub(crate) trait OpCarry {
@@ -72,8 +87,8 @@ impl<O: OpCarry, const SCALAR: u8, const CLAMP: bool> Exec for LCarry<O, SCALAR,
         let mut flags = [[0u8; CHUNK]; CHUNKS];
         by_exec!(w, MASKED => {
             for c in 0..CHUNKS {
-                let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(w, i.src[0], c) };
-                let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(w, i.src[1], c) };
+                let a = operand::<_, SCALAR>(w, i, 0, c, sa);
+                let b = operand::<_, SCALAR>(w, i, 1, c, sb);
                 let mut d = [0u32; CHUNK];
                 for j in 0..CHUNK {
                     let carry = carries.0[c][j] & 1;
@@ -93,12 +108,13 @@ impl<O: OpCarry, const SCALAR: u8, const CLAMP: bool> Exec for LCarry<O, SCALAR,
 /// [`LCarry`] for the sources that compilers give it.
 pub(crate) struct FormsCarry<O>(PhantomData<O>);
 impl<O: OpCarry> FormsCarry<O> {
+    const ANY: Columns = same::<LCarry<O, ANY, false>>();
     pub(crate) const F: Forms = &[
-        (0, columns::<LCarry<O, 0, false>>()),
-        (1, columns::<LCarry<O, 1, false>>()),
-        (2, columns::<LCarry<O, 2, false>>()),
+        (0, but_portable(Self::ANY, columns::<LCarry<O, 0, false>>())),
+        (1, but_portable(Self::ANY, columns::<LCarry<O, 1, false>>())),
+        (2, but_portable(Self::ANY, two_columns::<LCarry<O, 2, false>>())),
     ];
-    pub(crate) const CLAMP: Forms = &[(0, same::<LCarry<O, 0, true>>())];
+    pub(crate) const CLAMP: Forms = &[(0, same::<LCarry<O, ANY, true>>())];
 }
 
 /// `v_cndmask_b32`: the second source where the mask at `src[2]` is set, else the first.
@@ -112,8 +128,8 @@ impl<const SCALAR: u8> Exec for Cndmask<SCALAR> {
         expand(w.s64(i.src[2]), &mut pick);
         by_exec!(w, MASKED => {
             for c in 0..CHUNKS {
-                let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(w, i.src[0], c) };
-                let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(w, i.src[1], c) };
+                let a = operand::<_, SCALAR>(w, i, 0, c, sa);
+                let b = operand::<_, SCALAR>(w, i, 1, c, sb);
                 let mut d = [0u32; CHUNK];
                 for j in 0..CHUNK {
                     d[j] = b[j] & pick.0[c][j] | a[j] & !pick.0[c][j];
@@ -125,12 +141,14 @@ impl<const SCALAR: u8> Exec for Cndmask<SCALAR> {
     }
 }
 
+const CNDMASK_ANY: Columns = same::<Cndmask<ANY>>();
+
 /// All of [`Cndmask`].
 pub(crate) const CNDMASK: Forms = &[
-    (0, columns::<Cndmask<0>>()),
-    (1, columns::<Cndmask<1>>()),
-    (2, columns::<Cndmask<2>>()),
-    (3, columns::<Cndmask<3>>()),
+    (0, but_portable(CNDMASK_ANY, columns::<Cndmask<0>>())),
+    (1, but_portable(CNDMASK_ANY, columns::<Cndmask<1>>())),
+    (2, but_portable(CNDMASK_ANY, columns::<Cndmask<2>>())),
+    (3, but_portable(CNDMASK_ANY, columns::<Cndmask<3>>())),
 ];
 
 /// A lane operation of three sources that also gives a flag.
@@ -203,9 +221,9 @@ impl<O: OpFlag, const SCALAR: u8> Exec for LFlag<O, SCALAR> {
         let mut flags = [[0u8; CHUNK]; CHUNKS];
         by_exec!(w, MASKED => {
             for c in 0..CHUNKS {
-                let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(w, i.src[0], c) };
-                let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(w, i.src[1], c) };
-                let e = if SCALAR & 4 != 0 { [sc; CHUNK] } else { load(w, i.src[2], c) };
+                let a = operand::<_, SCALAR>(w, i, 0, c, sa);
+                let b = operand::<_, SCALAR>(w, i, 1, c, sb);
+                let e = operand::<_, SCALAR>(w, i, 2, c, sc);
                 let mut d = [O::D::ZERO; CHUNK];
                 for j in 0..CHUNK {
                     let (result, flag) = O::f(a[j], b[j], e[j]);
@@ -224,13 +242,13 @@ impl<O: OpFlag, const SCALAR: u8> Exec for LFlag<O, SCALAR> {
 /// [`LFlag`] for the sources that compilers give `v_mad_u64_u32`.
 pub(crate) struct FormsFlag<O>(PhantomData<O>);
 impl<O: OpFlag> FormsFlag<O> {
+    const ANY: Columns = same::<LFlag<O, ANY>>();
     pub(crate) const F: Forms = &[
-        (0, columns::<LFlag<O, 0>>()),
-        (1, columns::<LFlag<O, 1>>()),
-        (2, columns::<LFlag<O, 2>>()),
-        (4, columns::<LFlag<O, 4>>()),
-        (5, columns::<LFlag<O, 5>>()),
-        (6, columns::<LFlag<O, 6>>()),
+        (0, but_portable(Self::ANY, columns::<LFlag<O, 0>>())),
+        (1, but_portable(Self::ANY, columns::<LFlag<O, 1>>())),
+        (2, but_portable(Self::ANY, columns::<LFlag<O, 2>>())),
+        (4, but_portable(Self::ANY, two_columns::<LFlag<O, 4>>())),
+        (6, but_portable(Self::ANY, two_columns::<LFlag<O, 6>>())),
     ];
-    pub(crate) const RARE: Forms = &[(0, same::<LFlag<O, 0>>())];
+    pub(crate) const RARE: Forms = &[(0, Self::ANY)];
 }

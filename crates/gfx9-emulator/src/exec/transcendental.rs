@@ -35,7 +35,7 @@ fn exp2(x: f64) -> f64 {
         p = p * r + C[n];
     }
     let d = f64::from_bits(p.to_bits().wrapping_add(shifted.to_bits() << 52));
-    if x == x { d } else { x }
+    if x == x { d } else { f64::NAN }
 }
 
 /// The logarithm to base 2 of a number that is no f64 denormal.

@@ -245,6 +245,10 @@ const fn cmp<O: OpCmp>() -> Impl {
     lanes(FormsCmp::<O, false>::F)
 }
 
+const fn hot_cmp<O: OpCmp>() -> Impl {
+    lanes(FormsCmp::<O, false>::HOT)
+}
+
 const fn rare_cmp<O: OpCmp>() -> Impl {
     lanes(FormsCmp::<O, false>::RARE)
 }

@@ -53,7 +53,7 @@ pub(crate) static VOP3: &[Row] = &[
     r("v_mqsad_pk_u16_u8", 486, 486, B64, [B64, B32, B64], 0, rare_sat3::<MqsadPkU16U8, MqsadPkU16U8Clamp>()),
     r("v_mqsad_u32_u8", 487, 487, W(4), [B64, B32, W(4)], 0, lanes_sat(&[(0, same::<MqsadU32U8<false>>())], &[(0, same::<MqsadU32U8<true>>())])),
     r("v_mad_u64_u32", 488, 488, B64, [B32, B32, B64], SDST, lanes_sat(FormsFlag::<MadU64U32>::F, FormsFlag::<MadU64U32Clamp>::RARE)),
-    r("v_mad_i64_i32", 489, 489, B64, [B32, B32, B64], SDST, lanes_sat(FormsFlag::<MadI64I32>::F, FormsFlag::<MadI64I32Clamp>::RARE)),
+    r("v_mad_i64_i32", 489, 489, B64, [B32, B32, B64], SDST, lanes_sat(FormsFlag::<MadI64I32>::RARE, FormsFlag::<MadI64I32Clamp>::RARE)),
     r("v_mad_legacy_f16", 490, 490, F16, [F16, F16, F16], 0, rare3::<Mad<Half>>()),
     r("v_mad_legacy_u16", 491, 491, I16, [I16, I16, I16], 0, sat3::<MadU16, MadU16Clamp>()),
     r("v_mad_legacy_i16", 492, 492, I16, [I16, I16, I16], 0, sat3::<MadU16, MadI16Clamp>()),
