@@ -3,6 +3,8 @@
 //! Each chunk of lanes is loaded whole before its results are stored, so a destination may be a source too, and the
 //! compiler still vectorises.
 
+#![allow(clippy::needless_range_loop, reason = "a lane's number indexes several arrays")]
+
 use std::marker::PhantomData;
 
 use crate::inst::{Flow, Inst};

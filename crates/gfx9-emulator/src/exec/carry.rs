@@ -1,5 +1,7 @@
 //! Executors that take or give a lane mask besides vectors: carries, selection, 64-bit multiply-add.
 
+#![allow(clippy::needless_range_loop, reason = "a lane's number indexes several arrays")]
+
 use std::marker::PhantomData;
 
 use crate::inst::{Flow, Inst};

@@ -50,7 +50,7 @@ ops1! {
     CvtU16F16: |_, a: Half| -> u16 { a.to_f32() as u16 }
     CvtI16F16: |_, a: Half| -> i16 { a.to_f32() as i16 }
     CvtNormI16F16: |_, a: Half| -> u16 { snorm(a.to_f32()) as u16 }
-    CvtNormU16F16: |_, a: Half| -> u16 { unorm(a.to_f32()) as u16 }
+    CvtNormU16F16: |_, a: Half| -> u16 { unorm(a.to_f32()) }
     FrexpExpI32F32: |_, a: f32| -> i32 { frexp(a).1 }
     FrexpExpI32F64: |_, a: f64| -> i32 { frexp(a).1 }
     FrexpExpI16F16: |_, a: Half| -> i16 { frexp(a).1 as i16 }
@@ -195,7 +195,7 @@ fn dither(a: f32, random: u32) -> f32 {
 /// more than IEEE's would be (CDNA3 ISA, "FP8 and BF8").
 #[inline(always)]
 pub(crate) fn small_to_f32<const FRACTION: u32>(a: u8) -> f32 {
-    let bias = (1 << (6 - FRACTION)) as i32;
+    let bias = 1 << (6 - FRACTION);
     let fraction = i32::from(a) & ((1 << FRACTION) - 1);
     let field = i32::from(a) >> FRACTION & ((1 << (7 - FRACTION)) - 1);
     let mantissa = if field == 0 { fraction } else { fraction | 1 << FRACTION };

@@ -96,9 +96,9 @@ impl<const CLAMP: bool> Exec for MqsadU32U8<CLAMP> {
             let a: u64 = lane(w, i.src[0], false, l);
             let b: u32 = lane(w, i.src[1], false, l);
             let c: [u32; 4] = std::array::from_fn(|n| lane(w, i.src[2] + n as u16, false, l));
-            for n in 0..4 {
+            for (n, c) in c.into_iter().enumerate() {
                 let sum = sad::<true>((a >> (8 * n)) as u32, b);
-                let d = if CLAMP { sum.saturating_add(c[n]) } else { sum.wrapping_add(c[n]) };
+                let d = if CLAMP { sum.saturating_add(c) } else { sum.wrapping_add(c) };
                 w.v_mut(i.dst.wrapping_add(n as u16)).flat_mut()[l] = d;
             }
         }

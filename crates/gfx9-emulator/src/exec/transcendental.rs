@@ -14,15 +14,15 @@ fn exp2(x: f64) -> f64 {
     // ln(2)^n / n!
     const C: [f64; 12] = [
         1.0,
-        0.693_147_180_559_945_3,
-        0.240_226_506_959_100_7,
+        std::f64::consts::LN_2,
+        0.240_226_506_959_100_72,
         0.055_504_108_664_821_58,
         0.009_618_129_107_628_477,
         0.001_333_355_814_642_844_3,
         0.000_154_035_303_933_816_1,
-        1.525_273_380_405_984_3e-5,
-        1.321_548_679_014_430_9e-6,
-        1.017_808_600_923_970_2e-7,
+        1.525_273_380_405_984e-5,
+        1.321_548_679_014_431e-6,
+        1.017_808_600_923_97e-7,
         7.054_911_620_801_123e-9,
         4.445_538_271_870_812e-10,
     ];
@@ -35,7 +35,7 @@ fn exp2(x: f64) -> f64 {
         p = p * r + C[n];
     }
     let d = f64::from_bits(p.to_bits().wrapping_add(shifted.to_bits() << 52));
-    if x == x { d } else { f64::NAN }
+    if x.is_nan() { f64::NAN } else { d }
 }
 
 /// The logarithm to base 2 of a number that is no f64 denormal.
@@ -105,7 +105,7 @@ fn quarter_sine(r: f64) -> f64 {
 fn turn(x: f64) -> f64 {
     let r = x - ((x + ROUNDER) - ROUNDER);
     let inside = if x.abs() <= 256.0 { r } else { 0.0 };
-    if x - x == 0.0 { inside } else { f64::NAN }
+    if x.is_finite() { inside } else { f64::NAN }
 }
 
 #[inline(always)]

@@ -347,9 +347,7 @@ fn fixup(q: f64, d: f64, n: f64, d_field: i32, n_field: i32, least: Option<i32>)
         f64::NAN
     } else if d == 0.0 || n.is_infinite() {
         signed(f64::INFINITY)
-    } else if d.is_infinite() || n == 0.0 {
-        signed(0.0)
-    } else if least.is_some_and(|least| n_field - d_field < least) {
+    } else if d.is_infinite() || n == 0.0 || least.is_some_and(|least| n_field - d_field < least) {
         signed(0.0)
     } else {
         signed(q)

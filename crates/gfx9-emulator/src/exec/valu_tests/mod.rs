@@ -1,6 +1,8 @@
 //! Every VOP1, VOP2, VOPC and VOP3 instruction, run from its encoding with random operands and modifiers at every
 //! level that this machine has, against references that compute in another way.
 
+#![allow(clippy::needless_range_loop, reason = "a lane's number indexes several arrays")]
+
 mod conversions;
 mod floats;
 mod integers;

@@ -105,8 +105,11 @@ fn sdwa_comparisons_write_any_mask() {
     }
 }
 
-/// Each permutation: its control word, and the lane that a lane takes its value from.
-const PERMUTATIONS: [(u32, fn(i32) -> Option<i32>); 13] = [
+/// The lane that a lane takes its value from, if there is one.
+type From = fn(i32) -> Option<i32>;
+
+/// Each permutation and its control word.
+const PERMUTATIONS: [(u32, From); 13] = [
     // quad_perm:[3,2,1,0]
     (0xff00_1b01, |l| Some(l ^ 3)),
     // row_shl:1
