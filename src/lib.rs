@@ -20,6 +20,8 @@ mod sync {
     pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
 }
 
+/// What code objects say: targets, kernel signatures, globals.
+pub use code_object;
 pub use device::Device;
 pub use driver::backend::Backend;
 pub use error::{Error, LaunchProblem, Result};

@@ -77,9 +77,9 @@ impl LauncherBuilder {
     pub fn build(self) -> Result<Launcher> {
         let (driver, validation, tried) = match self.driver {
             Some(driver) => {
-                match backend::validated(driver, self.validate).map_err(|e| Error::Open(Box::new(e)))? {
-                    (driver, validation) => (driver, validation, Vec::new()),
-                }
+                let (driver, validation) =
+                    backend::validated(driver, self.validate).map_err(|e| Error::Open(Box::new(e)))?;
+                (driver, validation, Vec::new())
             }
             None => {
                 let opened =

@@ -1,5 +1,24 @@
 //! Executes gfx90a and gfx942 code objects on the CPU. Knows no HIP.
 
+#![allow(
+    clippy::needless_range_loop,
+    reason = "a lane's number indexes several arrays at once; so written, the loops are vectorised"
+)]
+#![allow(clippy::eq_op, reason = "`x == x` and `x - x` are the tests for NaN and infinity that vectorise")]
+#![allow(
+    clippy::excessive_precision,
+    clippy::approx_constant,
+    clippy::unnecessary_cast,
+    clippy::manual_is_multiple_of,
+    clippy::if_same_then_else,
+    reason = "tables of coefficients as they were computed, operations written alike for every type, cases in the order of the ISA's documents"
+)]
+#![allow(
+    clippy::result_large_err,
+    clippy::type_complexity,
+    reason = "a fault's report ends a dispatch: it is made once and moved seldom"
+)]
+
 mod config;
 mod decode;
 mod error;

@@ -29,22 +29,22 @@ pub(crate) mod vop3p;
 pub(crate) mod vopc;
 
 #[cfg(test)]
-mod control_tests;
-#[cfg(test)]
-mod matrix_tests;
-#[cfg(test)]
-mod packed_tests;
-#[cfg(test)]
-mod salu_tests;
-#[cfg(test)]
 mod atomics_tests;
 #[cfg(test)]
 mod buffer_tests;
+#[cfg(test)]
+mod control_tests;
 #[cfg(test)]
 mod ds_tests;
 #[cfg(test)]
 mod flat_tests;
 #[cfg(test)]
+mod matrix_tests;
+#[cfg(test)]
 mod memory_model;
+#[cfg(test)]
+mod packed_tests;
+#[cfg(test)]
+mod salu_tests;
 #[cfg(test)]
 mod valu_tests;
