@@ -37,7 +37,7 @@ const PATCHES: [Patch; 1] = [Patch { offset: 0, target: PatchTarget::Result }];
 impl Bench {
     /// Registers `kernels` more than are launched, in between.
     fn new(kernels: usize) -> Result<Bench, hiplaunch::Error> {
-        let launcher = Launcher::builder().driver(noop::NoopDriver::new()).validate(false).build()?;
+        let launcher = Launcher::builder().driver(noop::NoopDriver::open()).validate(false).build()?;
         let device = launcher.device(0)?.clone();
         let stream = launcher.stream(&device)?;
         // SAFETY: the driver runs nothing.
@@ -133,9 +133,9 @@ fn main() -> Result<(), hiplaunch::Error> {
 
     let mut bench = Bench::new(0)?;
     for case in CASES {
-        (0..10_000).for_each(|_| drop(bench.run(case)));
+        (0..10_000).for_each(|_| assert!(bench.run(case)));
         let before = allocations::count();
-        (0..10_000).for_each(|_| drop(bench.run(case)));
+        (0..10_000).for_each(|_| assert!(bench.run(case)));
         let made = allocations::count() - before;
         println!("{case}: {made} heap allocations in 10000 launches");
         assert_eq!(made, 0, "{case} allocates in steady state");

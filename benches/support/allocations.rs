@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// The system's allocator; counts every allocation and growth of the process.
-pub struct Counting;
+pub(crate) struct Counting;
 
 // SAFETY: every call is passed on unchanged; counting touches nothing but an atomic.
 unsafe impl GlobalAlloc for Counting {
@@ -27,6 +27,6 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 /// Allocations of the process so far.
-pub fn count() -> u64 {
+pub(crate) fn count() -> u64 {
     COUNT.load(Ordering::Relaxed)
 }

@@ -13,12 +13,12 @@ use hiplaunch::driver::{
 
 /// Hands out numbers, real pinned memory and nothing else; every event is reached at once.
 #[derive(Debug, Default)]
-pub struct NoopDriver {
+pub(crate) struct NoopDriver {
     next: AtomicU64,
 }
 
 impl NoopDriver {
-    pub fn new() -> Arc<dyn Driver> {
+    pub(crate) fn open() -> Arc<dyn Driver> {
         Arc::new(NoopDriver { next: AtomicU64::new(0x10_0000) })
     }
 

@@ -84,7 +84,7 @@ mod tests {
     fn the_nth_call_of_the_kind_fails_once() {
         let injections = Injections::default();
         injections.add(CallKind::Malloc, 2, None, ErrorCode::OUT_OF_MEMORY);
-        let mut malloc = || injections.tick([&[CallKind::Malloc], &[CallKind::DeviceAllocation]]);
+        let malloc = || injections.tick([&[CallKind::Malloc], &[CallKind::DeviceAllocation]]);
         assert_eq!(malloc(), None);
         assert_eq!(injections.tick([&[CallKind::Free], &[]]), None);
         assert_eq!(malloc(), Some(ErrorCode::OUT_OF_MEMORY));
