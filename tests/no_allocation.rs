@@ -38,7 +38,7 @@ fn launches_and_reads_allocate_nothing() {
     let launcher = Launcher::builder().backend(Backend::Emulator).validate(false).build().unwrap();
     let device = launcher.device(0).unwrap().clone();
     let stream = launcher.stream(&device).unwrap();
-    // SAFETY (here and below): kernels of hip/, launched as their README says.
+    // SAFETY: kernels of hip/, here and below launched as their README says.
     let (saxpy, polynomial) = unsafe {
         (
             launcher.register(&device, include_bytes!("../hip/vector.gfx90a.co"), "saxpy").unwrap(),
