@@ -291,7 +291,7 @@ fn static_and_dynamic_lds() {
 #[test]
 fn code_objects_that_do_not_fit() {
     on_each(|rig| {
-        // SAFETY (of all): refused before anything runs.
+        // SAFETY: refused before anything runs.
         let wrong = unsafe { rig.launcher.register(&rig.device, VECTOR.wrong_for(&rig.device), "saxpy") };
         assert!(matches!(wrong, Err(Error::WrongTarget { .. } | Error::CodeObject(_))), "{wrong:?}");
         // SAFETY: as above.

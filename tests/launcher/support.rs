@@ -9,7 +9,7 @@ use hiplaunch::{
 };
 
 /// A code object of hip/ for both targets.
-pub struct Object {
+pub(crate) struct Object {
     gfx90a: &'static [u8],
     gfx942: &'static [u8],
 }
@@ -23,46 +23,46 @@ macro_rules! object {
     };
 }
 
-pub static VECTOR: Object = object!("vector");
-pub static REDUCE: Object = object!("reduce");
-pub static JIT: Object = object!("jit");
-pub static PROBE: Object = object!("probe");
+pub(crate) static VECTOR: Object = object!("vector");
+pub(crate) static REDUCE: Object = object!("reduce");
+pub(crate) static JIT: Object = object!("jit");
+pub(crate) static PROBE: Object = object!("probe");
 
 impl Object {
-    pub fn for_device(&self, device: &Device) -> &'static [u8] {
+    pub(crate) fn for_device(&self, device: &Device) -> &'static [u8] {
         if device.properties().target.to_string().contains("gfx942") { self.gfx942 } else { self.gfx90a }
     }
 
-    pub fn wrong_for(&self, device: &Device) -> &'static [u8] {
+    pub(crate) fn wrong_for(&self, device: &Device) -> &'static [u8] {
         if device.properties().target.to_string().contains("gfx942") { self.gfx90a } else { self.gfx942 }
     }
 }
 
 /// A launcher with the validation layer, its first device and a stream on it.
-pub struct Rig {
-    pub launcher: Launcher,
-    pub device: Device,
-    pub stream: Stream,
+pub(crate) struct Rig {
+    pub(crate) launcher: Launcher,
+    pub(crate) device: Device,
+    pub(crate) stream: Stream,
 }
 
 impl Rig {
-    pub fn open(builder: LauncherBuilder, backend: Backend) -> Rig {
+    pub(crate) fn open(builder: LauncherBuilder, backend: Backend) -> Rig {
         let launcher = builder.backend(backend).validate(true).build().expect("a launcher");
         let device = launcher.device(0).expect("device 0").clone();
         let stream = launcher.stream(&device).expect("a stream");
         Rig { launcher, device, stream }
     }
 
-    pub fn validation(&self) -> &Arc<ValidationDriver> {
+    pub(crate) fn validation(&self) -> &Arc<ValidationDriver> {
         self.launcher.validation().expect("the validation layer is on")
     }
 
-    pub fn kernel(&self, object: &Object, name: &str) -> KernelHandle {
+    pub(crate) fn kernel(&self, object: &Object, name: &str) -> KernelHandle {
         // SAFETY: the kernels of hip/ do what their README says.
         unsafe { self.launcher.register(&self.device, object.for_device(&self.device), name) }.expect(name)
     }
 
-    pub fn launch(
+    pub(crate) fn launch(
         &self,
         kernel: KernelHandle,
         dims: LaunchDims,
@@ -73,14 +73,14 @@ impl Rig {
     }
 
     /// Nothing the validation layer would say.
-    pub fn assert_clean(&self) {
+    pub(crate) fn assert_clean(&self) {
         let violations = self.validation().violations();
         assert!(violations.is_empty(), "{violations:#?}");
     }
 }
 
 /// The backends of this machine; what is missing is said.
-pub fn backends() -> Vec<Backend> {
+pub(crate) fn backends() -> Vec<Backend> {
     [Backend::Emulator, Backend::Hip]
         .into_iter()
         .filter(|b| match hiplaunch::driver::backend::open(*b, Some(false)) {
@@ -94,12 +94,12 @@ pub fn backends() -> Vec<Backend> {
 }
 
 /// Runs a test on each backend.
-pub fn on_each(test: impl Fn(Rig)) {
+pub(crate) fn on_each(test: impl Fn(Rig)) {
     on_each_with(Launcher::builder, test);
 }
 
 /// Runs a test on each backend with options.
-pub fn on_each_with(builder: impl Fn() -> LauncherBuilder, test: impl Fn(Rig)) {
+pub(crate) fn on_each_with(builder: impl Fn() -> LauncherBuilder, test: impl Fn(Rig)) {
     let backends = backends();
     assert!(backends.contains(&Backend::Emulator), "the emulator is always there");
     for backend in backends {
@@ -109,10 +109,10 @@ pub fn on_each_with(builder: impl Fn() -> LauncherBuilder, test: impl Fn(Rig)) {
 }
 
 /// The result address in the blocks of `jit_polynomial` and `jit_echo`.
-pub const RESULT: [Patch; 1] = [Patch { offset: 0, target: PatchTarget::Result }];
+pub(crate) const RESULT: [Patch; 1] = [Patch { offset: 0, target: PatchTarget::Result }];
 
 /// A block of `jit_echo` with `payload`.
-pub fn echo_bytes(payload: &[u8]) -> Vec<u8> {
+pub(crate) fn echo_bytes(payload: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; 12];
     bytes[8..12].copy_from_slice(&(payload.len() as u32).to_le_bytes());
     bytes.extend_from_slice(payload);
@@ -121,6 +121,6 @@ pub fn echo_bytes(payload: &[u8]) -> Vec<u8> {
 }
 
 /// The argument block of `jit_echo`.
-pub fn echo_block(bytes: &[u8], payload: usize) -> Block<'_> {
+pub(crate) fn echo_block(bytes: &[u8], payload: usize) -> Block<'_> {
     Block { bytes, patches: &RESULT, segments: &[], result_bytes: payload }
 }
