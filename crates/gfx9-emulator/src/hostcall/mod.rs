@@ -76,6 +76,9 @@ const FIRST_HEADER: u64 = 256;
 const PRINTF: u32 = 2;
 const DEVICE_MEMORY: u32 = 3;
 
+/// Size and alignment of the device heap's slabs: it finds a slab's header from an address in it (ockl, dm.cl).
+const SLAB: u64 = 2 << 20;
+
 /// Bytes of message that a kernel may have in the making, over all lanes: what a hostile one can make the host hold.
 const MAX_PENDING: usize = 64 << 20;
 
@@ -203,7 +206,8 @@ impl Hostcall {
     /// Frees memory at `address`, or with 0 allocates `size` bytes; 0 if there is none.
     fn device_memory(&self, address: u64, size: u64) -> u64 {
         if address == 0 {
-            return self.space.alloc(size, 4096).unwrap_or(0);
+            let align = if size < SLAB { 4096 } else { SLAB };
+            return self.space.alloc(size, align).unwrap_or(0);
         }
         // What isn't an allocation is the kernel's mistake; the device's `free` has no way to say so.
         let _ = self.space.free(address);

@@ -1,0 +1,90 @@
+//! What the tests of whole kernels share: the objects, and a launch that packs arguments.
+
+#![allow(dead_code, reason = "not every test file uses all of it")]
+
+use code_object::CodeObject;
+use gfx9_emulator::{Config, Dispatch, DispatchStats, Error, Machine, Program};
+
+/// The test kernels as three compilers and optimisation levels made them, with a name for messages.
+pub const OBJECTS: [(&str, &[u8]); 3] = [
+    ("gfx90a -O3, code object v4", include_bytes!("../data/kernels.gfx90a.co")),
+    ("gfx90a -O0, code object v4", include_bytes!("../data/kernels.gfx90a.O0.co")),
+    ("gfx942 -O3, code object v5", include_bytes!("../data/kernels.gfx942.co")),
+];
+
+/// An argument of a kernel.
+#[derive(Clone, Copy)]
+pub enum Arg {
+    U32(u32),
+    U64(u64),
+}
+pub use Arg::{U32, U64};
+
+/// A machine with the test kernels.
+pub struct Rig {
+    pub machine: Machine,
+    pub program: Program,
+    pub name: &'static str,
+}
+
+impl Rig {
+    /// One for each of [`OBJECTS`].
+    pub fn all(config: &Config) -> Vec<Rig> {
+        let make = |(name, bytes): (&'static str, &[u8])| {
+            let machine = Machine::new(config.clone()).unwrap();
+            let program = machine.load(&CodeObject::parse(bytes).unwrap()).unwrap();
+            Rig { machine, program, name }
+        };
+        OBJECTS.into_iter().map(make).collect()
+    }
+
+    pub fn launch(
+        &self,
+        kernel: &str,
+        grid: [u32; 3],
+        block: [u32; 3],
+        dynamic_lds: u32,
+        args: &[Arg],
+    ) -> Result<DispatchStats, Error> {
+        let index = self.program.kernel_index(kernel).unwrap();
+        let signature = &self.program.kernels()[index];
+        let mut kernarg = vec![0; signature.explicit_size() as usize];
+        assert_eq!(signature.explicit_args().len(), args.len(), "{kernel}");
+        for (arg, at) in args.iter().zip(signature.explicit_args()) {
+            let bytes: &[u8] = match arg {
+                U32(v) => &v.to_le_bytes(),
+                U64(v) => &v.to_le_bytes(),
+            };
+            kernarg[at.offset as usize..at.end() as usize].copy_from_slice(bytes);
+        }
+        self.machine
+            .dispatch(&self.program, &Dispatch { kernel: index, grid, block, dynamic_lds, kernarg: &kernarg })
+    }
+
+    /// Launches a line of blocks and expects it to run.
+    pub fn run(&self, kernel: &str, grid: u32, block: u32, args: &[Arg]) -> DispatchStats {
+        self.launch(kernel, [grid, 1, 1], [block, 1, 1], 0, args)
+            .unwrap_or_else(|e| panic!("{}: {kernel}: {e}", self.name))
+    }
+
+    /// Device memory that holds these words.
+    pub fn words(&self, words: &[u32]) -> u64 {
+        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+        let address = self.machine.memory().alloc(bytes.len() as u64, 0).unwrap();
+        self.machine.memory().write(address, &bytes).unwrap();
+        address
+    }
+
+    pub fn read(&self, address: u64, count: usize) -> Vec<u32> {
+        let mut bytes = vec![0; 4 * count];
+        self.machine.memory().read(address, &mut bytes).unwrap();
+        bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect()
+    }
+}
+
+/// Default settings with so many threads.
+pub fn threads(threads: usize) -> Config {
+    let mut config = Config::default();
+    config.threads = threads;
+    config
+}

@@ -1,0 +1,153 @@
+//! Faults: each is reported with what, where and by whom, and the machine goes on.
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::{Rig, U32, U64, threads};
+use gfx9_emulator::{Access, Error, FaultCause, FaultReport, Space};
+
+fn fault(result: Result<gfx9_emulator::DispatchStats, Error>) -> FaultReport {
+    match result {
+        Err(Error::Fault(report)) => *report,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The machine still runs kernels.
+fn alive(rig: &Rig) {
+    let at = rig.words(&[1, 2, 3, 4]);
+    rig.launch("reverse", [1, 1, 1], [4, 1, 1], 16, &[U64(at)]).unwrap();
+    assert_eq!(rig.read(at, 4), [4, 3, 2, 1]);
+}
+
+#[test]
+fn stray_accesses_name_the_lane_and_the_allocation() {
+    for rig in Rig::all(&threads(2)) {
+        let base = rig.words(&[0; 16]);
+        let report = fault(rig.launch("store_at", [3, 1, 1], [128, 1, 1], 0, &[U64(base), U64(20), U32(70)]));
+        let FaultCause::OutOfBounds { access: Access::Write, space: Space::Global, size: 4, lanes } =
+            &report.cause
+        else {
+            panic!("{}: {report}", rig.name);
+        };
+        assert_eq!(lanes.len(), 1);
+        assert_eq!((lanes[0].lane, lanes[0].address), (Some(6), base + 80));
+        assert_eq!((report.kernel.as_str(), report.wave), ("store_at", 1));
+        assert_eq!(report.function.as_ref().unwrap().0, "store_at");
+        assert!(report.mnemonic.contains("store_dword"), "{report}");
+        assert!(report.nearest.as_ref().unwrap().contains("16 bytes past the end of"), "{report}");
+        assert!(report.to_string().contains("lane 6"), "{report}");
+        alive(&rig);
+
+        let out = rig.words(&[0]);
+        for address in [0, 8, base - 4, u64::MAX - 3, 1 << 47] {
+            let args = [U64(address), U64(0), U32(0), U64(out)];
+            let report = fault(rig.launch("load_at", [1, 1, 1], [64, 1, 1], 0, &args));
+            assert!(
+                matches!(&report.cause, FaultCause::OutOfBounds { access: Access::Read, lanes, .. }
+                    if lanes[0].address == address),
+                "{}: {report}",
+                rig.name
+            );
+        }
+        rig.machine.memory().free(base).unwrap();
+        let args = [U64(base), U64(1), U32(0), U64(out)];
+        let report = fault(rig.launch("load_at", [1, 1, 1], [64, 1, 1], 0, &args));
+        assert!(report.nearest.as_ref().unwrap().contains("was freed"), "{report}");
+        alive(&rig);
+    }
+}
+
+#[test]
+fn misaligned_atomics() {
+    for rig in Rig::all(&threads(1)) {
+        let base = rig.words(&[0; 4]);
+        let report = fault(rig.launch("atomic_at", [1, 1, 1], [64, 1, 1], 0, &[U64(base), U64(2)]));
+        assert!(matches!(&report.cause, FaultCause::Misaligned { size: 4, .. }), "{}: {report}", rig.name);
+        rig.run("atomic_at", 1, 64, &[U64(base), U64(4)]);
+        assert_eq!(rig.read(base, 4), [0, 64, 0, 0], "{}", rig.name);
+    }
+}
+
+#[test]
+fn lds_beyond_what_the_kernel_has() {
+    for rig in Rig::all(&threads(1)) {
+        let out = rig.words(&[0; 64]);
+        let launch = |offset| rig.launch("lds_at", [1, 1, 1], [64, 1, 1], 256, &[U64(out), U32(offset)]);
+        launch(0).unwrap();
+        let report = fault(launch(10));
+        match &report.cause {
+            FaultCause::OutOfBounds { access: Access::Read, space: Space::Lds, size: 4, lanes } => {
+                assert_eq!(lanes.len(), 10, "{report}");
+                assert_eq!((lanes[0].lane, lanes[0].address), (Some(54), 256));
+            }
+            _ => panic!("{}: {report}", rig.name),
+        }
+        alive(&rig);
+    }
+}
+
+#[test]
+fn traps_and_illegal_instructions() {
+    for rig in Rig::all(&threads(2)) {
+        let out = rig.words(&[0; 64]);
+        rig.run("trap_if", 1, 64, &[U64(out), U32(9)]);
+        rig.machine.memory().write(out + 40, &9u32.to_le_bytes()).unwrap();
+        let report = fault(rig.launch("trap_if", [1, 1, 1], [64, 1, 1], 0, &[U64(out), U32(9)]));
+        assert_eq!(report.cause, FaultCause::Trap { id: 2 }, "{}", rig.name);
+        assert_eq!(report.mnemonic, "s_trap");
+
+        let report = fault(rig.launch("illegal", [1, 1, 1], [64, 1, 1], 0, &[U64(out)]));
+        assert_eq!(report.cause, FaultCause::IllegalInstruction, "{}", rig.name);
+        assert_eq!(report.raw[0], 0xbe80_ff00);
+        assert_eq!(rig.read(out, 64), [1; 64], "what came before was executed");
+
+        let report = fault(rig.launch("image", [1, 1, 1], [64, 1, 1], 0, &[U64(out)]));
+        match report.cause {
+            FaultCause::Unimplemented { .. } => assert_eq!(report.mnemonic, "image_load"),
+            FaultCause::IllegalInstruction => assert!(rig.name.contains("gfx942")),
+            _ => panic!("{report}"),
+        }
+        alive(&rig);
+    }
+}
+
+#[test]
+fn budgets_end_what_runs_for_ever() {
+    let mut config = threads(2);
+    config.instruction_budget = Some(1_000_000);
+    for rig in Rig::all(&config) {
+        let out = rig.words(&[0]);
+        let report = fault(rig.launch("forever", [4, 1, 1], [256, 1, 1], 0, &[U64(out)]));
+        assert!(
+            matches!(report.cause, FaultCause::OverBudget { instructions } if instructions > 1_000_000),
+            "{report}"
+        );
+        alive(&rig);
+    }
+    let mut config = threads(1);
+    config.time_budget = Some(Duration::from_millis(50));
+    for rig in Rig::all(&config) {
+        let out = rig.words(&[0]);
+        let start = Instant::now();
+        let report = fault(rig.launch("forever", [4, 1, 1], [256, 1, 1], 0, &[U64(out)]));
+        assert!(matches!(report.cause, FaultCause::OverBudget { .. }), "{report}");
+        assert!(start.elapsed() < Duration::from_secs(20));
+    }
+}
+
+#[test]
+fn recursion_without_end_leaves_its_stack() {
+    for rig in Rig::all(&threads(1)) {
+        let out = rig.words(&[100; 64]);
+        let report = fault(rig.launch("recurse", [1, 1, 1], [64, 1, 1], 0, &[U64(out), U32(1_000_000)]));
+        assert!(
+            matches!(report.cause, FaultCause::OutOfBounds { space: Space::Scratch, .. }),
+            "{}: {report}",
+            rig.name
+        );
+        assert!(report.function.as_ref().unwrap().0.contains("depth"), "{report}");
+        alive(&rig);
+    }
+}

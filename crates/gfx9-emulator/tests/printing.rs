@@ -1,0 +1,73 @@
+//! Kernels that call the host: printf, assert, malloc.
+
+mod common;
+
+use std::sync::{Arc, Mutex};
+
+use code_object::{CodeObject, Processor, TargetId};
+use common::{Rig, U32, U64, threads};
+use gfx9_emulator::{Error, FaultCause, Machine, Printer, Stream};
+
+const BUNDLE: &[u8] = include_bytes!("data/printing.gfx90a.bundle");
+
+type Lines = Arc<Mutex<Vec<(Stream, String)>>>;
+
+/// A machine with the kernels, and what they print.
+fn rig(count: usize) -> (Rig, Lines) {
+    let lines = Lines::default();
+    let mut config = threads(count);
+    let sink = Arc::clone(&lines);
+    config.printer = Printer::new(move |stream, text| {
+        sink.lock().unwrap().push((stream, String::from_utf8_lossy(text).into_owned()));
+    });
+    let machine = Machine::new(config).unwrap();
+    let object = CodeObject::from_any(BUNDLE, &TargetId::new(Processor::Gfx90a)).unwrap();
+    let program = machine.load(&object).unwrap();
+    (Rig { machine, program, name: "printing" }, lines)
+}
+
+#[test]
+fn printf_prints() {
+    for count in [1, 3] {
+        let (rig, lines) = rig(count);
+        rig.run("print", 3, 100, &[U32(-42i32 as u32), U64(2.5f64.to_bits())]);
+        let mut got = std::mem::take(&mut *lines.lock().unwrap());
+        got.sort_by(|a, b| a.1.cmp(&b.1));
+        let mut expected: Vec<String> = (0..3)
+            .flat_map(|block| [5, 37, 69].map(|item| (block, item)))
+            .map(|(block, item)| {
+                format!(
+                    "item {item} of block {block}: -42 2.500 a string that is longer than one packet holds, so \
+                     that it takes several of them to arrive and %\n"
+                )
+            })
+            .collect();
+        expected.sort();
+        assert!(got.iter().all(|(stream, _)| *stream == Stream::Stdout));
+        assert_eq!(got.into_iter().map(|(_, text)| text).collect::<Vec<_>>(), expected);
+    }
+}
+
+#[test]
+fn a_failed_assert_prints_and_traps() {
+    let (rig, lines) = rig(1);
+    let values = rig.words(&(0..64).collect::<Vec<u32>>());
+    rig.run("check", 1, 64, &[U64(values), U32(64)]);
+    assert!(lines.lock().unwrap().is_empty());
+    match rig.launch("check", [1, 1, 1], [64, 1, 1], 0, &[U64(values), U32(63)]) {
+        Err(Error::Fault(report)) => assert!(matches!(report.cause, FaultCause::Trap { .. }), "{report}"),
+        other => panic!("{other:?}"),
+    }
+    let lines = lines.lock().unwrap();
+    assert_eq!(lines.len(), 1);
+    assert!(lines[0].1.contains("values[threadIdx.x] < limit"), "{lines:?}");
+}
+
+#[test]
+fn malloc_and_free_on_the_device() {
+    let (rig, _) = rig(2);
+    let out = rig.words(&[0; 256]);
+    rig.run("heap", 4, 64, &[U64(out)]);
+    let expected: Vec<u32> = (0..256).map(|n| 6 * (n % 64)).collect();
+    assert_eq!(rig.read(out, 256), expected);
+}
