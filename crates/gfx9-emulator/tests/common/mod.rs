@@ -6,7 +6,7 @@ use code_object::CodeObject;
 use gfx9_emulator::{Config, Dispatch, DispatchStats, Error, Machine, Program};
 
 /// The test kernels as three compilers and optimisation levels made them, with a name for messages.
-pub const OBJECTS: [(&str, &[u8]); 3] = [
+pub(crate) const OBJECTS: [(&str, &[u8]); 3] = [
     ("gfx90a -O3, code object v4", include_bytes!("../data/kernels.gfx90a.co")),
     ("gfx90a -O0, code object v4", include_bytes!("../data/kernels.gfx90a.O0.co")),
     ("gfx942 -O3, code object v5", include_bytes!("../data/kernels.gfx942.co")),
@@ -14,22 +14,22 @@ pub const OBJECTS: [(&str, &[u8]); 3] = [
 
 /// An argument of a kernel.
 #[derive(Clone, Copy)]
-pub enum Arg {
+pub(crate) enum Arg {
     U32(u32),
     U64(u64),
 }
-pub use Arg::{U32, U64};
+pub(crate) use Arg::{U32, U64};
 
 /// A machine with the test kernels.
-pub struct Rig {
-    pub machine: Machine,
-    pub program: Program,
-    pub name: &'static str,
+pub(crate) struct Rig {
+    pub(crate) machine: Machine,
+    pub(crate) program: Program,
+    pub(crate) name: &'static str,
 }
 
 impl Rig {
     /// One for each of [`OBJECTS`].
-    pub fn all(config: &Config) -> Vec<Rig> {
+    pub(crate) fn all(config: &Config) -> Vec<Rig> {
         let make = |(name, bytes): (&'static str, &[u8])| {
             let machine = Machine::new(config.clone()).unwrap();
             let program = machine.load(&CodeObject::parse(bytes).unwrap()).unwrap();
@@ -38,7 +38,7 @@ impl Rig {
         OBJECTS.into_iter().map(make).collect()
     }
 
-    pub fn launch(
+    pub(crate) fn launch(
         &self,
         kernel: &str,
         grid: [u32; 3],
@@ -62,20 +62,20 @@ impl Rig {
     }
 
     /// Launches a line of blocks and expects it to run.
-    pub fn run(&self, kernel: &str, grid: u32, block: u32, args: &[Arg]) -> DispatchStats {
+    pub(crate) fn run(&self, kernel: &str, grid: u32, block: u32, args: &[Arg]) -> DispatchStats {
         self.launch(kernel, [grid, 1, 1], [block, 1, 1], 0, args)
             .unwrap_or_else(|e| panic!("{}: {kernel}: {e}", self.name))
     }
 
     /// Device memory that holds these words.
-    pub fn words(&self, words: &[u32]) -> u64 {
+    pub(crate) fn words(&self, words: &[u32]) -> u64 {
         let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
         let address = self.machine.memory().alloc(bytes.len() as u64, 0).unwrap();
         self.machine.memory().write(address, &bytes).unwrap();
         address
     }
 
-    pub fn read(&self, address: u64, count: usize) -> Vec<u32> {
+    pub(crate) fn read(&self, address: u64, count: usize) -> Vec<u32> {
         let mut bytes = vec![0; 4 * count];
         self.machine.memory().read(address, &mut bytes).unwrap();
         bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect()
@@ -83,7 +83,7 @@ impl Rig {
 }
 
 /// Default settings with so many threads.
-pub fn threads(threads: usize) -> Config {
+pub(crate) fn threads(threads: usize) -> Config {
     let mut config = Config::default();
     config.threads = threads;
     config
