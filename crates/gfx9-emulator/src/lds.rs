@@ -94,13 +94,17 @@ impl Lds {
     ) -> Option<CheckedLds<'a, E>> {
         let limit = self.size.checked_sub(E::SIZE as u32)?;
         // Where an address is above the limit, the top bit of one of these is set: the limit is below 2^31.
-        let mut out = [0; CHUNK];
-        for (n, part) in addresses.as_chunks::<CHUNK>().0.iter().enumerate() {
-            for j in 0..CHUNK {
-                out[j] |= (limit.wrapping_sub(part[j]) | part[j]) & active.keep(n * CHUNK + j);
+        let mut out = 0;
+        if active.all() {
+            for at in addresses {
+                out |= limit.wrapping_sub(*at) | at;
+            }
+        } else {
+            for (lane, at) in addresses.iter().enumerate() {
+                out |= (limit.wrapping_sub(*at) | at) & active.keep(lane);
             }
         }
-        let inside = out.into_iter().fold(0, |a, b| a | b) >> 31 == 0;
+        let inside = out >> 31 == 0;
         let bytes = self.bytes.as_mut_ptr();
         inside.then_some(CheckedLds { bytes, addresses, exec: active.exec(), element: PhantomData })
     }
@@ -189,10 +193,33 @@ impl<E: Element> CheckedLds<'_, E> {
 }
 
 impl<const N: usize> CheckedLds<'_, [u32; N]> {
+    /// Whether all lanes' elements are one after the other.
+    #[inline(always)]
+    fn is_run(&self) -> bool {
+        let size = 4 * N as u32;
+        let (parts, _) = self.addresses.as_chunks::<CHUNK>();
+        parts.iter().zip(0..).all(|(part, c)| {
+            part[0] == self.addresses[0].wrapping_add(c * CHUNK as u32 * size)
+                && offsets_pattern(part, size) == Pattern::Row
+        })
+    }
+
     /// Loads all lanes' dwords into registers. All lanes must be active, else nothing is done.
     #[inline(always)]
     pub(crate) fn rows(&self, rows: &mut [Lanes; N]) {
         if self.exec != !0 {
+            return;
+        }
+        if N > 1 && self.is_run() {
+            let at = self.addresses[0] as usize;
+            // SAFETY: all lanes are active, and their dwords, `N` of each, are one after the other.
+            let all = unsafe { std::slice::from_raw_parts(self.bytes.add(at), 4 * N * LANES) };
+            let (all, _) = all.as_chunks::<4>();
+            for lane in 0..LANES {
+                for n in 0..N {
+                    rows[n].flat_mut()[lane] = u32::from_le_bytes(all[lane * N + n]);
+                }
+            }
             return;
         }
         for (c, part) in self.addresses.as_chunks::<CHUNK>().0.iter().enumerate() {
@@ -205,9 +232,9 @@ impl<const N: usize> CheckedLds<'_, [u32; N]> {
                     }
                 }
                 Pattern::Row if N == 1 => {
+                    let at = part[0] as usize;
                     // SAFETY: all lanes are active, and their dwords are one after the other.
-                    let all =
-                        unsafe { std::slice::from_raw_parts(self.bytes.add(part[0] as usize), 4 * CHUNK) };
+                    let all = unsafe { std::slice::from_raw_parts(self.bytes.add(at), 4 * CHUNK) };
                     for (to, from) in rows[0].0[c].iter_mut().zip(all.as_chunks::<4>().0) {
                         *to = u32::from_le_bytes(*from);
                     }
@@ -229,6 +256,18 @@ impl<const N: usize> CheckedLds<'_, [u32; N]> {
     #[inline(always)]
     pub(crate) fn put_rows(&mut self, rows: &[Lanes; N]) {
         if self.exec != !0 {
+            return;
+        }
+        if N > 1 && self.is_run() {
+            let at = self.addresses[0] as usize;
+            // SAFETY: as in `rows`, and `self` is borrowed mutably.
+            let all = unsafe { std::slice::from_raw_parts_mut(self.bytes.add(at), 4 * N * LANES) };
+            let (all, _) = all.as_chunks_mut::<4>();
+            for lane in 0..LANES {
+                for n in 0..N {
+                    all[lane * N + n] = rows[n].flat()[lane].to_le_bytes();
+                }
+            }
             return;
         }
         for c in 0..CHUNKS {

@@ -336,10 +336,10 @@ impl<'a> Active<'a> {
         self.exec.trailing_zeros() as usize & (LANES - 1)
     }
 
-    /// All ones if the lane is, else 0.
+    /// All ones if the lane is, else 0; only where not [all](Self::all) are.
     #[inline(always)]
     pub(crate) fn keep(&self, lane: usize) -> u32 {
-        if self.all() { !0 } else { self.mask.flat()[lane] }
+        self.mask.flat()[lane]
     }
 }
 

@@ -47,14 +47,14 @@ impl Decoder<'_> {
             Encoding::Flat => field(0, 12),
             _ => ((field(0, 13) << 19) as i32 >> 19) as u32,
         };
-        // gfx90a's SCRATCH has a vaddr unless it has an saddr; gfx942's `sve` bit is where others have `lds`.
+        // gfx90a's SCRATCH has a vaddr unless it has an saddr; gfx942's `sve` bit is where gfx90a has `lds`.
         let lds_or_sve = field(13, 1) != 0;
         if encoding == Encoding::Scratch && self.target == Target::Gfx942 {
             if lds_or_sve {
                 i.flags |= flag::VADDR;
             }
         } else {
-            if lds_or_sve {
+            if lds_or_sve && self.target == Target::Gfx90a && encoding != Encoding::Flat {
                 i.flags |= flag::LDS;
             }
             if encoding == Encoding::Scratch && i.sdst == NONE {

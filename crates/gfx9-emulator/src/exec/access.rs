@@ -372,8 +372,14 @@ pub(crate) fn scratch_store<K: Store>(w: &mut Wave, cx: &mut Ctx, src: u16, at: 
 fn same(at: &[u32; LANES], active: &Active<'_>) -> bool {
     let first = at[active.first()];
     let mut differ = 0;
-    for lane in 0..LANES {
-        differ |= (at[lane] ^ first) & active.keep(lane);
+    if active.all() {
+        for at in at {
+            differ |= at ^ first;
+        }
+    } else {
+        for (lane, at) in at.iter().enumerate() {
+            differ |= (at ^ first) & active.keep(lane);
+        }
     }
     differ == 0
 }

@@ -611,7 +611,7 @@ fn lds_exchange<T: Bits>(
 ) -> Flow {
     let Some(active) = w.active() else { return Flow::Next };
     let (exec, size) = (active.exec(), T::E::SIZE);
-    let low = (0..LANES).fold(0, |low, lane| low | at[lane] & active.keep(lane));
+    let low = lanes_of(exec).fold(0, |low, lane| low | at[lane]);
     if low as usize % size != 0 {
         return misaligned_fault(cx, Space::Lds, &|lane| u64::from(at[lane]), exec, size);
     }

@@ -172,11 +172,27 @@ ops2! {
 }
 
 ops3! {
-    /// Rounded to an integer, saturated, into byte `n` of `c`.
-    CvtPkU8F32: |_, a: f32, n: u32, c: u32| -> u32 {
-        let at = 8 * (n & 3);
-        u32::from(a.round_ties_even() as u8) << at | c & !(0xff << at)
+    /// Rounded to an integer as the mode says, saturated, into byte `n` of `c`.
+    CvtPkU8F32: |m, a: f32, n: u32, c: u32| -> u32 {
+        let _ = m;
+        byte(a.round_ties_even() as u8, n, c)
+    } => {
+        let a = a.flush(m, false);
+        let rounded = match f32::rounding(m) {
+            Round::Even => a.round_ties_even(),
+            Round::Up => a.ceil(),
+            Round::Down => a.floor(),
+            Round::Zero => a.trunc(),
+        };
+        byte(rounded as u8, n, c)
     }
+}
+
+/// `c` with its byte `n` replaced.
+#[inline(always)]
+fn byte(value: u8, n: u32, c: u32) -> u32 {
+    let at = 8 * (n & 3);
+    u32::from(value) << at | c & !(0xff << at)
 }
 
 #[inline(always)]

@@ -195,7 +195,8 @@ fn special<T: Float>(
     }
 }
 
-/// `v_div_fixup`: the quotient, or what special operands give.
+/// `v_div_fixup`: the quotient, or what special operands give. With ordinary operands a quotient that is NaN comes from
+/// infinities on the way, so it is one that overflowed.
 pub(crate) struct DivFixup<T>(PhantomData<T>);
 impl<T: Divide> Op3 for DivFixup<T> {
     type D = T;
@@ -210,7 +211,7 @@ impl<T: Divide> Op3 for DivFixup<T> {
         match special(denominator, numerator, zero, infinite, T::INDEFINITE) {
             Some(d) => d,
             None if numerator.field() - denominator.field() < T::UNDERFLOW => T::ZERO.with_sign(negative),
-            None if quotient.is_nan() => quotient.quiet(),
+            None if quotient.is_nan() => T::INFINITY.with_sign(negative),
             None => quotient.with_sign(negative),
         }
     }

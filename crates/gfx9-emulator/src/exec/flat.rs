@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use crate::exec::access::{
     Load, Store, flat_load, flat_store, global_load, global_store, scratch_load, scratch_store,
 };
+use crate::exec::to_lds::{global_to_lds, scratch_to_lds};
 use crate::inst::{Flow, Inst, NONE, flag};
 use crate::isa::Exec;
 use crate::memory::{Based, Wide};
@@ -55,6 +56,9 @@ pub(crate) struct GlobalLoad<K>(PhantomData<K>);
 impl<K: Load> Exec for GlobalLoad<K> {
     #[inline(always)]
     fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        if i.flags & flag::LDS != 0 {
+            return global_to_lds::<K>(w, cx, i);
+        }
         if i.sdst == NONE {
             let at = wide(w, i);
             global_load::<K, _>(w, cx, i.pc, i.dst, &at)
@@ -101,6 +105,9 @@ pub(crate) struct ScratchLoad<K>(PhantomData<K>);
 impl<K: Load> Exec for ScratchLoad<K> {
     #[inline(always)]
     fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        if i.flags & flag::LDS != 0 {
+            return scratch_to_lds::<K>(w, cx, i);
+        }
         let at = scratch_offsets(w, i);
         scratch_load::<K>(w, cx, i.dst, &at)
     }

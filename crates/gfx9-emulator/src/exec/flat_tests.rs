@@ -165,14 +165,21 @@ fn scratch_loads_and_stores() {
 fn loads_to_lds() {
     for mut b in Bench::all(4) {
         let target = b.rig.target;
-        // gfx90a has a bit, gfx942 opcodes of their own.
-        let names: Vec<_> = match target {
-            Target::Gfx90a => vec![],
-            Target::Gfx942 => [Encoding::Global, Encoding::Scratch]
-                .into_iter()
-                .flat_map(|e| b.names(e).into_iter().filter(|n| n.contains("load_lds")).map(move |n| (e, n)))
-                .collect(),
-        };
+        // gfx90a has a bit for it, gfx942 opcodes of its own.
+        let mut names = Vec::new();
+        for encoding in [Encoding::Global, Encoding::Scratch] {
+            for name in b.names(encoding) {
+                let sizes = ["_ubyte", "_sbyte", "_ushort", "_sshort", "_dword"];
+                let own = name.contains("load_lds");
+                if name.contains("load")
+                    && own == (target == Target::Gfx942)
+                    && sizes.iter().any(|s| name.ends_with(s))
+                {
+                    names.push((encoding, name));
+                }
+            }
+        }
+        assert_eq!(names.len(), 10);
         for (encoding, name) in names {
             let shape = Shape::of(&format!("load_{}", name.rsplit('_').next().unwrap())).unwrap();
             for _ in 0..8 {
@@ -201,7 +208,7 @@ fn loads_to_lds() {
                     b.model.write(At::Lds(to), lane, 4, shape.loaded(memory, 0));
                 }
                 b.rig.w.set_exec(exec);
-                let bit13 = encoding == Encoding::Scratch;
+                let bit13 = encoding == Encoding::Scratch || target == Target::Gfx90a;
                 let words = flat(&b.rig, encoding, name, FlatFields { offset, bit13, ..FIELDS });
                 b.rig.run(&words);
                 b.check(name);

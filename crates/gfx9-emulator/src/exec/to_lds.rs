@@ -1,4 +1,4 @@
-//! Loads from memory straight to LDS: the data of lane `n` becomes dword `n` from an address in M0 on.
+//! Loads from memory straight to LDS: the data of lane `n` becomes dword `n` after the address that M0 has.
 
 use std::marker::PhantomData;
 
@@ -37,33 +37,45 @@ pub(crate) fn to_lds(
     }
 }
 
-/// `global_load_lds_*`.
+/// Loads from global memory. No assembler makes one that is wider than a dword; of such the first dword counts.
+#[inline(never)]
+pub(crate) fn global_to_lds<K: Load>(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    let base = flat_base(w, i);
+    to_lds(w, cx, i, base, |w, cx, i, dst| {
+        if i.sdst == NONE {
+            let at = wide(w, i);
+            global_load::<K, _>(w, cx, i.pc, dst, &at)
+        } else {
+            let at = based(w, i);
+            global_load::<K, _>(w, cx, i.pc, dst, &at)
+        }
+    })
+}
+
+/// Loads from scratch.
+#[inline(never)]
+pub(crate) fn scratch_to_lds<K: Load>(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    let base = flat_base(w, i);
+    to_lds(w, cx, i, base, |w, cx, i, dst| {
+        let at = scratch_offsets(w, i);
+        scratch_load::<K>(w, cx, dst, &at)
+    })
+}
+
+/// `global_load_lds_*` of gfx942; gfx90a has a bit of `global_load_*` for it.
 pub(crate) struct GlobalLoadLds<K>(PhantomData<K>);
 impl<K: Load> Exec for GlobalLoadLds<K> {
     #[inline(always)]
     fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
-        let base = flat_base(w, i);
-        to_lds(w, cx, i, base, |w, cx, i, dst| {
-            if i.sdst == NONE {
-                let at = wide(w, i);
-                global_load::<K, _>(w, cx, i.pc, dst, &at)
-            } else {
-                let at = based(w, i);
-                global_load::<K, _>(w, cx, i.pc, dst, &at)
-            }
-        })
+        global_to_lds::<K>(w, cx, i)
     }
 }
 
-/// `scratch_load_lds_*`.
+/// `scratch_load_lds_*` of gfx942; gfx90a has a bit of `scratch_load_*` for it.
 pub(crate) struct ScratchLoadLds<K>(PhantomData<K>);
 impl<K: Load> Exec for ScratchLoadLds<K> {
     #[inline(always)]
     fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
-        let base = flat_base(w, i);
-        to_lds(w, cx, i, base, |w, cx, i, dst| {
-            let at = scratch_offsets(w, i);
-            scratch_load::<K>(w, cx, dst, &at)
-        })
+        scratch_to_lds::<K>(w, cx, i)
     }
 }

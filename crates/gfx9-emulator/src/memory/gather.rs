@@ -191,32 +191,45 @@ unsafe impl Addresses for Wide {
 
     #[inline(always)]
     fn scan(&self, base: u64, limit: u64, active: &Active<'_>) -> Scan {
-        const W: usize = 8;
         let first = self.at(active.first());
         // Where an offset is above the limit, the top bit of one of these is set: both are below 2^63.
-        let (mut out, mut differ) = ([0; W], [0; W]);
-        for (n, part) in self.0.as_chunks::<W>().0.iter().enumerate() {
-            for j in 0..W {
-                let keep = active.keep(n * W + j) as i32 as i64 as u64;
-                let offset = part[j].wrapping_sub(base);
-                out[j] |= (limit.wrapping_sub(offset) | offset) & keep;
-                differ[j] |= (part[j] ^ first) & keep;
+        let test = |at: u64| {
+            let offset = at.wrapping_sub(base);
+            limit.wrapping_sub(offset) | offset
+        };
+        // Plain loops over all lanes: the compiler makes the best of those.
+        let (mut out, mut differ) = (0, 0);
+        if active.all() {
+            for at in &self.0 {
+                out |= test(*at);
+                differ |= at ^ first;
+            }
+        } else {
+            for (lane, at) in self.0.iter().enumerate() {
+                let keep = active.keep(lane) as i32 as i64 as u64;
+                out |= test(*at) & keep;
+                differ |= (at ^ first) & keep;
             }
         }
-        let any = |parts: [u64; W]| parts.into_iter().fold(0, |a, b| a | b);
-        Scan { inside: any(out) >> 63 == 0, differ: any(differ) }
+        Scan { inside: out >> 63 == 0, differ }
     }
 
     #[inline(always)]
     fn pattern(&self, chunk: usize, size: u32) -> Pattern {
         let (parts, _) = self.0.as_chunks::<CHUNK>();
         let part = &parts[chunk];
-        let (mut same, mut row) = (0, 0);
-        for j in 0..CHUNK {
-            same |= part[j] ^ part[0];
-            row |= part[j] ^ part[0].wrapping_add(j as u64 * u64::from(size));
+        // A look at two of them saves comparing most that aren't.
+        if part[1] == part[0] {
+            if *part == [part[0]; CHUNK] { Pattern::Same } else { Pattern::Scattered }
+        } else if part[1] == part[0].wrapping_add(size.into()) {
+            let mut row = [0; CHUNK];
+            for j in 0..CHUNK {
+                row[j] = part[0].wrapping_add(j as u64 * u64::from(size));
+            }
+            if *part == row { Pattern::Row } else { Pattern::Scattered }
+        } else {
+            Pattern::Scattered
         }
-        pattern(same == 0, row == 0)
     }
 }
 
@@ -236,23 +249,27 @@ unsafe impl Addresses for Based {
     #[inline(always)]
     fn scan(&self, base: u64, limit: u64, active: &Active<'_>) -> Scan {
         let first = self.offsets[active.first()];
-        let (mut low, mut high, mut differ) = ([!0u32; CHUNK], [0u32; CHUNK], [0u32; CHUNK]);
-        for (n, part) in self.offsets.as_chunks::<CHUNK>().0.iter().enumerate() {
-            for j in 0..CHUNK {
-                let keep = active.keep(n * CHUNK + j);
-                low[j] = low[j].min(part[j] | !keep);
-                high[j] = high[j].max(part[j] & keep);
-                differ[j] |= (part[j] ^ first) & keep;
+        let (mut low, mut high, mut differ) = (!0, 0, 0);
+        if active.all() {
+            for at in &self.offsets {
+                low = low.min(*at);
+                high = high.max(*at);
+                differ |= at ^ first;
+            }
+        } else {
+            for (lane, at) in self.offsets.iter().enumerate() {
+                let keep = active.keep(lane);
+                low = low.min(at | !keep);
+                high = high.max(at & keep);
+                differ |= (at ^ first) & keep;
             }
         }
-        let low = low.into_iter().fold(!0, u32::min);
-        let high = high.into_iter().fold(0, u32::max);
         // As a signed number, so that a base before the window may have offsets that lead into it. The limit is
         // below 2^63 and the offsets are below 2^32, so nothing that matters wraps.
         let from = self.base.wrapping_sub(base) as i64;
         let inside = from.checked_add(i64::from(low)).is_some_and(|o| o >= 0)
             && from.checked_add(i64::from(high)).is_some_and(|o| o as u64 <= limit);
-        Scan { inside, differ: u64::from(differ.into_iter().fold(0, |a, b| a | b)) }
+        Scan { inside, differ: differ.into() }
     }
 
     #[inline(always)]
@@ -265,22 +282,16 @@ unsafe impl Addresses for Based {
 /// How 32-bit offsets lie, with `size` bytes each.
 #[inline(always)]
 pub(crate) fn offsets_pattern(part: &[u32; CHUNK], size: u32) -> Pattern {
-    let (mut same, mut row) = (0, 0);
-    for j in 0..CHUNK {
-        same |= part[j] ^ part[0];
-        row |= part[j] ^ part[0].wrapping_add(j as u32 * size);
-    }
-    // A row that wraps around 2^32 isn't one.
-    let wraps = part[0].checked_add(CHUNK as u32 * size).is_none();
-    pattern(same == 0, row == 0 && !wraps)
-}
-
-#[inline(always)]
-fn pattern(same: bool, row: bool) -> Pattern {
-    if same {
-        Pattern::Same
-    } else if row {
-        Pattern::Row
+    if part[1] == part[0] {
+        if *part == [part[0]; CHUNK] { Pattern::Same } else { Pattern::Scattered }
+    } else if part[1] == part[0].wrapping_add(size) {
+        let mut row = [0; CHUNK];
+        for j in 0..CHUNK {
+            row[j] = part[0].wrapping_add(j as u32 * size);
+        }
+        // A row that wraps around 2^32 isn't one.
+        let wraps = part[CHUNK - 1] < part[0];
+        if *part == row && !wraps { Pattern::Row } else { Pattern::Scattered }
     } else {
         Pattern::Scattered
     }
@@ -368,6 +379,17 @@ impl<'a, A: Addresses, E: Element> Checked<'a, A, E> {
 }
 
 impl<A: Addresses, const N: usize> Checked<'_, A, [u32; N]> {
+    /// Whether all lanes' elements are aligned and one after the other.
+    #[inline(always)]
+    fn is_run(&self) -> bool {
+        let follows = |c: usize| {
+            self.addresses.at(c * CHUNK) == self.addresses.at(0).wrapping_add((4 * N * CHUNK * c) as u64)
+        };
+        self.aligned
+            && (1..CHUNKS).all(follows)
+            && (0..CHUNKS).all(|c| self.addresses.pattern(c, 4 * N as u32) == Pattern::Row)
+    }
+
     /// Loads all lanes' dwords into registers. All lanes must be active, else nothing is done.
     #[inline(always)]
     pub(crate) fn rows(&self, rows: &mut [Lanes; N]) {
@@ -406,6 +428,20 @@ impl<A: Addresses, const N: usize> Checked<'_, A, [u32; N]> {
     #[inline(always)]
     pub(crate) fn put_rows(&self, rows: &[Lanes; N]) {
         if self.exec != !0 {
+            return;
+        }
+        if N > 1 && self.is_run() {
+            let mut all = [[[0; CHUNK]; CHUNKS]; N];
+            let flat = all.as_flattened_mut().as_flattened_mut();
+            for lane in 0..LANES {
+                for n in 0..N {
+                    flat[lane * N + n] = rows[n].flat()[lane];
+                }
+            }
+            for (n, part) in all.as_flattened().iter().enumerate() {
+                // SAFETY: as in `rows`.
+                unsafe { store_row(self.pointer(0).wrapping_add(4 * CHUNK * n), part) };
+            }
             return;
         }
         for c in 0..CHUNKS {
@@ -461,23 +497,9 @@ impl<A: Addresses, const N: usize> Checked<'_, A, [u32; N]> {
 #[inline(always)]
 unsafe fn load_row(p: *mut u8, out: &mut [u32; CHUNK]) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: reads 64 valid bytes and writes the 64 of `out`. To the abstract machine these are relaxed atomic loads
-    // of dwords, which the compiler wouldn't join: x86-64 processors load each aligned dword of a vector at once.
+    // SAFETY: reads 64 valid bytes and writes the 64 of `out`.
     unsafe {
-        std::arch::asm!(
-            "movdqu {a}, [{p}]",
-            "movdqu {b}, [{p} + 16]",
-            "movdqu {c}, [{p} + 32]",
-            "movdqu {d}, [{p} + 48]",
-            "movdqa [{out}], {a}",
-            "movdqa [{out} + 16], {b}",
-            "movdqa [{out} + 32], {c}",
-            "movdqa [{out} + 48], {d}",
-            p = in(reg) p,
-            out = in(reg) out.as_mut_ptr(),
-            a = out(xmm_reg) _, b = out(xmm_reg) _, c = out(xmm_reg) _, d = out(xmm_reg) _,
-            options(nostack, preserves_flags),
-        );
+        copy_row(p, out.as_mut_ptr().cast());
     }
     #[cfg(any(not(target_arch = "x86_64"), miri))]
     // SAFETY: the caller's.
@@ -493,27 +515,52 @@ unsafe fn load_row(p: *mut u8, out: &mut [u32; CHUNK]) {
 #[inline(always)]
 unsafe fn store_row(p: *mut u8, values: &[u32; CHUNK]) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: as in `load_row`, the other way.
+    // SAFETY: reads the 64 bytes of `values` and writes 64 valid ones.
     unsafe {
-        std::arch::asm!(
-            "movdqa {a}, [{from}]",
-            "movdqa {b}, [{from} + 16]",
-            "movdqa {c}, [{from} + 32]",
-            "movdqa {d}, [{from} + 48]",
-            "movdqu [{p}], {a}",
-            "movdqu [{p} + 16], {b}",
-            "movdqu [{p} + 32], {c}",
-            "movdqu [{p} + 48], {d}",
-            p = in(reg) p,
-            from = in(reg) values.as_ptr(),
-            a = out(xmm_reg) _, b = out(xmm_reg) _, c = out(xmm_reg) _, d = out(xmm_reg) _,
-            options(nostack, preserves_flags),
-        );
+        copy_row(values.as_ptr().cast(), p);
     }
     #[cfg(any(not(target_arch = "x86_64"), miri))]
     // SAFETY: the caller's.
     unsafe {
         values.store(p);
+    }
+}
+
+/// Copies a chunk's dwords with relaxed atomic loads and stores of dwords.
+///
+/// That is what this is to the abstract machine. The compiler wouldn't join them, but an x86-64 processor loads and
+/// stores each aligned dword of a wider access at once. General registers, because vector instructions would have to be
+/// encoded as those around them are, which inline assembly can't know, or it costs hundreds of cycles.
+///
+/// # Safety
+/// Both point to 64 bytes that are valid and aligned to dwords, and only accessed atomically if others may access them.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+unsafe fn copy_row(from: *const u8, to: *mut u8) {
+    // SAFETY: the caller's.
+    unsafe {
+        std::arch::asm!(
+            "mov {a}, [{from}]",
+            "mov {b}, [{from} + 8]",
+            "mov {c}, [{from} + 16]",
+            "mov {d}, [{from} + 24]",
+            "mov [{to}], {a}",
+            "mov [{to} + 8], {b}",
+            "mov [{to} + 16], {c}",
+            "mov [{to} + 24], {d}",
+            "mov {a}, [{from} + 32]",
+            "mov {b}, [{from} + 40]",
+            "mov {c}, [{from} + 48]",
+            "mov {d}, [{from} + 56]",
+            "mov [{to} + 32], {a}",
+            "mov [{to} + 40], {b}",
+            "mov [{to} + 48], {c}",
+            "mov [{to} + 56], {d}",
+            from = in(reg) from,
+            to = in(reg) to,
+            a = out(reg) _, b = out(reg) _, c = out(reg) _, d = out(reg) _,
+            options(nostack, preserves_flags),
+        );
     }
 }
 

@@ -4,12 +4,13 @@
 //! flags, executor. Opcodes as LLVM's assembler prints them (llvm-mc 15 for gfx90a, 22 for gfx942).
 
 use super::*;
-use crate::exec::{arith::*, bits::*, convert::*, transcendental::*, vop3};
+use crate::exec::{arith::*, bits::*, control, convert::*, transcendental::*, vop3};
 use crate::half16::Half;
 
 /// VOP1, also reached through VOP3, SDWA and DPP.
 #[rustfmt::skip]
 pub(crate) static VOP1: &[Row] = &[
+    r("v_nop", 0, 0, Z, [Z, Z, Z], 0, one::<control::Nop>()),
     r("v_mov_b32", 1, 1, B32, [B32, Z, Z], 0, hot1::<MovB32>()),
     r("v_readfirstlane_b32", 2, 2, B32, [B32, Z, Z], SGPR_DST, one::<vop3::Readfirstlane>()),
     r("v_cvt_i32_f64", 3, 3, B32, [F64, Z, Z], 0, op1::<CvtI32F64>()),
@@ -61,6 +62,7 @@ pub(crate) static VOP1: &[Row] = &[
     r("v_fract_f64", 50, 50, F64, [F64, Z, Z], 0, op1::<Fract<f64>>()),
     r("v_frexp_exp_i32_f32", 51, 51, B32, [F32, Z, Z], 0, rare1::<FrexpExpI32F32>()),
     r("v_frexp_mant_f32", 52, 52, F32, [F32, Z, Z], 0, rare1::<FrexpMant<f32>>()),
+    r("v_clrexcp", 53, 53, Z, [Z, Z, Z], 0, one::<control::Nop>()),
     r("v_screen_partition_4se_b32", 55, 55, B32, [B32, Z, Z], 0, rare1::<ScreenPartition4SeB32>()),
     r("v_mov_b64", -1, 56, B64, [B64, Z, Z], 0, op1::<MovB64>()),
     r("v_cvt_f16_u16", 57, 57, F16, [I16, Z, Z], 0, rare1::<CvtF16U16>()),

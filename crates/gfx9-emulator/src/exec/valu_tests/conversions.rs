@@ -349,6 +349,8 @@ fn fixup(q: f64, d: f64, n: f64, d_field: i32, n_field: i32, least: Option<i32>)
         signed(f64::INFINITY)
     } else if d.is_infinite() || n == 0.0 || least.is_some_and(|least| n_field - d_field < least) {
         signed(0.0)
+    } else if q.is_nan() && least.is_some() {
+        signed(f64::INFINITY)
     } else {
         signed(q)
     })

@@ -89,3 +89,14 @@ fn four_masked_sums_of_absolute_differences() {
         }
     }
 }
+
+#[test]
+fn instructions_that_do_nothing() {
+    for rig in &mut rigs(Target::Gfx942) {
+        *rig.w.v_mut(0).flat_mut() = [3; LANES];
+        rig.w.set_exec(5);
+        // v_nop and v_clrexcp, short and long
+        rig.run(&[0x7e00_0000, 0x7e00_6a00, 0xd140_0000, 0, 0xd175_0000, 0]);
+        assert_eq!((*rig.w.v(0).flat(), rig.w.exec(), rig.w.vcc()), ([3; LANES], 5, 0));
+    }
+}

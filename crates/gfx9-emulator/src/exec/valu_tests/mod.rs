@@ -496,7 +496,9 @@ fn finished(row: &Row, form: &Form, want: Out, _before: u64, mode: Mode) -> Out 
 }
 
 /// Instructions that have tests of their own in `lanes.rs`.
-const APART: [&str; 6] = [
+const APART: [&str; 8] = [
+    "v_nop",
+    "v_clrexcp",
     "v_readfirstlane_b32",
     "v_readlane_b32",
     "v_writelane_b32",
