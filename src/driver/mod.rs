@@ -323,4 +323,33 @@ pub trait Driver: Send + Sync + Debug + 'static {
     fn note_host_read(&self, ptr: *const u8, bytes: usize) {
         let _ = (ptr, bytes);
     }
+
+    /// Whether the four notes below are listened to, here or in a layer below. Pools ask once, and tell only then.
+    fn watches_pools(&self) -> bool {
+        false
+    }
+
+    /// Tells layers that the allocation of [`malloc`](Driver::malloc) at `segment` belongs to a pool from now until it is
+    /// freed: of its bytes only those of live blocks may be touched.
+    fn note_pool_segment(&self, device: DeviceId, segment: DevicePtr) {
+        let _ = (device, segment);
+    }
+
+    /// Tells layers that a pool hands out `bytes` at `block`, inside one of its segments. Comes after the block left the
+    /// pool's lists, so that no later note of the same bytes can overtake it.
+    fn note_pool_allocate(&self, device: DeviceId, block: DevicePtr, bytes: usize) {
+        let _ = (device, block, bytes);
+    }
+
+    /// Tells layers that the block at `block` is given back to its pool, or that somebody asked for that with whatever
+    /// address. Comes before the block enters the pool's lists. Work in flight may still use it: the pool's next use of
+    /// the bytes has to be ordered after that.
+    fn note_pool_free(&self, device: DeviceId, block: DevicePtr) {
+        let _ = (device, block);
+    }
+
+    /// Tells layers that somebody says that a stream uses the block at `block`, which therefore has to be live.
+    fn note_pool_record(&self, device: DeviceId, block: DevicePtr) {
+        let _ = (device, block);
+    }
 }
