@@ -688,4 +688,36 @@ impl Driver for ValidationDriver {
         self.lock().host_access(Touch::host(ptr, bytes, false));
         self.inner.note_host_read(ptr, bytes);
     }
+
+    fn watches_pools(&self) -> bool {
+        true
+    }
+
+    fn note_pool_segment(&self, device: DeviceId, segment: DevicePtr) {
+        let call = CallKind::NotePoolSegment;
+        self.counters.add(call);
+        self.lock().pool_note(|regions| regions.add_segment(call, device, segment));
+        self.inner.note_pool_segment(device, segment);
+    }
+
+    fn note_pool_allocate(&self, device: DeviceId, block: DevicePtr, bytes: usize) {
+        let call = CallKind::NotePoolAllocate;
+        self.counters.add(call);
+        self.lock().pool_note(|regions| regions.add_block(call, device, block, bytes));
+        self.inner.note_pool_allocate(device, block, bytes);
+    }
+
+    fn note_pool_free(&self, device: DeviceId, block: DevicePtr) {
+        let call = CallKind::NotePoolFree;
+        self.counters.add(call);
+        self.lock().pool_note(|regions| regions.free_block(call, device, block));
+        self.inner.note_pool_free(device, block);
+    }
+
+    fn note_pool_record(&self, device: DeviceId, block: DevicePtr) {
+        let call = CallKind::NotePoolRecord;
+        self.counters.add(call);
+        self.lock().pool_note(|regions| regions.check_block(call, device, block));
+        self.inner.note_pool_record(device, block);
+    }
 }

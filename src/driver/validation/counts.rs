@@ -9,8 +9,9 @@ macro_rules! call_kinds {
         calls { $($call:ident = $call_name:literal;)* }
         groups { $($(#[$doc:meta])* $group:ident = $group_name:literal;)* }
     ) => {
-        /// A kind of call: one for each method of [`Driver`](crate::driver::Driver), and [groups](CallKind::is_group)
-        /// of them, in which a call counts too.
+        /// A kind of call: one for each method of [`Driver`](crate::driver::Driver) but
+        /// [`watches_pools`](crate::driver::Driver::watches_pools), and [groups](CallKind::is_group) of them, in which a
+        /// call counts too.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
         #[non_exhaustive]
@@ -81,6 +82,10 @@ call_kinds! {
         LaunchKernel = "hipModuleLaunchKernel";
         NoteHostWrite = "note of a host write";
         NoteHostRead = "note of a host read";
+        NotePoolSegment = "note of a pool segment";
+        NotePoolAllocate = "note of a pool allocation";
+        NotePoolFree = "note of a pool free";
+        NotePoolRecord = "note of a pool block's use";
     }
     groups {
         /// Group: `hipMalloc` and `hipMallocAsync`.
@@ -113,7 +118,14 @@ impl CallKind {
         !self.is_group()
             && !matches!(
                 self,
-                CallKind::Info | CallKind::Capabilities | CallKind::NoteHostWrite | CallKind::NoteHostRead
+                CallKind::Info
+                    | CallKind::Capabilities
+                    | CallKind::NoteHostWrite
+                    | CallKind::NoteHostRead
+                    | CallKind::NotePoolSegment
+                    | CallKind::NotePoolAllocate
+                    | CallKind::NotePoolFree
+                    | CallKind::NotePoolRecord
             )
     }
 
@@ -231,7 +243,7 @@ mod tests {
         for (i, kind) in CallKind::ALL.iter().enumerate() {
             assert_eq!(*kind as usize, i, "{kind:?}");
         }
-        assert!(!CallKind::NoteHostRead.is_group() && CallKind::DeviceAllocation.is_group());
+        assert!(!CallKind::NotePoolRecord.is_group() && CallKind::DeviceAllocation.is_group());
     }
 
     #[test]
@@ -242,6 +254,7 @@ mod tests {
         counters.add(CallKind::Malloc);
         counters.add(CallKind::DeviceAllocation);
         counters.add(CallKind::NoteHostWrite);
+        counters.add(CallKind::NotePoolAllocate);
         let counts = counters.snapshot().since(&before);
         assert_eq!(counts[CallKind::Malloc], 1);
         // A group is no call of its own, a note is no device call.

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::driver::{DeviceId, DevicePtr, PinnedAllocation, RawModule};
 
 use super::counts::CallKind;
+use super::pool::{Blocks, FreedBlocks};
 use super::ranges::Ranges;
-use super::violation::{Memory, MemoryKind, Violation};
+use super::violation::{ByteRange, Memory, MemoryKind, Violation};
 
 /// Freed memory that is remembered, to tell a use after free from a foreign address.
-const REMEMBERED: usize = 1024;
+pub(super) const REMEMBERED: usize = 1024;
 
 /// Memory that is alive.
 #[derive(Debug)]
@@ -18,7 +19,29 @@ pub(super) struct Region {
     /// Where kernels see it: `memory.address` but for pinned memory.
     device_address: u64,
     module: Option<RawModule>,
+    /// The live blocks in it, if it is a pool's segment.
+    pub(super) blocks: Option<Blocks>,
+    /// Goes by bytes, not by blocks: what used a block that was freed still counts for the block that comes after it.
     pub(super) accesses: Ranges,
+}
+
+impl Region {
+    pub(super) fn key(&self) -> RegionKey {
+        match self.memory.kind {
+            MemoryKind::Pinned => RegionKey::Pinned(self.memory.address),
+            _ => RegionKey::Device(self.memory.device, self.memory.address),
+        }
+    }
+
+    /// Bytes of the region in the words of a message: those of a pool's block, where they lie in one.
+    pub(super) fn name(&self, (start, end): (u64, u64)) -> (Memory, ByteRange) {
+        match self.blocks.as_ref().and_then(|blocks| blocks.at(start)) {
+            Some((at, block)) if end - at <= block.bytes => {
+                (block, ByteRange { start: start - at, end: end - at })
+            }
+            _ => (self.memory, ByteRange { start, end }),
+        }
+    }
 }
 
 /// Names a region while it is alive.
@@ -70,10 +93,17 @@ pub(super) struct Regions {
     pinned_by_device: BTreeMap<u64, u64>,
     peers: Vec<(DeviceId, DeviceId)>,
     freed: VecDeque<(Memory, u64)>,
+    pub(super) freed_blocks: FreedBlocks,
     made: u64,
 }
 
 impl Regions {
+    /// The number of the next memory.
+    pub(super) fn next_number(&mut self) -> u64 {
+        self.made += 1;
+        self.made
+    }
+
     fn region(
         &mut self,
         kind: MemoryKind,
@@ -82,9 +112,8 @@ impl Regions {
         seen: u64,
         bytes: usize,
     ) -> Region {
-        self.made += 1;
-        let memory = Memory { kind, device, address, bytes: bytes as u64, number: self.made };
-        Region { memory, device_address: seen, module: None, accesses: Ranges::default() }
+        let memory = Memory { kind, device, address, bytes: bytes as u64, number: self.next_number() };
+        Region { memory, device_address: seen, module: None, blocks: None, accesses: Ranges::default() }
     }
 
     pub(super) fn add_device(&mut self, kind: MemoryKind, device: DeviceId, ptr: DevicePtr, bytes: usize) {
@@ -167,6 +196,20 @@ impl Regions {
 
     /// Finds what a call touches; `None` for nothing at all and for host memory that is not pinned.
     pub(super) fn find(&self, call: CallKind, touch: &Touch) -> Result<Option<Found>, Box<Violation>> {
+        match self.locate(call, touch) {
+            Ok(Some((region, offset))) => self.range_in(call, region, offset, touch).map(Some),
+            Ok(None) => Ok(None),
+            Err(violation) => Err(self.freed_blocks.name_in(violation)),
+        }
+    }
+
+    /// The region that holds the first byte of a touch, and the byte's offset there; `None` as for
+    /// [`find`](Regions::find). Where in the region may be touched is not asked.
+    pub(super) fn locate(
+        &self,
+        call: CallKind,
+        touch: &Touch,
+    ) -> Result<Option<(&Region, u64)>, Box<Violation>> {
         let Touch { space, address, bytes, .. } = *touch;
         if bytes == 0 {
             return Ok(None);
@@ -174,18 +217,15 @@ impl Regions {
         let device = match space {
             Space::Device(device) => device,
             Space::Host => {
-                return match self.pinned_at(address) {
-                    Some(region) => range_in(call, region, address - region.memory.address, touch).map(Some),
-                    None => Ok(None),
-                };
+                return Ok(self.pinned_at(address).map(|region| (region, address - region.memory.address)));
             }
         };
         if let Some(region) = self.device_at(device, address).or_else(|| self.pinned_at_device(address)) {
-            return range_in(call, region, address - region.device_address, touch).map(Some);
+            return Ok(Some((region, address - region.device_address)));
         }
         if let Some(region) = self.of_other_device(device, address) {
             if self.peers.contains(&(device, region.memory.device)) {
-                return range_in(call, region, address - region.device_address, touch).map(Some);
+                return Ok(Some((region, address - region.device_address)));
             }
             let memory = region.memory;
             return Err(Box::new(Violation::MemoryOfOtherDevice { call, address, memory, given: device }));
@@ -195,6 +235,56 @@ impl Regions {
         }
         let nearest = self.device.range((device, 0)..(device, address)).next_back().map(|(_, r)| r.memory);
         Err(Box::new(Violation::UnknownAddress { call, device, address, bytes, nearest }))
+    }
+
+    /// As [`locate`](Regions::locate), for what is done to memory and not to its bytes: peers may not do it.
+    pub(super) fn own(
+        &self,
+        call: CallKind,
+        touch: &Touch,
+        device: DeviceId,
+    ) -> Result<(&Region, u64), Box<Violation>> {
+        let Touch { address, bytes, .. } = *touch;
+        match self.locate(call, touch)? {
+            Some((region, _))
+                if region.memory.kind != MemoryKind::Pinned && region.memory.device != device =>
+            {
+                let memory = region.memory;
+                Err(Box::new(Violation::MemoryOfOtherDevice { call, address, memory, given: device }))
+            }
+            Some(found) => Ok(found),
+            None => Err(Box::new(Violation::UnknownAddress { call, device, address, bytes, nearest: None })),
+        }
+    }
+
+    /// The touched range in a region that holds its first byte, at `offset`. In a pool's segment it lies in one live
+    /// block.
+    fn range_in(
+        &self,
+        call: CallKind,
+        region: &Region,
+        offset: u64,
+        touch: &Touch,
+    ) -> Result<Found, Box<Violation>> {
+        let Touch { address, bytes, .. } = *touch;
+        let (start, memory) = match &region.blocks {
+            None => (0, region.memory),
+            Some(blocks) => blocks.at(offset).ok_or_else(|| {
+                let device = region.memory.device;
+                Box::new(match self.freed_blocks.holding(device, address) {
+                    Some(memory) => Violation::UseAfterFree { call, address, memory },
+                    None => {
+                        let nearest = blocks.before(offset);
+                        Violation::UnknownAddress { call, device, address, bytes, nearest }
+                    }
+                })
+            })?,
+        };
+        let room = memory.bytes - (offset - start);
+        if bytes > room {
+            return Err(Box::new(Violation::OutOfRange { call, address, bytes, over: bytes - room, memory }));
+        }
+        Ok((region.key(), (offset, offset + bytes)))
     }
 
     /// The latest memory freed that held the device address. Pinned memory counts too.
@@ -214,26 +304,16 @@ impl Regions {
         device: DeviceId,
         ptr: DevicePtr,
     ) -> Result<RegionKey, Box<Violation>> {
-        let touch = Touch::device(device, ptr, 1, true);
-        match self.find(call, &touch) {
-            Ok(Some((key @ RegionKey::Device(owner, start), _)))
-                if owner == device
-                    && start == ptr.0
-                    && self.device.get(&(owner, start)).is_some_and(|r| r.memory.kind == kind) =>
-            {
-                Ok(key)
+        match self.own(call, &Touch::device(device, ptr, 1, true), device) {
+            Ok((region, 0)) if region.memory.kind == kind => {
+                match region.blocks.as_ref().map_or(0, Blocks::len) {
+                    0 => Ok(region.key()),
+                    blocks => Err(Box::new(Violation::SegmentFreed { call, memory: region.memory, blocks })),
+                }
             }
-            Ok(found) => {
-                let memory = found.and_then(|(key, _)| self.memory(key));
-                Err(Box::new(match memory {
-                    Some(memory) if memory.kind != MemoryKind::Pinned && memory.device != device => {
-                        Violation::MemoryOfOtherDevice { call, address: ptr.0, memory, given: device }
-                    }
-                    Some(memory) => Violation::WrongFree { call, address: ptr.0, memory },
-                    None => {
-                        Violation::UnknownAddress { call, device, address: ptr.0, bytes: 1, nearest: None }
-                    }
-                }))
+            Ok((region, offset)) => {
+                let (memory, _) = region.name((offset, offset + 1));
+                Err(Box::new(Violation::WrongFree { call, address: ptr.0, memory }))
             }
             Err(violation) => Err(match *violation {
                 Violation::UseAfterFree { memory, address, .. } if memory.address == address => {
@@ -316,24 +396,12 @@ impl Regions {
         }
     }
 
-    /// Everything that somebody has to free.
+    /// Everything that somebody has to free; behind a pool's segment its live blocks.
     pub(super) fn owned(&self) -> impl Iterator<Item = Memory> + '_ {
         let regions = self.device.values().chain(self.pinned.values());
-        regions.map(|region| region.memory).filter(|memory| memory.kind != MemoryKind::Global)
+        let owned = regions.filter(|region| region.memory.kind != MemoryKind::Global);
+        owned.flat_map(|region| {
+            std::iter::once(region.memory).chain(region.blocks.iter().flat_map(Blocks::iter))
+        })
     }
-}
-
-/// The touched range in a region that holds its first byte, at `offset`.
-fn range_in(call: CallKind, region: &Region, offset: u64, touch: &Touch) -> Result<Found, Box<Violation>> {
-    let memory = region.memory;
-    let room = memory.bytes - offset;
-    if touch.bytes > room {
-        let Touch { address, bytes, .. } = *touch;
-        return Err(Box::new(Violation::OutOfRange { call, address, bytes, over: bytes - room, memory }));
-    }
-    let key = match memory.kind {
-        MemoryKind::Pinned => RegionKey::Pinned(memory.address),
-        _ => RegionKey::Device(memory.device, memory.address),
-    };
-    Ok((key, (offset, offset + touch.bytes)))
 }

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | calls by kind | [`counts`](ValidationDriver::counts), [`CallCounts::since`] |
 //! | use after free, double free, foreign or stale handles, wrong device, ranges outside their memory | [`violations`](ValidationDriver::violations); the call is refused |
+//! | what a pool hands out twice, gets back wrongly, or frees under its blocks; touches of a pool's memory outside of its live blocks | [`violations`](ValidationDriver::violations); the call is refused, notes go through |
 //! | work that touches the same bytes without an order, frees and host accesses while work is in flight | [`violations`](ValidationDriver::violations); the call goes through |
 //! | leaks | [`report_leaks`](ValidationDriver::report_leaks), and `log::error` when the layer is dropped |
 //! | faults | [`inject`](ValidationDriver::inject), [`inject_repeating`](ValidationDriver::inject_repeating) |
@@ -27,12 +28,22 @@
 //! that device then counts as finished. An injected failure is no such sign.
 //!
 //! A host function's own accesses, and what kernels do beyond their launch's `accesses`, are not seen.
+//!
+//! # Pools
+//!
+//! A pool that hands out parts of driver allocations says so by the [notes](Driver::watches_pools) of the trait. Of an
+//! allocation that it named as its segment only live blocks may be touched, each touch within one block, and it is freed
+//! only when none is live. A live block is a leak, and so is its segment.
+//!
+//! The bytes of a freed block may be handed out while work still uses them. Who used them is not forgotten: the next use
+//! that is not ordered after that work is reported like any other work without an order.
 
 mod calls;
 mod clock;
 mod counts;
 mod inject;
 mod memory;
+mod pool;
 mod ranges;
 mod state;
 mod violation;

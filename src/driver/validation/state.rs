@@ -280,7 +280,6 @@ impl State {
     pub(super) fn touch(&mut self, key: RegionKey, range: (u64, u64), record: Record) {
         let State { order, regions, .. } = self;
         let Some(region) = regions.get_mut(key) else { return };
-        let memory = region.memory;
         let slot = record.work.slot;
         let mut races: Vec<(Record, (u64, u64))> = Vec::new();
         region.accesses.access(
@@ -290,9 +289,10 @@ impl State {
             |work| order.is_known(work),
             |first, common| races.push((*first, common)),
         );
-        for (first, (start, end)) in races {
+        let named: Vec<_> = races.into_iter().map(|(first, common)| (first, region.name(common))).collect();
+        for (first, (memory, range)) in named {
             let (first, second) = (self.access(&first), self.access(&record));
-            self.report(Violation::Race { first, second, memory, range: ByteRange { start, end } });
+            self.report(Violation::Race { first, second, memory, range });
         }
     }
 
@@ -342,6 +342,13 @@ impl State {
         }
     }
 
+    /// Takes in a note of a pool; reports what is wrong with it.
+    pub(super) fn pool_note(&mut self, note: impl FnOnce(&mut Regions) -> Result<(), Box<Violation>>) {
+        if let Err(violation) = note(&mut self.regions) {
+            self.report(*violation);
+        }
+    }
+
     /// Reports what may still use memory that is being freed: what the host does not know to have finished, or for a
     /// free on a stream what is not ordered before it.
     pub(super) fn free_in_flight(&mut self, call: CallKind, key: RegionKey, stream: Option<RawStream>) {
@@ -365,7 +372,6 @@ impl State {
         }
         let State { order, regions, .. } = self;
         let Some(region) = regions.get_mut(key) else { return Vec::new() };
-        let memory = region.memory;
         let mut found = Vec::new();
         region.accesses.unordered(
             range,
@@ -373,10 +379,8 @@ impl State {
             |work| slot.map_or_else(|| order.is_known(work), |slot| order.is_before(work, slot)),
             |record, common| found.push((*record, common)),
         );
-        found
-            .into_iter()
-            .map(|(record, (start, end))| (self.access(&record), memory, ByteRange { start, end }))
-            .collect()
+        let named: Vec<_> = found.into_iter().map(|(record, common)| (record, region.name(common))).collect();
+        named.into_iter().map(|(record, (memory, range))| (self.access(&record), memory, range)).collect()
     }
 
     /// A record in words.

@@ -51,6 +51,8 @@ pub enum MemoryKind {
     Pinned,
     /// A global variable of a module.
     Global,
+    /// A block that a pool handed out, inside one of its segments.
+    Pooled,
 }
 
 impl fmt::Display for MemoryKind {
@@ -60,6 +62,7 @@ impl fmt::Display for MemoryKind {
             MemoryKind::StreamOrdered => "stream-ordered allocation",
             MemoryKind::Pinned => "pinned allocation",
             MemoryKind::Global => "module global",
+            MemoryKind::Pooled => "pool block",
         })
     }
 }
@@ -133,7 +136,8 @@ impl fmt::Display for ByteRange {
 /// A misuse of a driver.
 ///
 /// The ones about order ([`is_order`](Violation::is_order)) are recorded and the call goes through; any other call is
-/// refused and does not reach the driver below.
+/// refused and does not reach the driver below. Notes are passed on whatever they say, but what is wrong in one of a
+/// pool's changes nothing here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Violation {
@@ -185,7 +189,7 @@ pub enum Violation {
         /// The device of the call.
         given: DeviceId,
     },
-    /// An address in no memory of this driver.
+    /// An address in no memory of this driver, or in a pool's segment but in no block of it.
     #[error("{call}: {bytes} bytes at {address:#x} are in no memory of {device}{}", nearest_note(nearest))]
     UnknownAddress {
         /// The call.
@@ -244,6 +248,45 @@ pub enum Violation {
         address: u64,
         /// What it lies in.
         memory: Memory,
+    },
+    /// A pool handed out bytes of a block that is live.
+    #[error(
+        "{call}: {bytes} bytes at {address:#x} overlap {live}, which is live; wait until it is given back"
+    )]
+    PoolOverlap {
+        /// The call.
+        call: CallKind,
+        /// The address of the block handed out.
+        address: u64,
+        /// Its length in bytes.
+        bytes: u64,
+        /// The live block.
+        live: Memory,
+    },
+    /// A note of a pool about an address that is in memory, but not where the note's would be: a segment begins where an
+    /// allocation of `malloc` does, and a block is inside a segment.
+    #[error(
+        "{call}: {address:#x} is not what this note is about: it lies in {memory}; name blocks inside of segments, and both by their starts"
+    )]
+    WrongPoolNote {
+        /// The call.
+        call: CallKind,
+        /// The address.
+        address: u64,
+        /// What it lies in.
+        memory: Memory,
+    },
+    /// Freeing a pool's segment while blocks in it are live.
+    #[error(
+        "{call} of {memory}, a pool's segment, while {blocks} blocks in it are live; give them back first"
+    )]
+    SegmentFreed {
+        /// The call.
+        call: CallKind,
+        /// The segment.
+        memory: Memory,
+        /// How many blocks in it are live.
+        blocks: usize,
     },
     /// A grid or block without work-items.
     #[error("{call} of `{kernel}`: grid {grid:?}, block {block:?}: none may be 0; launch nothing instead")]
