@@ -404,4 +404,20 @@ impl Driver for FakeDriver {
     fn note_host_read(&self, _: *const u8, _: usize) {
         self.lock().calls.push("note_host_read");
     }
+
+    fn note_pool_segment(&self, _: DeviceId, _: DevicePtr) {
+        self.lock().calls.push("note_pool_segment");
+    }
+
+    fn note_pool_allocate(&self, _: DeviceId, _: DevicePtr, _: usize) {
+        self.lock().calls.push("note_pool_allocate");
+    }
+
+    fn note_pool_free(&self, _: DeviceId, _: DevicePtr) {
+        self.lock().calls.push("note_pool_free");
+    }
+
+    fn note_pool_record(&self, _: DeviceId, _: DevicePtr) {
+        self.lock().calls.push("note_pool_record");
+    }
 }

@@ -3,6 +3,8 @@
 mod fake;
 mod lifetimes;
 mod ordering;
+mod pool;
+mod pool_property;
 mod property;
 mod rig;
 mod service;

@@ -11,7 +11,7 @@ use crate::rig::{D0, Rig, reads, writes};
 const STREAMS: usize = 3;
 const EVENTS: usize = 2;
 const MEMORIES: usize = 3;
-/// Ranges are in units of 8 bytes in memories of 8 units; the last memory is pinned.
+/// Ranges are in units of 8 bytes in memories of 8 units; the first memory is a pool's block, the last is pinned.
 const UNIT: usize = 8;
 const UNITS: usize = 8;
 
@@ -25,19 +25,53 @@ struct Range {
 
 #[derive(Clone, Debug)]
 enum Op {
-    Launch { stream: usize, ranges: Vec<Range> },
-    Memset { stream: usize, range: Range },
-    Htod { stream: usize, range: Range, from: usize },
-    DtohPageable { stream: usize, range: Range },
-    Record { event: usize, stream: usize },
-    Wait { stream: usize, event: usize },
-    Sync { stream: usize },
-    SyncEvent { event: usize },
+    Launch {
+        stream: usize,
+        ranges: Vec<Range>,
+    },
+    Memset {
+        stream: usize,
+        range: Range,
+    },
+    Htod {
+        stream: usize,
+        range: Range,
+        from: usize,
+    },
+    DtohPageable {
+        stream: usize,
+        range: Range,
+    },
+    Record {
+        event: usize,
+        stream: usize,
+    },
+    Wait {
+        stream: usize,
+        event: usize,
+    },
+    Sync {
+        stream: usize,
+    },
+    SyncEvent {
+        event: usize,
+    },
     SyncDevice,
-    Query { stream: usize, busy: bool },
-    Blocking { range: Range },
-    Host { range: Range },
-    Recreate { stream: usize },
+    Query {
+        stream: usize,
+        busy: bool,
+    },
+    Blocking {
+        range: Range,
+    },
+    Host {
+        range: Range,
+    },
+    Recreate {
+        stream: usize,
+    },
+    /// The pool gets its block back and hands it out again: that orders nothing.
+    Reuse,
 }
 
 /// A range of any memory; `only` narrows that down.
@@ -70,6 +104,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => range(0..pinned).prop_map(|range| Op::Blocking { range }),
         2 => range(pinned..MEMORIES).prop_map(|range| Op::Host { range }),
         1 => stream.prop_map(|stream| Op::Recreate { stream }),
+        1 => Just(Op::Reuse),
     ]
 }
 
@@ -129,10 +164,11 @@ impl Run {
     fn new() -> Run {
         let rig = Rig::new();
         let pinned = rig.pinned(UNIT * UNITS);
+        let block = rig.hand_out(rig.segment(UNIT * UNITS), UNIT * UNITS);
         Run {
             streams: (0..STREAMS).map(|_| rig.stream()).collect(),
             events: (0..EVENTS).map(|_| rig.event()).collect(),
-            memories: vec![rig.malloc(UNIT * UNITS), rig.malloc(UNIT * UNITS), pinned.device],
+            memories: vec![block, rig.malloc(UNIT * UNITS), pinned.device],
             function: rig.module().1,
             model: Model::default(),
             pinned,
@@ -224,6 +260,11 @@ impl Run {
                     rig.host_reads(pinned, range.start, bytes);
                 }
                 model.races(&[*range], &model.host)
+            }
+            Op::Reuse => {
+                rig.give_back(memories[0]);
+                rig.hand_out(memories[0], UNIT * UNITS);
+                Set::new()
             }
             Op::Recreate { stream } => {
                 // The new one comes first, so that it has another handle.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hiplaunch::driver::validation::{ValidationDriver, Violation};
+use hiplaunch::driver::validation::{Leak, MemoryKind, ValidationDriver, Violation};
 use hiplaunch::driver::{
     DeviceId, DevicePtr, Driver, DriverResult, ErrorCode, EventOptions, KernelLaunch, MemoryAccess,
     PinnedAllocation, RawEvent, RawFunction, RawModule, RawStream, StreamOptions,
@@ -189,6 +189,35 @@ impl Rig {
 
     pub(crate) fn host_reads(&self, pinned: &PinnedAllocation, at: usize, bytes: usize) {
         self.layer.note_host_read(pinned.host.as_ptr().wrapping_add(at), bytes);
+    }
+
+    /// An allocation that is a pool's segment.
+    pub(crate) fn segment(&self, bytes: usize) -> DevicePtr {
+        let segment = self.malloc(bytes);
+        self.layer.note_pool_segment(D0, segment);
+        segment
+    }
+
+    /// A pool hands out a block.
+    pub(crate) fn hand_out(&self, block: DevicePtr, bytes: usize) -> DevicePtr {
+        self.layer.note_pool_allocate(D0, block, bytes);
+        block
+    }
+
+    /// A block goes back to its pool.
+    pub(crate) fn give_back(&self, block: DevicePtr) {
+        self.layer.note_pool_free(D0, block);
+    }
+
+    /// The addresses of live blocks, as the report of leaks has them.
+    pub(crate) fn live_blocks(&self) -> Vec<u64> {
+        let leaks = self.layer.report_leaks().into_iter();
+        leaks
+            .filter_map(|leak| match leak {
+                Leak::Memory(memory) if memory.kind == MemoryKind::Pooled => Some(memory.address),
+                _ => None,
+            })
+            .collect()
     }
 
     /// Nothing was found up to now.

@@ -62,6 +62,24 @@ fn every_call_is_counted_in_its_kind_and_its_groups() {
     ];
     assert_eq!(counts.iter().filter(|(kind, n)| *n > 0 && kind.is_group()).collect::<Vec<_>>(), groups);
     assert_eq!(counts.device_calls(), 6);
+
+    // Notes of a pool, wrong ones too: counted, and no calls of a device.
+    let before = rig.layer.counts();
+    let block = rig.hand_out(rig.segment(64), 64);
+    rig.layer.note_pool_record(D0, block);
+    rig.give_back(block);
+    rig.give_back(block);
+    let counts = rig.layer.counts().since(&before);
+    let expected = [
+        (CallKind::Malloc, 1),
+        (CallKind::NotePoolSegment, 1),
+        (CallKind::NotePoolAllocate, 1),
+        (CallKind::NotePoolFree, 2),
+        (CallKind::NotePoolRecord, 1),
+        (CallKind::DeviceAllocation, 1),
+    ];
+    assert_eq!(counts.iter().filter(|(_, n)| *n > 0).collect::<Vec<_>>(), expected);
+    assert_eq!(counts.device_calls(), 1);
 }
 
 #[test]
@@ -173,6 +191,13 @@ fn everything_comes_through_and_back() {
     rig.host_writes(&pinned, 0, 8);
     rig.host_reads(&pinned, 0, 8);
     assert_eq!(rig.fake.take_calls(), ["note_host_write", "note_host_read"]);
+    let segment = rig.segment(64);
+    let block = rig.hand_out(segment, 64);
+    rig.layer.note_pool_record(D0, block);
+    rig.give_back(block);
+    let notes = ["note_pool_segment", "note_pool_allocate", "note_pool_record", "note_pool_free"];
+    assert_eq!(rig.fake.take_calls()[1..], notes);
+    assert!(rig.layer.watches_pools() && !rig.fake.watches_pools());
     rig.clean();
 }
 
