@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::driver::{DeviceId, DeviceProperties, Driver, DriverError, ErrorCode};
 use crate::error::{Error, OutOfMemory, Result};
 use crate::fault::{FaultReport, InFlight};
+use crate::memory::pool::{PoolCore, PoolCounters, PoolOptions};
 
 /// Collects the launches in flight on a device, for a fault's report.
 type InFlightSource = Box<dyn Fn() -> Vec<InFlight> + Send + Sync>;
@@ -21,8 +22,8 @@ struct Inner {
     lost: AtomicBool,
     fault: OnceLock<Arc<FaultReport>>,
     in_flight: Mutex<Option<InFlightSource>>,
-    held_device: AtomicU64,
     held_pinned: AtomicU64,
+    pool: PoolCore,
 }
 
 impl std::fmt::Debug for Device {
@@ -43,15 +44,24 @@ impl Device {
     /// # Errors
     /// The driver's, when it has no such device.
     pub fn open(driver: Arc<dyn Driver>, id: DeviceId) -> Result<Device> {
+        Device::open_with(driver, id, &PoolOptions::default())
+    }
+
+    /// Opens device `id` of a driver, with a memory pool as `options` say.
+    ///
+    /// # Errors
+    /// As [`open`](Device::open); [`Error::Invalid`] for a pool that the driver can't have.
+    pub fn open_with(driver: Arc<dyn Driver>, id: DeviceId, options: &PoolOptions) -> Result<Device> {
         let properties = driver.device_properties(id)?;
+        options.check(driver.capabilities())?;
         Ok(Device(Arc::new(Inner {
+            pool: PoolCore::new(driver.clone(), id, options),
             driver,
             id,
             properties,
             lost: AtomicBool::new(false),
             fault: OnceLock::new(),
             in_flight: Mutex::new(None),
-            held_device: AtomicU64::new(0),
             held_pinned: AtomicU64::new(0),
         })))
     }
@@ -78,22 +88,19 @@ impl Device {
         &self.0.properties
     }
 
-    /// Bytes of device memory that this library holds on it.
+    /// Bytes of device memory that this library holds on it: its pool's.
     pub fn held_bytes(&self) -> u64 {
-        self.0.held_device.load(Ordering::Relaxed)
+        self.0.pool.shared.reserved()
+    }
+
+    #[inline]
+    pub(crate) fn pool_core(&self) -> &PoolCore {
+        &self.0.pool
     }
 
     /// Bytes of pinned host memory that this library holds for it.
     pub fn held_pinned_bytes(&self) -> u64 {
         self.0.held_pinned.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn add_held(&self, bytes: u64) {
-        self.0.held_device.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    pub(crate) fn sub_held(&self, bytes: u64) {
-        self.0.held_device.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     pub(crate) fn add_held_pinned(&self, bytes: u64) {
@@ -155,6 +162,8 @@ impl Device {
             return self.error(e);
         }
         let info = self.0.driver.mem_info(self.0.id).ok();
+        let pool = (kind == "device").then(|| self.0.pool.counters());
+        let counted = |f: fn(&PoolCounters) -> u64| pool.as_ref().map_or(0, f);
         Error::OutOfMemory(Box::new(OutOfMemory {
             kernel: None,
             kind,
@@ -162,7 +171,11 @@ impl Device {
             requested: requested as u64,
             free: info.map(|i| i.free),
             total: info.map(|i| i.total),
-            held: if kind == "device" { self.held_bytes() } else { self.held_pinned_bytes() },
+            held: if pool.is_some() { self.held_bytes() } else { self.held_pinned_bytes() },
+            in_use: counted(|c| c.in_use),
+            cached: counted(|c| c.cached),
+            held_back: counted(|c| c.held_back),
+            why: e.detail,
         }))
     }
 }

@@ -55,6 +55,9 @@ pub enum Error {
     /// The device context is lost: a kernel faulted earlier. Every later call fails with the same report.
     #[error("{0}")]
     DeviceLost(Arc<FaultReport>),
+    /// An address was given to the memory pool that it can't take.
+    #[error(transparent)]
+    Pool(#[from] crate::memory::pool::PoolError),
     /// An argument of a call here is wrong.
     #[error("{what}: {problem}")]
     Invalid {
@@ -130,8 +133,16 @@ pub struct OutOfMemory {
     pub free: Option<u64>,
     /// Bytes the device has, where the driver says so.
     pub total: Option<u64>,
-    /// Bytes of that kind that this library holds on the device.
+    /// Bytes of that kind that this library holds on the device. Of device memory, that is the sum of the next three.
     pub held: u64,
+    /// Bytes in live blocks of the pool.
+    pub in_use: u64,
+    /// Bytes of the pool that are free, but not in one piece of this size.
+    pub cached: u64,
+    /// Bytes of the pool that were freed, but which other streams may still use.
+    pub held_back: u64,
+    /// What else the driver or the pool said: a byte cap that is reached, for one.
+    pub why: Option<Box<str>>,
 }
 
 impl std::error::Error for OutOfMemory {}
@@ -146,8 +157,14 @@ impl fmt::Display for OutOfMemory {
             "out of {} memory on {}: requested {} bytes, held {}",
             self.kind, self.device, self.requested, self.held
         )?;
+        if self.kind == "device" {
+            write!(f, " (in use {}, cached {}, held back {})", self.in_use, self.cached, self.held_back)?;
+        }
         if let (Some(free), Some(total)) = (self.free, self.total) {
             write!(f, ", free {free} of {total}")?;
+        }
+        if let Some(why) = &self.why {
+            write!(f, " [{why}]")?;
         }
         write!(f, "; drop buffers or tickets, trim streams, or launch with less data")
     }
@@ -260,6 +277,9 @@ pub enum LaunchProblem {
     /// A patch of an argument block is out of bounds or order, or names nothing.
     #[error("argument block: {0}")]
     Patch(Box<str>),
+    /// A destination does not fit the launch, or an input lies in its memory.
+    #[error("destination: {0}")]
+    Destination(Box<str>),
     /// The launch's staged data overflow the address arithmetic.
     #[error("its staged arguments and results are {bytes} bytes, over the limit of {limit}")]
     TooMuchData {

@@ -1,19 +1,22 @@
 //! A stream of a device and how far the host knows it to have run.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::device::Device;
-use crate::driver::{DriverResult, RawEvent, RawStream, StreamOptions};
+use crate::driver::{DriverResult, OwnedStream, RawEvent, RawStream, StreamOptions};
 use crate::error::Result;
+use crate::memory::pool::{PoolBlock, StreamArena, StreamRef};
 use crate::progress::Progress;
 
 /// An owned stream. Counts what is enqueued, so that what the host once saw finish is never waited for again.
 #[derive(Debug)]
 pub struct StreamCore {
     device: Device,
-    raw: RawStream,
-    number: u64,
+    owned: Arc<OwnedStream>,
     progress: Progress,
+    /// Its memory in the device's pool.
+    arena: Arc<StreamArena>,
 }
 
 impl StreamCore {
@@ -24,13 +27,12 @@ impl StreamCore {
     pub fn new(device: &Device, options: StreamOptions) -> Result<StreamCore> {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
         device.check()?;
-        let raw = device.raw().stream_create(device.id(), options).map_err(|e| device.error(e))?;
-        Ok(StreamCore {
-            device: device.clone(),
-            raw,
-            number: NUMBER.fetch_add(1, Ordering::Relaxed),
-            progress: Progress::new(),
-        })
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let owned =
+            OwnedStream::new(device.driver(), device.id(), options, number).map_err(|e| device.error(e))?;
+        let owned = Arc::new(owned);
+        let arena = device.pool_core().join(&owned);
+        Ok(StreamCore { device: device.clone(), owned, progress: Progress::new(), arena })
     }
 
     /// Its device.
@@ -42,13 +44,38 @@ impl StreamCore {
     /// The driver's handle; good as long as the stream lives.
     #[inline]
     pub fn raw(&self) -> RawStream {
-        self.raw
+        self.owned.raw()
     }
 
     /// A number that no other stream of the process has.
     #[inline]
     pub fn number(&self) -> u64 {
-        self.number
+        self.owned.number()
+    }
+
+    #[inline]
+    pub(crate) fn arena(&self) -> &Arc<StreamArena> {
+        &self.arena
+    }
+
+    /// The stream as the pool knows it.
+    pub(crate) fn owned(&self) -> &Arc<OwnedStream> {
+        &self.owned
+    }
+
+    /// Says that work on this stream uses a block allocated for another one: when its owners have given it up, it is held
+    /// back until everything enqueued here by then has finished. Say so before the last owner goes. Does not order the
+    /// streams: make this one wait for the block's own first ([`Event`](crate::Event)).
+    ///
+    /// # Errors
+    /// None so far; the block is live, as it is borrowed.
+    pub fn record_use(&self, block: &PoolBlock) -> Result<()> {
+        block.record(self.stream_ref());
+        Ok(())
+    }
+
+    pub(crate) fn stream_ref(&self) -> StreamRef {
+        StreamRef { capture: self.arena.capture_mark(), ..StreamRef::new(&self.owned) }
     }
 
     /// See [`Progress::next`].
@@ -88,10 +115,16 @@ impl StreamCore {
     pub fn synchronize(&self) -> Result<()> {
         self.device.check()?;
         let upto = self.enqueued();
-        // SAFETY: the stream is owned by `self` and made by this driver for this device.
-        unsafe { self.device.raw().stream_synchronize(self.device.id(), self.raw) }
-            .map_err(|e| self.device.error(e))?;
+        // Freed before the wait, so that nothing uses it afterwards.
+        let excess = self.device.pool_core().take_excess(&self.arena);
+        if let Err(e) = self.owned.synchronize() {
+            self.arena.put_back(excess);
+            return Err(self.device.error(e));
+        }
         self.mark_completed(upto);
+        if !excess.is_empty() {
+            self.arena.give_to_driver(excess).map_err(|e| self.device.error(e))?;
+        }
         Ok(())
     }
 
@@ -102,8 +135,8 @@ impl StreamCore {
     pub fn is_idle(&self) -> Result<bool> {
         self.device.check()?;
         let upto = self.enqueued();
-        // SAFETY: as in `synchronize`.
-        let idle = unsafe { self.device.raw().stream_query(self.device.id(), self.raw) }
+        // SAFETY: the stream is owned by `self` and made by this driver for this device.
+        let idle = unsafe { self.device.raw().stream_query(self.device.id(), self.raw()) }
             .map_err(|e| self.device.error(e))?;
         if idle {
             self.mark_completed(upto);
@@ -137,10 +170,14 @@ impl StreamCore {
 }
 
 impl Drop for StreamCore {
+    /// Waits for its work: its memory goes to other streams, which rely on that.
     fn drop(&mut self) {
-        // SAFETY: nobody else has the stream any more.
-        if let Err(e) = unsafe { self.device.raw().stream_destroy(self.device.id(), self.raw) } {
-            log::warn!("destroying a stream of {}: {e}", self.device.id());
+        // A lost device runs nothing any more, and has said so.
+        if self.device.check().is_ok()
+            && let Err(e) = self.owned.synchronize()
+        {
+            log::warn!("waiting for a stream of {} that is dropped: {e}", self.device.id());
         }
+        self.device.pool_core().leave(self.number());
     }
 }

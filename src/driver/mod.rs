@@ -21,6 +21,7 @@ mod code;
 #[cfg(feature = "emulator")]
 pub mod emulated;
 pub mod hip;
+mod owned;
 mod types;
 pub mod validation;
 
@@ -29,6 +30,7 @@ use std::fmt::Debug;
 
 pub use capability::{Capabilities, Capability};
 pub use code::{DriverError, DriverResult, ErrorCode};
+pub(crate) use owned::OwnedStream;
 pub use types::{
     DeviceId, DeviceProperties, DevicePtr, DriverInfo, EventOptions, KernelLaunch, MemInfo, MemoryAccess,
     PinnedAllocation, RawEvent, RawFunction, RawModule, RawStream, StreamOptions,

@@ -64,7 +64,8 @@ impl Stream {
         self.0.lock().ring.held() + self.0.slots().held()
     }
 
-    /// Waits for the stream and frees its scratch; the next launches allocate it again.
+    /// Waits for the stream, frees its scratch, and gives the device's cached memory to the driver; the next launches
+    /// allocate it again.
     ///
     /// # Errors
     /// The driver's.
@@ -72,6 +73,7 @@ impl Stream {
         self.synchronize()?;
         let entries = std::mem::take(&mut self.0.lock().entries);
         drop(entries);
+        self.device().pool().empty_cache()?;
         Ok(())
     }
 }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use crate::driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess};
 use crate::error::{Error, LaunchProblem, Result};
+use crate::memory::pool::Caller;
 use crate::memory::{Failed, ResultSlot};
 
 use super::args::{Arg, Block, HostData, LaunchDims, PatchTarget, Staging};
@@ -131,7 +132,13 @@ pub(super) fn launch(kernel: &Kernel, lane: &Arc<Lane>, request: &Request<'_>) -
     }
     match enqueue(kernel, lane, request, &image) {
         Ok(ticket) => Ok(ticket),
-        // The lock is gone by now.
+        // The lock is gone by now, and callbacks that free memory may want it.
+        Err(Failed::Allocation("device", bytes, _))
+            if device.pool_core().ladder.run_callbacks(bytes as u64) =>
+        {
+            enqueue(kernel, lane, request, &image)
+                .map_err(|failed| failed.into_error(device).for_kernel(&kernel.name))
+        }
         Err(failed) => Err(failed.into_error(device).for_kernel(&kernel.name)),
     }
 }
@@ -510,7 +517,7 @@ fn stage(
     }
 
     let total = image.total() as usize;
-    if entry.scratch.ensure_raw(total, core).map_err(give_back)? {
+    if entry.scratch.ensure_raw(total, core, Caller::UnderLock).map_err(give_back)? {
         entry.shadow_good = false;
     }
     let base = entry.scratch.ptr().0;

@@ -24,6 +24,7 @@ use crate::driver::backend::{self, Backend};
 use crate::driver::validation::ValidationDriver;
 use crate::driver::{DeviceId, Driver, StreamOptions};
 use crate::error::{Error, Result};
+use crate::memory::PoolOptions;
 use crate::module::Module;
 use kernel::Kernel;
 use lane::{Lane, LaneOptions};
@@ -38,6 +39,7 @@ pub struct LauncherBuilder {
     validate: Option<bool>,
     segment_bytes: Option<usize>,
     max_segments: Option<usize>,
+    pool: Option<PoolOptions>,
 }
 
 impl LauncherBuilder {
@@ -70,6 +72,14 @@ impl LauncherBuilder {
         self
     }
 
+    /// The memory pool of each device; without this, the environment's [`POOL_VARIABLE`](crate::memory::POOL_VARIABLE)
+    /// says where its memory comes from, with no limits.
+    #[must_use]
+    pub fn pool(mut self, options: PoolOptions) -> Self {
+        self.pool = Some(options);
+        self
+    }
+
     /// Opens the driver and every device it has.
     ///
     /// # Errors
@@ -91,8 +101,9 @@ impl LauncherBuilder {
         if count == 0 {
             return Err(Error::invalid("Launcher", "the driver has no device; use the emulator's backend"));
         }
-        let devices =
-            (0..count).map(|i| Device::open(driver.clone(), DeviceId(i))).collect::<Result<Vec<_>>>()?;
+        let pool = self.pool.map_or_else(PoolOptions::from_env, Ok)?;
+        let open = |i| Device::open_with(driver.clone(), DeviceId(i), &pool);
+        let devices = (0..count).map(open).collect::<Result<Vec<_>>>()?;
         let lane = LaneOptions {
             segment_bytes: self.segment_bytes.unwrap_or(256 * 1024),
             max_segments: self.max_segments.unwrap_or(4),

@@ -78,7 +78,7 @@ fn with_scratch_shared_between_streams_the_layer_reports_a_race() {
         if shared {
             b.synchronize().unwrap();
             let entry = b.0.lock().entries.remove(&kernel).unwrap();
-            std::mem::forget(entry.scratch);
+            drop(entry.scratch);
         }
     }
 }

@@ -1,13 +1,25 @@
-//! Memory that a launch uses: device buffers, device scratch, and pinned staging in both directions.
+//! Memory that a launch uses: the device's pool, buffers and scratch from it, and pinned staging in both directions.
 
 mod buffer;
+mod device_pool;
+mod layout;
 mod pinned;
+pub(crate) mod pool;
 mod ring;
 mod scratch;
 mod slots;
+mod view;
 
 pub use buffer::DeviceBuffer;
+pub use device_pool::{CapturedMemory, Pool, ReclaimCallback};
+pub use layout::Layout;
+pub use pool::{
+    Action, BlockInfo, BlockSnapshot, BlockState, ClassCounters, POOL_VARIABLE, PoolBackend, PoolBlock,
+    PoolCalls, PoolCounters, PoolError, PoolOptions, PoolSnapshot, Rung, SegmentSnapshot, StreamCounters,
+    TRACE_COLUMNS, TraceEntry,
+};
 pub use scratch::DeviceScratchBuffer;
+pub use view::DeviceView;
 
 pub(crate) use ring::PinnedRing;
 pub(crate) use slots::{ResultSlot, ResultSlots};

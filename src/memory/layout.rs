@@ -1,0 +1,218 @@
+//! Shape and strides of elements in a buffer.
+
+use smallvec::SmallVec;
+
+use crate::error::{Error, Result};
+
+/// Extents of each axis, outermost first.
+pub(crate) type Shape = SmallVec<[usize; 4]>;
+/// Elements from one index of an axis to the next.
+pub(crate) type Strides = SmallVec<[isize; 4]>;
+
+/// Which elements of a buffer, in which order: element `i, j, ...` is at `offset + i * strides[0] + j * strides[1] ...`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    offset: usize,
+    shape: Shape,
+    strides: Strides,
+}
+
+/// How many elements a shape has.
+pub(crate) fn elements(shape: &[usize]) -> Result<usize> {
+    let product = |sum: usize, &n: &usize| sum.checked_mul(n);
+    // A 0 anywhere makes the product 0, whatever the rest.
+    if shape.contains(&0) {
+        return Ok(0);
+    }
+    shape
+        .iter()
+        .try_fold(1usize, product)
+        .ok_or_else(|| Error::invalid("shape", format!("{shape:?} has more elements than can be addressed")))
+}
+
+/// Strides of row-major order without gaps.
+fn row_major(shape: &[usize]) -> Strides {
+    let mut strides: Strides = SmallVec::from_elem(1, shape.len());
+    for axis in (0..shape.len().saturating_sub(1)).rev() {
+        strides[axis] = strides[axis + 1].saturating_mul(shape[axis + 1].max(1) as isize);
+    }
+    strides
+}
+
+impl Layout {
+    /// Row-major order without gaps, from `offset` on.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for more elements than can be addressed.
+    pub fn contiguous(offset: usize, shape: &[usize]) -> Result<Layout> {
+        elements(shape)?;
+        Ok(Layout { offset, strides: row_major(shape), shape: shape.into() })
+    }
+
+    /// Any order; all elements lie in a buffer of `len`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when lengths differ or an element is outside.
+    pub fn strided(offset: usize, shape: &[usize], strides: &[isize], len: usize) -> Result<Layout> {
+        if shape.len() != strides.len() {
+            let problem = format!("{} extents and {} strides", shape.len(), strides.len());
+            return Err(Error::invalid("layout", problem));
+        }
+        let layout = Layout { offset, shape: shape.into(), strides: strides.into() };
+        if elements(shape)? > 0 && layout.range().is_none_or(|(_, end)| end > len) {
+            let problem = format!(
+                "offset {offset}, shape {shape:?} and strides {strides:?} leave the {len} elements there are"
+            );
+            return Err(Error::invalid("layout", problem));
+        }
+        Ok(layout)
+    }
+
+    /// The element at index 0 of every axis.
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// Extents, outermost first.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// Strides in elements.
+    pub fn strides(&self) -> &[isize] {
+        &self.strides
+    }
+
+    /// How many elements there are.
+    pub fn len(&self) -> usize {
+        elements(&self.shape).unwrap_or(0)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the elements follow one another in row-major order without gaps.
+    pub fn is_contiguous(&self) -> bool {
+        let expected = row_major(&self.shape);
+        // The stride of an axis with one index is never used.
+        self.is_empty() || (0..self.shape.len()).all(|i| self.shape[i] == 1 || self.strides[i] == expected[i])
+    }
+
+    /// First and one past the last element touched; `None` outside of what can be addressed, or where there are none.
+    pub fn range(&self) -> Option<(usize, usize)> {
+        if self.is_empty() {
+            return None;
+        }
+        let (mut low, mut high) = (self.offset as i128, self.offset as i128);
+        for (&n, &stride) in self.shape.iter().zip(&self.strides) {
+            let span = (n as i128 - 1) * stride as i128;
+            if span < 0 { low += span } else { high += span }
+        }
+        Some((usize::try_from(low).ok()?, usize::try_from(high + 1).ok()?))
+    }
+
+    /// Every element's place, in row-major order.
+    pub(crate) fn places(&self) -> impl Iterator<Item = usize> + '_ {
+        let mut index: Shape = SmallVec::from_elem(0, self.shape.len());
+        let (mut left, mut at) = (self.len(), self.offset as isize);
+        std::iter::from_fn(move || {
+            if left == 0 {
+                return None;
+            }
+            let place = at as usize;
+            left -= 1;
+            for axis in (0..index.len()).rev() {
+                index[axis] += 1;
+                at += self.strides[axis];
+                if index[axis] < self.shape[axis] {
+                    break;
+                }
+                at -= self.strides[axis] * self.shape[axis] as isize;
+                index[axis] = 0;
+            }
+            Some(place)
+        })
+    }
+
+    /// This layout's axes in another order.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] unless `axes` names each axis once.
+    pub fn permuted(&self, axes: &[usize]) -> Result<Layout> {
+        let once = |axis: usize| axes.iter().filter(|&&a| a == axis).count() == 1;
+        if axes.len() != self.shape.len() || !(0..axes.len()).all(once) {
+            let problem = format!("{axes:?} does not name each of {} axes once", self.shape.len());
+            return Err(Error::invalid("layout", problem));
+        }
+        let shape = axes.iter().map(|&a| self.shape[a]).collect();
+        let strides = axes.iter().map(|&a| self.strides[a]).collect();
+        Ok(Layout { offset: self.offset, shape, strides })
+    }
+
+    /// Indices `start..end` of one axis.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for an axis or index that is not there.
+    pub fn sliced(&self, axis: usize, start: usize, end: usize) -> Result<Layout> {
+        match self.shape.get(axis) {
+            Some(&n) if start <= end && end <= n => {
+                let mut layout = self.clone();
+                layout.shape[axis] = end - start;
+                if !layout.is_empty() {
+                    layout.offset = (self.offset as isize + start as isize * self.strides[axis]) as usize;
+                }
+                Ok(layout)
+            }
+            _ => {
+                let problem = format!("indices {start}..{end} of axis {axis} of shape {:?}", self.shape);
+                Err(Error::invalid("layout", problem))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn row_major_order() {
+        let l = Layout::contiguous(3, &[2, 3, 4]).unwrap();
+        assert_eq!((l.strides(), l.len(), l.range()), (&[12isize, 4, 1][..], 24, Some((3, 27))));
+        assert!(l.is_contiguous());
+        assert!(l.places().eq(3..27));
+    }
+
+    #[test]
+    fn permuted_and_sliced() {
+        let l = Layout::contiguous(0, &[2, 3]).unwrap();
+        let t = l.permuted(&[1, 0]).unwrap();
+        assert_eq!(t.places().collect::<Vec<_>>(), [0, 3, 1, 4, 2, 5]);
+        assert!(!t.is_contiguous());
+        let s = t.sliced(0, 1, 3).unwrap();
+        assert_eq!((s.places().collect::<Vec<_>>(), s.range()), (vec![1, 4, 2, 5], Some((1, 6))));
+        assert!(l.permuted(&[0, 0]).is_err() && l.permuted(&[0]).is_err());
+        assert!(l.sliced(0, 1, 3).is_err() && l.sliced(2, 0, 0).is_err() && l.sliced(0, 2, 1).is_err());
+        assert!(l.sliced(0, 2, 2).unwrap().is_empty());
+    }
+
+    #[test]
+    fn strides_stay_inside() {
+        assert!(Layout::strided(5, &[3, 2], &[-2, 1], 7).is_ok());
+        assert!(Layout::strided(3, &[3, 2], &[-2, 1], 7).is_err(), "before the first element");
+        assert!(Layout::strided(5, &[3, 2], &[2, 1], 10).is_err(), "behind the last");
+        assert!(Layout::strided(0, &[usize::MAX, 2], &[0, 0], 1).is_err(), "too many to count");
+        assert!(Layout::strided(0, &[1000, 1000], &[0, 0], 1).is_ok(), "one element, broadcast");
+        assert!(Layout::strided(0, &[2], &[isize::MAX], 10).is_err());
+        assert!(Layout::strided(99, &[0], &[1], 1).is_ok(), "nothing lies anywhere");
+        assert!(Layout::strided(0, &[2], &[1, 1], 10).is_err());
+    }
+
+    #[test]
+    fn an_axis_of_one_index_has_no_stride_to_speak_of() {
+        assert!(Layout::strided(0, &[1, 4], &[99, 1], 4).unwrap().is_contiguous());
+        assert!(!Layout::strided(0, &[4, 1], &[2, 1], 8).unwrap().is_contiguous());
+    }
+}

@@ -1,0 +1,192 @@
+//! Bins of free blocks by size, with bitmaps to find the smallest that fits.
+//!
+//! | Block | Bins |
+//! |---|---|
+//! | below 1 MiB | one for each multiple of [`GRANULE`]: what is found fits best, in constant time |
+//! | larger | 64 for each power of two, so within 1.6 %; the best of the first few in the bin |
+
+use super::nodes::{NIL, Node};
+
+/// Blocks are multiples of so many bytes.
+pub(crate) const GRANULE: u64 = 256;
+
+/// Sizes below this many granules have a bin each.
+const EXACT: u32 = 4096;
+const EXACT_BITS: u32 = EXACT.trailing_zeros();
+/// Bins of each power of two above.
+const STEPS_BITS: u32 = 6;
+const BINS: usize = EXACT as usize + ((32 - EXACT_BITS as usize) << STEPS_BITS);
+const WORDS: usize = BINS / 64;
+const SUMMARY: usize = WORDS.div_ceil(64);
+/// Blocks of a coarse bin that are compared before the search goes on.
+const LOOK: usize = 32;
+
+/// The bin of a block of `units` granules (not 0).
+#[inline]
+fn bin_of(units: u32) -> usize {
+    if units < EXACT {
+        return units as usize;
+    }
+    let top = 31 - units.leading_zeros();
+    let step = units >> (top - STEPS_BITS) & ((1 << STEPS_BITS) - 1);
+    EXACT as usize + (((top - EXACT_BITS) as usize) << STEPS_BITS) + step as usize
+}
+
+/// Doubly linked lists of free nodes, one for each bin.
+pub(crate) struct Bins {
+    heads: Box<[u32]>,
+    words: [u64; WORDS],
+    summary: [u64; SUMMARY],
+}
+
+impl Bins {
+    pub(crate) fn new() -> Bins {
+        Bins { heads: vec![NIL; BINS].into_boxed_slice(), words: [0; WORDS], summary: [0; SUMMARY] }
+    }
+
+    /// Puts a free node into its bin.
+    #[inline]
+    pub(crate) fn insert(&mut self, nodes: &mut [Node], id: u32) {
+        let bin = bin_of(nodes[id as usize].units);
+        let head = self.heads[bin];
+        let node = &mut nodes[id as usize];
+        (node.bin_prev, node.bin_next) = (NIL, head);
+        if head == NIL {
+            self.words[bin / 64] |= 1 << (bin % 64);
+            self.summary[bin / 4096] |= 1 << (bin / 64 % 64);
+        } else {
+            nodes[head as usize].bin_prev = id;
+        }
+        self.heads[bin] = id;
+    }
+
+    /// Takes a node out of its bin.
+    #[inline]
+    pub(crate) fn remove(&mut self, nodes: &mut [Node], id: u32) {
+        let Node { units, bin_prev, bin_next, .. } = nodes[id as usize];
+        if bin_next != NIL {
+            nodes[bin_next as usize].bin_prev = bin_prev;
+        }
+        if bin_prev != NIL {
+            nodes[bin_prev as usize].bin_next = bin_next;
+            return;
+        }
+        let bin = bin_of(units);
+        self.heads[bin] = bin_next;
+        if bin_next == NIL {
+            self.words[bin / 64] &= !(1 << (bin % 64));
+            if self.words[bin / 64] == 0 {
+                self.summary[bin / 4096] &= !(1 << (bin / 64 % 64));
+            }
+        }
+    }
+
+    /// A node of at least `units` granules, as small as can be; stays in its bin.
+    #[inline]
+    pub(crate) fn find(&self, nodes: &[Node], units: u32) -> Option<u32> {
+        let bin = bin_of(units);
+        if units >= EXACT
+            && let Some(best) = self.best(nodes, bin, units, LOOK)
+        {
+            return Some(best);
+        }
+        let from = if units >= EXACT { bin + 1 } else { bin };
+        match self.next_bin(from) {
+            Some(found) if found < EXACT as usize => Some(self.heads[found]),
+            Some(found) => self.best(nodes, found, units, LOOK),
+            // What the short look missed is still better than nothing.
+            None if units >= EXACT => self.best(nodes, bin, units, usize::MAX),
+            None => None,
+        }
+    }
+
+    /// The first bin from `bin` on that has a node.
+    #[inline]
+    fn next_bin(&self, bin: usize) -> Option<usize> {
+        let mut word = bin / 64;
+        let rest = self.words.get(word)? & (u64::MAX << (bin % 64));
+        if rest != 0 {
+            return Some(word * 64 + rest.trailing_zeros() as usize);
+        }
+        word += 1;
+        let mut top = word / 64;
+        let mut rest = self.summary.get(top)? & u64::MAX.checked_shl(word as u32 % 64).unwrap_or(0);
+        while rest == 0 {
+            top += 1;
+            rest = *self.summary.get(top)?;
+        }
+        let word = top * 64 + rest.trailing_zeros() as usize;
+        Some(word * 64 + self.words[word].trailing_zeros() as usize)
+    }
+
+    /// The smallest node of at least `units` among the first `look` of a bin.
+    fn best(&self, nodes: &[Node], bin: usize, units: u32, look: usize) -> Option<u32> {
+        let (mut at, mut best, mut looked) = (self.heads[bin], None, 0);
+        while at != NIL && looked < look {
+            let node = &nodes[at as usize];
+            if node.units >= units && best.is_none_or(|(u, _)| node.units < u) {
+                best = Some((node.units, at));
+                if node.units == units {
+                    break;
+                }
+            }
+            at = node.bin_next;
+            looked += 1;
+        }
+        best.map(|(_, id)| id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bins_ascend_with_sizes_and_are_narrow() {
+        let mut last = bin_of(1);
+        for units in (2..20_000).chain((20_000..u32::MAX - 99_999).step_by(99_991)) {
+            let bin = bin_of(units);
+            assert!(bin >= last && bin < BINS, "{units}");
+            assert!(units >= EXACT || bin == units as usize);
+            last = bin;
+        }
+        assert_eq!(bin_of(u32::MAX), BINS - 1);
+        assert!((1..1000).all(|k| bin_of(EXACT * 7 + k * 64 * 7) > bin_of(EXACT * 7 + (k - 1) * 64 * 7) || k % 64 != 0));
+    }
+
+    #[test]
+    fn finds_what_a_search_finds() {
+        let mut seed = 7u64;
+        let mut random = move |below: u64| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) % below
+        };
+        let (mut bins, mut nodes, mut inside) = (Bins::new(), Vec::new(), Vec::new());
+        for round in 0..20_000u32 {
+            // Sizes of both kinds, crowded so that bins have several nodes.
+            let size = |r: u64| 1 + if r.is_multiple_of(3) { r % 64 } else { r * 37 % 9000 } as u32;
+            if inside.is_empty() || random(2) == 0 {
+                nodes.push(Node { units: size(random(1 << 20)), ..Node::default() });
+                let id = nodes.len() as u32 - 1;
+                bins.insert(&mut nodes, id);
+                inside.push(id);
+            } else {
+                let gone = inside.swap_remove(random(inside.len() as u64) as usize);
+                bins.remove(&mut nodes, gone);
+            }
+            let wanted = size(random(1 << 20));
+            let best = inside.iter().map(|&i| nodes[i as usize].units).filter(|&u| u >= wanted).min();
+            let found = bins.find(&nodes, wanted).map(|i| nodes[i as usize].units);
+            match (best, found) {
+                (Some(best), Some(found)) => {
+                    assert!(found >= best, "{round}");
+                    assert!(
+                        if best < EXACT { found == best } else { found - best <= best / 32 },
+                        "{found} for {best}"
+                    );
+                }
+                (best, found) => assert_eq!(best, found, "{round}: wanted {wanted}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! A block of pool memory that gives itself back.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::driver::{DeviceId, DevicePtr};
+
+use super::shared::StreamRef;
+use super::stream_arena::StreamArena;
+
+/// Device memory from a pool: at least the bytes asked for, at a multiple of 256. Given back on drop, in the order of the
+/// stream that it was allocated for; clones are further owners of the same block, and the last one gives it back.
+///
+/// # Order
+///
+/// The memory may have had another owner whose work on the block's stream is still under way. So use it on that stream,
+/// or make another stream wait for it first ([`Event`](crate::Event)), and say so with
+/// [`StreamCore::record_use`](crate::stream::StreamCore::record_use), so that the block is held back after its drop until
+/// that stream has done with it.
+#[derive(Debug)]
+pub struct PoolBlock {
+    arena: Arc<StreamArena>,
+    node: u32,
+    address: u64,
+    bytes: u64,
+    /// The other stream recorded last, so that it need not be again.
+    recorded: AtomicU64,
+}
+
+impl PoolBlock {
+    #[inline]
+    pub(crate) fn new(arena: Arc<StreamArena>, node: u32, address: u64, bytes: u64) -> PoolBlock {
+        PoolBlock { arena, node, address, bytes, recorded: AtomicU64::new(0) }
+    }
+
+    /// Its address.
+    #[inline]
+    pub fn ptr(&self) -> DevicePtr {
+        DevicePtr(self.address)
+    }
+
+    /// Bytes that were asked for.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Bytes that there are; all of them may be used.
+    pub fn capacity(&self) -> u64 {
+        self.arena.capacity(self.node)
+    }
+
+    /// Owners of the block, this one included.
+    pub fn owners(&self) -> u32 {
+        self.arena.owners(self.node)
+    }
+
+    /// The number of the stream that it was allocated for; 0 for memory of no stream.
+    #[inline]
+    pub fn stream_number(&self) -> u64 {
+        self.arena.number()
+    }
+
+    /// Its device.
+    pub fn device_id(&self) -> DeviceId {
+        self.arena.shared().device
+    }
+
+    /// Whether both are owners of the same block.
+    pub fn is_same(&self, other: &PoolBlock) -> bool {
+        self.node == other.node && Arc::ptr_eq(&self.arena, &other.arena)
+    }
+
+    /// Notes that another stream uses it.
+    #[inline]
+    pub(crate) fn record(&self, stream: StreamRef) {
+        let again = self.recorded.load(Ordering::Relaxed) == stream.number && stream.capture.is_none();
+        if !again {
+            let number = if stream.capture.is_none() { stream.number } else { 0 };
+            self.arena.mark(self.node, self.address, stream);
+            self.recorded.store(number, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a launch on the stream of that number has to be recorded.
+    #[inline]
+    pub(crate) fn is_foreign_to(&self, stream: u64) -> bool {
+        self.arena.number() != stream
+    }
+}
+
+impl Clone for PoolBlock {
+    fn clone(&self) -> PoolBlock {
+        self.arena.share(self.node);
+        PoolBlock::new(self.arena.clone(), self.node, self.address, self.bytes)
+    }
+}
+
+impl Drop for PoolBlock {
+    #[inline]
+    fn drop(&mut self) {
+        self.arena.free(self.node, self.address, self.bytes);
+    }
+}

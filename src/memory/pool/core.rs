@@ -1,0 +1,417 @@
+//! The pool of a device: the arenas of its streams, and where a block comes from when its stream has none.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::driver::{DeviceId, Driver, DriverError, DriverResult, ErrorCode, OwnedStream};
+
+use super::bins::GRANULE;
+use super::block::PoolBlock;
+use super::heap::{Kind, Segment};
+use super::ladder::{Ladder, ReclaimFn};
+use super::options::{PoolBackend, PoolOptions};
+use super::raw::RawBlocks;
+use super::shared::{Shared, StreamRef};
+use super::stats::class_of;
+use super::stream_arena::{StreamArena, units_for};
+use super::trace::Action;
+
+/// First segment for small blocks in granules, and the step in which segments grow: 64 KiB.
+const STEP: u64 = 256;
+/// Largest segment that is larger than what is asked for: 256 MiB; of small blocks 1 MiB.
+const LARGE_MAX: u64 = 1 << 20;
+const SMALL_MAX: u64 = 4096;
+/// Bytes held below which cached segments are left alone.
+const WASTE_FLOOR: u64 = 16 << 20;
+
+/// Whether callbacks may run, and whether the host may wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Caller {
+    /// Nobody's lock is held.
+    Free,
+    /// A stream's lock is held: callbacks of the user could want it.
+    UnderLock,
+}
+
+/// See the [module](self).
+pub(crate) struct PoolCore {
+    pub(crate) shared: Arc<Shared>,
+    arenas: Mutex<Arenas>,
+    /// Memory that no stream uses.
+    common: Arc<StreamArena>,
+    pub(crate) ladder: Ladder,
+    pub(crate) raw: RawBlocks,
+    /// Most bytes that all streams together asked for, as far as was looked.
+    peak_seen: AtomicU64,
+}
+
+#[derive(Default)]
+struct Arenas {
+    /// By stream number.
+    live: HashMap<u64, Arc<StreamArena>>,
+    /// Of streams that are gone: their free memory is idle.
+    orphans: Vec<Arc<StreamArena>>,
+    /// What recorded graphs pin.
+    pinned: Vec<std::sync::Weak<StreamArena>>,
+}
+
+impl std::fmt::Debug for PoolCore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PoolCore").field("reserved", &self.shared.reserved()).finish_non_exhaustive()
+    }
+}
+
+impl PoolCore {
+    pub(crate) fn new(driver: Arc<dyn Driver>, device: DeviceId, options: &PoolOptions) -> PoolCore {
+        let shared = Arc::new(Shared::new(driver, device, options));
+        PoolCore {
+            common: Arc::new(StreamArena::new(&shared, options.backend == PoolBackend::Caching)),
+            arenas: Mutex::default(),
+            ladder: Ladder::default(),
+            raw: RawBlocks::default(),
+            peak_seen: AtomicU64::new(0),
+            shared,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Arenas> {
+        self.arenas.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The arena for a new stream: one that a stream left behind, if there is one.
+    pub(crate) fn join(&self, stream: &Arc<OwnedStream>) -> Arc<StreamArena> {
+        let mut arenas = self.lock();
+        let arena = arenas.orphans.pop().unwrap_or_else(|| {
+            Arc::new(StreamArena::new(&self.shared, self.shared.backend == PoolBackend::Caching))
+        });
+        arena.adopt(stream);
+        arenas.live.insert(stream.number(), arena.clone());
+        arena
+    }
+
+    /// The stream goes; all its work has finished.
+    pub(crate) fn leave(&self, number: u64) {
+        let mut arenas = self.lock();
+        if let Some(arena) = arenas.live.remove(&number) {
+            arena.orphan();
+            arenas.orphans.push(arena);
+        }
+    }
+
+    /// Memory that no stream uses.
+    pub(crate) fn common(&self) -> &Arc<StreamArena> {
+        &self.common
+    }
+
+    /// Fills a graph's arena with one segment of at least `bytes`, as a block.
+    pub(crate) fn set_aside(&self, arena: &Arc<StreamArena>, bytes: u64) -> DriverResult<PoolBlock> {
+        let units = units_for(bytes)?.max(SMALL_MAX as u32 / 16);
+        self.refill(arena, None, bytes.max(u64::from(units) * GRANULE), units, Caller::Free)
+    }
+
+    /// Every live stream.
+    pub(crate) fn streams(&self) -> Vec<StreamRef> {
+        self.lock().live.values().filter_map(|a| a.stream()).collect()
+    }
+
+    /// Every arena: the common one, the streams', the orphans', the graphs'.
+    pub(crate) fn all(&self) -> Vec<Arc<StreamArena>> {
+        let mut arenas = self.lock();
+        arenas.pinned.retain(|a| a.strong_count() > 0);
+        let mut all = vec![self.common.clone()];
+        let mut live: Vec<_> = arenas.live.iter().collect();
+        live.sort_by_key(|(number, _)| **number);
+        all.extend(live.into_iter().map(|(_, a)| a.clone()));
+        all.extend(arenas.orphans.iter().cloned());
+        all.extend(arenas.pinned.iter().filter_map(std::sync::Weak::upgrade));
+        all
+    }
+
+    /// A new arena for a recorded graph.
+    pub(crate) fn pinned_arena(&self) -> Arc<StreamArena> {
+        let arena = Arc::new(StreamArena::new(&self.shared, true));
+        self.lock().pinned.push(Arc::downgrade(&arena));
+        arena
+    }
+
+    /// A graph's memory comes back; nothing uses it any more.
+    pub(crate) fn unpin(&self, arena: Arc<StreamArena>) {
+        let mut arenas = self.lock();
+        arenas.pinned.retain(|a| !std::ptr::eq(a.as_ptr(), Arc::as_ptr(&arena)));
+        // With another backend no stream could use it: it goes with its last block.
+        if self.shared.backend == PoolBackend::Caching {
+            arenas.orphans.push(arena);
+        }
+    }
+
+    pub(crate) fn add_callback(&self, callback: ReclaimFn) -> u64 {
+        self.ladder.add(callback)
+    }
+
+    /// A block of `bytes` in the order of `arena`'s stream.
+    #[inline]
+    pub(crate) fn allocate(
+        &self,
+        arena: &Arc<StreamArena>,
+        bytes: u64,
+        caller: Caller,
+    ) -> DriverResult<PoolBlock> {
+        let units = units_for(bytes)?;
+        if arena.is_caching()
+            && let Some(block) = arena.hit(bytes, units)
+        {
+            return Ok(block);
+        }
+        self.miss(arena, bytes, units, caller)
+    }
+
+    #[cold]
+    fn miss(
+        &self,
+        arena: &Arc<StreamArena>,
+        bytes: u64,
+        units: u32,
+        caller: Caller,
+    ) -> DriverResult<PoolBlock> {
+        if let Some(pinned) = arena.capture() {
+            return self.allocate_pinned(&pinned, bytes, units);
+        }
+        arena.core().with(|_, counters| counters.misses[class_of(units)] += 1);
+        let stream = arena.stream();
+        // Alive for the whole of the call: its owner called us.
+        let stream = stream.as_ref().and_then(|s| s.stream.upgrade());
+        let result = if arena.is_caching() {
+            self.refill(arena, stream.as_ref(), bytes, units, caller)
+        } else {
+            self.uncached(arena, stream.as_ref(), bytes, units, caller)
+        };
+        if result.is_err() {
+            self.shared.trace(Action::AllocateFailure, 0, bytes, arena.number(), None);
+        }
+        result
+    }
+
+    fn uncached(
+        &self,
+        arena: &Arc<StreamArena>,
+        stream: Option<&Arc<OwnedStream>>,
+        bytes: u64,
+        units: u32,
+        caller: Caller,
+    ) -> DriverResult<PoolBlock> {
+        match arena.allocate_uncached(bytes, units, stream) {
+            Err(e) if e.code == ErrorCode::OUT_OF_MEMORY => {
+                if caller == Caller::Free && self.ladder.run_callbacks(bytes) {
+                    return arena.allocate_uncached(bytes, units, stream);
+                }
+                Err(e)
+            }
+            other => other,
+        }
+    }
+
+    /// Within a recorded graph no driver call is legal: there is what was set aside, and nothing else.
+    fn allocate_pinned(&self, pinned: &Arc<StreamArena>, bytes: u64, units: u32) -> DriverResult<PoolBlock> {
+        match pinned.core().allocate_anywhere(bytes, units) {
+            Some(taken) => Ok(pinned.block(taken, bytes)),
+            None => {
+                let set_aside = pinned.core().with(|heap, _| heap.bytes.reserved);
+                let detail = format!(
+                    "{bytes} bytes while a graph is recorded, for which {set_aside} were set aside: set more aside"
+                );
+                Err(DriverError::with_detail("hipMalloc", ErrorCode::OUT_OF_MEMORY, detail))
+            }
+        }
+    }
+
+    fn refill(
+        &self,
+        arena: &Arc<StreamArena>,
+        stream: Option<&Arc<OwnedStream>>,
+        bytes: u64,
+        units: u32,
+        caller: Caller,
+    ) -> DriverResult<PoolBlock> {
+        // What other streams have done with.
+        if arena.core().poll(&self.shared, false) > 0
+            && let Some(taken) = arena.core().allocate_anywhere(bytes, units)
+        {
+            return Ok(arena.block(taken, bytes));
+        }
+        if let Some(block) = self.take_over(arena, stream, bytes, units)? {
+            return Ok(block);
+        }
+        match self.grow(arena, bytes, units, true) {
+            Ok(Some(block)) => Ok(block),
+            Ok(None) => self.climb(arena, stream, bytes, units, caller, None),
+            Err(e) if e.code == ErrorCode::OUT_OF_MEMORY => {
+                self.climb(arena, stream, bytes, units, caller, Some(e))
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    /// A whole segment that another arena does not use, which becomes this one's.
+    fn take_over(
+        &self,
+        arena: &Arc<StreamArena>,
+        stream: Option<&Arc<OwnedStream>>,
+        bytes: u64,
+        units: u32,
+    ) -> DriverResult<Option<PoolBlock>> {
+        let kind = Kind::of(units);
+        let others = self.all();
+        // Idle memory first: it costs nothing.
+        for other in others.iter().filter(|o| o.number() == 0 && !Arc::ptr_eq(o, arena)) {
+            if other.stream().is_none()
+                && let Some(segment) = self.idle_segment(other, units, kind)
+            {
+                return Ok(self.move_in(arena, segment, bytes, units));
+            }
+        }
+        let Some(stream) = stream else { return Ok(None) };
+        if arena.core().regrets(u64::from(units) * GRANULE) {
+            return Ok(None);
+        }
+        for other in others.iter().filter(|o| o.number() != 0 && !Arc::ptr_eq(o, arena)) {
+            let Some(owner) = other.stream().filter(|_| other.capture().is_none()) else { continue };
+            let Some(segment) = other.core().give_segment(units, kind) else { continue };
+            if let Err(e) = self.shared.order(&owner, stream) {
+                other.put_back([segment]);
+                return Err(e);
+            }
+            arena.core().with(|_, counters| counters.steals[class_of(units)] += 1);
+            return Ok(self.move_in(arena, segment, bytes, units));
+        }
+        Ok(None)
+    }
+
+    fn idle_segment(&self, other: &StreamArena, units: u32, kind: Kind) -> Option<Segment> {
+        other.core().poll(&self.shared, false);
+        other.core().give_segment(units, kind)
+    }
+
+    fn move_in(&self, arena: &Arc<StreamArena>, s: Segment, bytes: u64, units: u32) -> Option<PoolBlock> {
+        let taken = arena.core().add_segment(s.address, s.units, s.kind, Some((bytes, units)))?;
+        Some(arena.block(taken, bytes))
+    }
+
+    /// Bytes asked for by the owners of live blocks, over all streams: now, and the most that was seen.
+    pub(crate) fn requested(&self) -> (u64, u64) {
+        let now = self.all().iter().map(|a| a.core().with(|heap, _| heap.bytes.requested)).sum();
+        (now, self.peak_seen.fetch_max(now, Ordering::Relaxed).max(now))
+    }
+
+    pub(crate) fn reset_peak_seen(&self) {
+        self.peak_seen.store(0, Ordering::Relaxed);
+    }
+
+    /// Takes a segment from the driver; `None` where that would be too much for the soft target.
+    ///
+    /// Segments grow with what is there, so that few are made and little of the last one is unused; what is cached and
+    /// of no use goes first where the pool would hold a quarter more than was ever asked for at once.
+    pub(crate) fn grow(
+        &self,
+        arena: &Arc<StreamArena>,
+        bytes: u64,
+        units: u32,
+        generous: bool,
+    ) -> DriverResult<Option<PoolBlock>> {
+        let kind = Kind::of(units);
+        let least = round(u64::from(units));
+        let share = arena.core().with(|heap, _| heap.kind_units(kind)) / 8;
+        let most = if kind == Kind::Small { SMALL_MAX } else { LARGE_MAX };
+        let (now, peak) = self.requested();
+        let allowed = peak.max(now.saturating_add(bytes)).saturating_add(peak / 5);
+        let room = (allowed.saturating_sub(self.shared.reserved()) / GRANULE).min(share);
+        let mut size = if generous { least.max(round(room.min(most))) } else { least };
+        if kind == Kind::Small {
+            size = size.max(STEP);
+        }
+        let after = self.shared.reserved().saturating_add(size * GRANULE);
+        let target = self.shared.soft_target().min(allowed.max(WASTE_FLOOR));
+        if after > target {
+            self.release_free(after - target, true)?;
+        }
+        let (size, ptr) = match self.shared.malloc(size * GRANULE, None) {
+            Err(e) if e.code == ErrorCode::OUT_OF_MEMORY && size > least => {
+                (least, self.shared.malloc(least * GRANULE, None)?)
+            }
+            other => (size, other?),
+        };
+        let segment = Segment { address: ptr.0, units: size as u32, kind, first: super::nodes::NIL };
+        Ok(self.move_in(arena, segment, bytes, units))
+    }
+
+    /// Gives free segments of at least `wanted` bytes to the driver, of idle arenas first; how many bytes went.
+    pub(crate) fn release_free(&self, wanted: u64, wait: bool) -> DriverResult<u64> {
+        let mut given = 0;
+        let mut arenas = self.all();
+        arenas.sort_by_key(|a| a.number() != 0);
+        for arena in arenas {
+            if given >= wanted {
+                break;
+            }
+            if self.is_pinned(&arena) || arena.capture().is_some() {
+                continue;
+            }
+            given += arena.release_free(wanted - given, wait)?;
+        }
+        Ok(given)
+    }
+
+    pub(crate) fn is_pinned(&self, arena: &Arc<StreamArena>) -> bool {
+        self.lock().pinned.iter().any(|p| std::ptr::eq(p.as_ptr(), Arc::as_ptr(arena)))
+    }
+
+    /// Gives cached segments back until at most `keep` bytes are held; waits for the streams whose memory goes.
+    pub(crate) fn trim(&self, keep: u64) -> DriverResult<u64> {
+        for arena in self.all() {
+            arena.core().poll(&self.shared, false);
+        }
+        match self.shared.reserved().saturating_sub(keep) {
+            0 => Ok(0),
+            excess => self.release_free(excess, true),
+        }
+    }
+
+    /// Free segments of a stream that are more than the soft target allows: to be given to the driver once the stream
+    /// was waited for.
+    pub(crate) fn take_excess(&self, arena: &StreamArena) -> Vec<Segment> {
+        let target = self.shared.soft_target();
+        match self.shared.reserved().saturating_sub(target) {
+            0 => Vec::new(),
+            excess => arena.core().take_free_segments(excess),
+        }
+    }
+}
+
+/// A segment's size in granules, rounded up so that its end is of use: to 64 KiB, large ones to 2 MiB.
+fn round(units: u64) -> u64 {
+    let step = if units >= 64 * STEP * 8 { 32 * STEP } else { STEP };
+    units.next_multiple_of(step).min(u64::from(u32::MAX - 1)).max(units)
+}
+
+impl Drop for PoolCore {
+    /// Says which blocks nobody gave back.
+    fn drop(&mut self) {
+        self.raw.clear();
+        for arena in self.all() {
+            arena.core().poll(&self.shared, false);
+            let live = arena.live_blocks();
+            if live.is_empty() {
+                continue;
+            }
+            let bytes: u64 = live.iter().map(|(_, bytes)| bytes).sum();
+            log::error!(
+                "leak: {} blocks of {bytes} bytes of the pool of {} were not given back",
+                live.len(),
+                self.shared.device
+            );
+            for (address, bytes) in live.iter().take(10) {
+                log::error!("leak: {bytes} bytes at {address:#x}");
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! A pool's counters, as its users read them.
+
+use std::sync::atomic::Ordering;
+
+use super::core::PoolCore;
+use super::heap::Bytes;
+use super::ladder::Rung;
+use super::stats::{CLASSES, class_bytes};
+use super::stream_arena::StreamArena;
+
+/// What a pool holds and what it did. All are exact at the moment of reading, stream by stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PoolCounters {
+    /// Bytes that the owners of live blocks asked for.
+    pub requested: u64,
+    /// Bytes of live blocks.
+    pub in_use: u64,
+    /// Bytes of freed blocks that other streams may still use.
+    pub held_back: u64,
+    /// Bytes free for the next request.
+    pub cached: u64,
+    /// Bytes held from the driver: in use, held back and cached.
+    pub reserved: u64,
+    /// Most bytes held from the driver at once.
+    pub peak_reserved: u64,
+    /// Sum of each stream's most bytes in use at once: exact with one stream, with several never below the most that
+    /// was in use at once.
+    pub peak_in_use: u64,
+    /// As [`peak_in_use`](PoolCounters::peak_in_use), of the bytes asked for.
+    pub peak_requested: u64,
+    /// Bytes of the largest free block.
+    pub largest_free: u64,
+    /// Requests served from what the stream had.
+    pub hits: u64,
+    /// Requests that needed more than that.
+    pub misses: u64,
+    /// Misses served with another stream's memory.
+    pub steals: u64,
+    /// Blocks given back.
+    pub frees: u64,
+    /// Blocks that are live.
+    pub live_blocks: u64,
+    /// Segments held from the driver.
+    pub segments: u64,
+    /// The pool's own driver calls.
+    pub calls: PoolCalls,
+    /// How often each rung of the ladder was reached, and how often it gave the block.
+    pub rungs: [(u64, u64); Rung::ALL.len()],
+    /// By size.
+    pub classes: Vec<ClassCounters>,
+    /// By stream.
+    pub streams: Vec<StreamCounters>,
+}
+
+/// Driver calls of a pool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolCalls {
+    /// Segments taken.
+    pub mallocs: u64,
+    /// Segments given back.
+    pub frees: u64,
+    /// Events recorded.
+    pub records: u64,
+    /// Streams made to wait for an event.
+    pub waits: u64,
+    /// Events asked for.
+    pub queries: u64,
+    /// Events waited for on the host.
+    pub synchronizes: u64,
+}
+
+impl PoolCalls {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.mallocs + self.frees + self.records + self.waits + self.queries + self.synchronizes
+    }
+}
+
+/// Counters of one size class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClassCounters {
+    /// Largest block of the class in bytes; the class below ends at half of it.
+    pub up_to: u64,
+    /// Requests served from what the stream had.
+    pub hits: u64,
+    /// Requests that needed more.
+    pub misses: u64,
+    /// Misses served with another stream's memory.
+    pub steals: u64,
+}
+
+/// Counters of one stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamCounters {
+    /// Its number; 0 for memory of no stream.
+    pub stream: u64,
+    /// Bytes that the owners of its live blocks asked for.
+    pub requested: u64,
+    /// Bytes of its live blocks.
+    pub in_use: u64,
+    /// Bytes held back.
+    pub held_back: u64,
+    /// Bytes free for its next request.
+    pub cached: u64,
+    /// Bytes of its segments.
+    pub reserved: u64,
+    /// Most bytes in use at once.
+    pub peak_in_use: u64,
+    /// Requests served from what it had.
+    pub hits: u64,
+    /// Requests that needed more.
+    pub misses: u64,
+    /// Misses served with another stream's memory.
+    pub steals: u64,
+}
+
+impl PoolCounters {
+    /// How much of the cached memory no request could have in one piece, from 0 to 1: 1 - largest free block / cached.
+    pub fn fragmentation(&self) -> f64 {
+        if self.cached == 0 { 0.0 } else { 1.0 - self.largest_free as f64 / self.cached as f64 }
+    }
+
+    /// How often a rung was reached, and how often it gave the block.
+    pub fn rung(&self, rung: Rung) -> (u64, u64) {
+        self.rungs[rung as usize]
+    }
+}
+
+impl PoolCore {
+    /// The counters now.
+    pub(crate) fn counters(&self) -> PoolCounters {
+        let mut total = PoolCounters {
+            peak_reserved: self.shared.peak_reserved(),
+            rungs: Rung::ALL.map(|rung| self.ladder.counts(rung)),
+            ..PoolCounters::default()
+        };
+        let calls = &self.shared.calls;
+        let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+        total.calls = PoolCalls {
+            mallocs: load(&calls.mallocs),
+            frees: load(&calls.frees),
+            records: load(&calls.records),
+            waits: load(&calls.waits),
+            queries: load(&calls.queries),
+            synchronizes: load(&calls.synchronizes),
+        };
+        let mut classes = [ClassCounters::default(); CLASSES];
+        for arena in self.all() {
+            add(&mut total, &mut classes, &arena);
+        }
+        total.cached = total.reserved - total.in_use - total.held_back;
+        for (class, counters) in classes.iter_mut().enumerate() {
+            counters.up_to = class_bytes(class);
+        }
+        total.classes = classes.into_iter().filter(|c| c.hits + c.misses > 0).collect();
+        total
+    }
+
+    /// Forgets the peaks: they begin anew at what there is now.
+    pub(crate) fn reset_peaks(&self) {
+        for arena in self.all() {
+            arena.core().with(|heap, _| {
+                let Bytes { in_use, requested, .. } = heap.bytes;
+                (heap.bytes.peak_in_use, heap.bytes.peak_requested) = (in_use, requested);
+            });
+        }
+        self.reset_peak_seen();
+        self.shared.reset_peak();
+    }
+}
+
+fn add(total: &mut PoolCounters, classes: &mut [ClassCounters; CLASSES], arena: &StreamArena) {
+    let (b, counters, largest, segments, live) = arena.core().with(|heap, counters| {
+        heap.join_cached();
+        let blocks = heap.live_segments().flat_map(|s| heap.blocks(s));
+        let live = blocks.filter(|(_, n)| n.state == super::nodes::State::Live).count() as u64;
+        (heap.bytes, counters.clone(), heap.largest_free(), heap.live_segments().count() as u64, live)
+    });
+    total.requested += b.requested;
+    total.in_use += b.in_use;
+    total.held_back += b.held_back;
+    total.reserved += b.reserved;
+    total.peak_in_use += b.peak_in_use;
+    total.peak_requested += b.peak_requested;
+    total.largest_free = total.largest_free.max(largest);
+    total.frees += counters.frees;
+    total.segments += segments;
+    total.live_blocks += live;
+    let mut stream = StreamCounters {
+        stream: arena.number(),
+        requested: b.requested,
+        in_use: b.in_use,
+        held_back: b.held_back,
+        cached: b.reserved - b.in_use - b.held_back,
+        reserved: b.reserved,
+        peak_in_use: b.peak_in_use,
+        ..StreamCounters::default()
+    };
+    for (i, class) in classes.iter_mut().enumerate() {
+        class.hits += counters.hits[i];
+        class.misses += counters.misses[i];
+        class.steals += counters.steals[i];
+        stream.hits += counters.hits[i];
+        stream.misses += counters.misses[i];
+        stream.steals += counters.steals[i];
+    }
+    total.hits += stream.hits;
+    total.misses += stream.misses;
+    total.steals += stream.steals;
+    if stream.hits + stream.misses + stream.reserved > 0 {
+        total.streams.push(stream);
+    }
+}

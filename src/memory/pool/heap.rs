@@ -1,0 +1,592 @@
+//! The blocks of one stream: best fit with split and coalesce over segments, and lists of exact sizes for small blocks.
+//!
+//! Knows no driver, no stream and no lock: addresses in, addresses out.
+//!
+//! Small blocks have segments of their own, so that one that lives long does not keep a large segment from being given
+//! back. A freed small block goes to the list of its exact size and is handed out again as it is; the lists are emptied,
+//! and their blocks joined with their neighbours, before anything else is asked for memory.
+
+use super::bins::{Bins, GRANULE};
+use super::nodes::{NIL, Node, Nodes, State};
+
+/// Largest small block in granules: 32 KiB.
+const SMALL: u32 = 128;
+/// Bytes in the lists of exact sizes, above which freed blocks are joined at once.
+const CACHED_MAX: u64 = 4 << 20;
+/// Most granules left unsplit at a block's end: 1 MiB.
+const UNSPLIT_MAX: u32 = 4096;
+
+/// Which blocks a segment is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Blocks of at most 32 KiB.
+    Small,
+    /// All others.
+    Large,
+}
+
+impl Kind {
+    /// The kind of a request of `units` granules.
+    #[inline]
+    pub(crate) fn of(units: u32) -> Kind {
+        if units <= SMALL { Kind::Small } else { Kind::Large }
+    }
+}
+
+/// One allocation of the driver.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    pub(crate) address: u64,
+    pub(crate) units: u32,
+    pub(crate) kind: Kind,
+    /// The node at its start; [`NIL`] for a vacant record.
+    pub(crate) first: u32,
+}
+
+impl Segment {
+    /// Its size in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        u64::from(self.units) * GRANULE
+    }
+}
+
+/// Bytes by what they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Bytes {
+    /// Asked for by the owners of live blocks.
+    pub(crate) requested: u64,
+    /// In live blocks.
+    pub(crate) in_use: u64,
+    /// In held blocks.
+    pub(crate) held_back: u64,
+    /// In segments.
+    pub(crate) reserved: u64,
+    /// Most that was in use at once.
+    pub(crate) peak_in_use: u64,
+    /// Most that was asked for at once.
+    pub(crate) peak_requested: u64,
+}
+
+/// The blocks of one stream. See the [module](self).
+pub(crate) struct Heap {
+    nodes: Nodes,
+    small: Bins,
+    large: Bins,
+    /// Lists of cached blocks by size in granules.
+    cached: [u32; SMALL as usize + 1],
+    cached_bytes: u64,
+    segments: Vec<Segment>,
+    vacant_segments: Vec<u32>,
+    /// Segments that are one free block.
+    whole: usize,
+    kind_units: [u64; 2],
+    pub(crate) bytes: Bytes,
+}
+
+/// Granules for a request of `bytes`; `None` when it is too large to be counted.
+#[inline]
+pub(crate) fn units_of(bytes: u64) -> Option<u32> {
+    u32::try_from(bytes.div_ceil(GRANULE).max(1)).ok().filter(|&units| units < u32::MAX)
+}
+
+impl Heap {
+    pub(crate) fn new() -> Heap {
+        Heap {
+            nodes: Nodes::new(),
+            small: Bins::new(),
+            large: Bins::new(),
+            cached: [NIL; SMALL as usize + 1],
+            cached_bytes: 0,
+            segments: Vec::new(),
+            vacant_segments: Vec::new(),
+            whole: 0,
+            kind_units: [0; 2],
+            bytes: Bytes::default(),
+        }
+    }
+
+    /// A live block of at least `bytes`, if there is room for it: its node and address.
+    #[inline]
+    pub(crate) fn allocate(&mut self, bytes: u64, units: u32) -> Option<(u32, u64)> {
+        let id = if units <= SMALL {
+            let head = self.cached[units as usize];
+            if head != NIL {
+                self.cached[units as usize] = self.nodes[head].bin_next;
+                self.cached_bytes -= u64::from(units) * GRANULE;
+                head
+            } else {
+                self.take_small(units)?
+            }
+        } else {
+            self.take_large(units)?
+        };
+        Some(self.hand_out(id, bytes))
+    }
+
+    #[inline]
+    fn hand_out(&mut self, id: u32, bytes: u64) -> (u32, u64) {
+        let node = &mut self.nodes[id];
+        node.state = State::Live;
+        node.owners = 1;
+        let size = u64::from(node.units) * GRANULE;
+        node.slack = (size - bytes) as u32;
+        let address = node.address;
+        let b = &mut self.bytes;
+        b.requested += bytes;
+        b.in_use += size;
+        b.peak_in_use = b.peak_in_use.max(b.in_use);
+        b.peak_requested = b.peak_requested.max(b.requested);
+        (id, address)
+    }
+
+    fn take_small(&mut self, units: u32) -> Option<u32> {
+        if let Some(id) = self.small.find(&self.nodes.all, units) {
+            return Some(self.split(id, units));
+        }
+        if self.cached_bytes > 0 {
+            self.join_cached();
+            let id = self.small.find(&self.nodes.all, units)?;
+            return Some(self.split(id, units));
+        }
+        None
+    }
+
+    fn take_large(&mut self, units: u32) -> Option<u32> {
+        let id = self.large.find(&self.nodes.all, units)?;
+        Some(self.split(id, units))
+    }
+
+    /// As [`allocate`](Heap::allocate), for a small block from the large ones' segments: better than to fail.
+    pub(crate) fn allocate_anywhere(&mut self, bytes: u64, units: u32) -> Option<(u32, u64)> {
+        if let Some(found) = self.allocate(bytes, units) {
+            return Some(found);
+        }
+        let id = self.take_large(units)?;
+        Some(self.hand_out(id, bytes))
+    }
+
+    /// Takes a free node out of its bin and cuts it to `units`.
+    #[inline]
+    fn split(&mut self, id: u32, units: u32) -> u32 {
+        let node = self.nodes[id];
+        if node.prev == NIL && node.next == NIL {
+            self.whole -= 1;
+        }
+        let bins = match self.segments[node.segment as usize].kind {
+            Kind::Small => &mut self.small,
+            Kind::Large => &mut self.large,
+        };
+        bins.remove(&mut self.nodes.all, id);
+        let rest = node.units - units;
+        // A sliver at a large block's end is more trouble than it is worth.
+        if rest == 0 || rest < (units >> 6).min(UNSPLIT_MAX) {
+            return id;
+        }
+        let tail = self.nodes.add(Node {
+            address: node.address + u64::from(units) * GRANULE,
+            units: rest,
+            prev: id,
+            next: node.next,
+            segment: node.segment,
+            state: State::Free,
+            ..Node::default()
+        });
+        if node.next != NIL {
+            self.nodes[node.next].prev = tail;
+        }
+        let node = &mut self.nodes[id];
+        (node.units, node.next) = (units, tail);
+        bins.insert(&mut self.nodes.all, tail);
+        id
+    }
+
+    /// Takes a live block back; with `hold` it is not to be used before [`release_held`](Heap::release_held).
+    #[inline]
+    pub(crate) fn free(&mut self, id: u32, hold: bool) {
+        let node = &mut self.nodes[id];
+        let size = u64::from(node.units) * GRANULE;
+        self.bytes.requested -= size - u64::from(node.slack);
+        self.bytes.in_use -= size;
+        node.owners = 0;
+        if hold {
+            node.state = State::Held;
+            self.bytes.held_back += size;
+        } else {
+            self.reuse(id);
+        }
+    }
+
+    /// The work that used a held block has finished.
+    pub(crate) fn release_held(&mut self, id: u32) {
+        self.bytes.held_back -= u64::from(self.nodes[id].units) * GRANULE;
+        self.reuse(id);
+    }
+
+    #[inline]
+    fn reuse(&mut self, id: u32) {
+        let units = self.nodes[id].units;
+        if units <= SMALL && self.cached_bytes < CACHED_MAX {
+            self.cache(id);
+        } else {
+            self.put_free(id);
+        }
+    }
+
+    #[inline]
+    fn cache(&mut self, id: u32) {
+        let node = &mut self.nodes[id];
+        let head = &mut self.cached[node.units as usize];
+        node.state = State::Cached;
+        node.bin_next = *head;
+        *head = id;
+        self.cached_bytes += u64::from(node.units) * GRANULE;
+    }
+
+    /// Joins a block with its free neighbours and puts it into its bin.
+    fn put_free(&mut self, mut id: u32) {
+        let Node { prev, next, segment, .. } = self.nodes[id];
+        let bins = match self.segments[segment as usize].kind {
+            Kind::Small => &mut self.small,
+            Kind::Large => &mut self.large,
+        };
+        if next != NIL && self.nodes[next].state == State::Free {
+            bins.remove(&mut self.nodes.all, next);
+            let Node { units, next: after, .. } = self.nodes[next];
+            self.nodes.remove(next);
+            let node = &mut self.nodes[id];
+            (node.units, node.next) = (node.units + units, after);
+            if after != NIL {
+                self.nodes[after].prev = id;
+            }
+        }
+        if prev != NIL && self.nodes[prev].state == State::Free {
+            bins.remove(&mut self.nodes.all, prev);
+            let Node { units, next: after, .. } = self.nodes[id];
+            self.nodes.remove(id);
+            let node = &mut self.nodes[prev];
+            (node.units, node.next) = (node.units + units, after);
+            if after != NIL {
+                self.nodes[after].prev = prev;
+            }
+            id = prev;
+        }
+        let node = &mut self.nodes[id];
+        node.state = State::Free;
+        if node.prev == NIL && node.next == NIL {
+            self.whole += 1;
+        }
+        bins.insert(&mut self.nodes.all, id);
+    }
+
+    /// Joins every cached block with its neighbours.
+    pub(crate) fn join_cached(&mut self) {
+        for units in 0..self.cached.len() {
+            let mut at = std::mem::replace(&mut self.cached[units], NIL);
+            while at != NIL {
+                let next = self.nodes[at].bin_next;
+                self.put_free(at);
+                at = next;
+            }
+        }
+        self.cached_bytes = 0;
+    }
+
+    /// Adds a segment, all of it free.
+    pub(crate) fn add_segment(&mut self, address: u64, units: u32, kind: Kind) {
+        let segment = Segment { address, units, kind, first: NIL };
+        let index = match self.vacant_segments.pop() {
+            Some(vacant) => {
+                self.segments[vacant as usize] = segment;
+                vacant as usize
+            }
+            None => {
+                self.segments.push(segment);
+                self.segments.len() - 1
+            }
+        };
+        let node = Node {
+            address,
+            units,
+            prev: NIL,
+            next: NIL,
+            segment: index as u32,
+            state: State::Free,
+            ..Node::default()
+        };
+        let id = self.nodes.add(node);
+        self.segments[index].first = id;
+        self.bytes.reserved += u64::from(units) * GRANULE;
+        self.kind_units[kind as usize] += u64::from(units);
+        self.put_free(id);
+    }
+
+    /// Takes out segments that are one free block, the smallest that together have at least `wanted` bytes, or as many
+    /// as there are. With `fitting`, one that a request of so many granules fits in comes alone where there is one.
+    pub(crate) fn take_free_segments(&mut self, wanted: u64, fitting: Option<(u32, Kind)>) -> Vec<Segment> {
+        self.join_cached();
+        let mut taken = Vec::new();
+        if self.whole == 0 {
+            return taken;
+        }
+        let is_free = |s: &Segment, nodes: &Nodes| {
+            s.first != NIL && nodes[s.first].state == State::Free && nodes[s.first].next == NIL
+        };
+        if let Some((units, kind)) = fitting {
+            let fits = |s: &&Segment| is_free(s, &self.nodes) && s.kind == kind && s.units >= units;
+            if let Some(segment) = self.segments.iter().filter(fits).min_by_key(|s| s.units).copied() {
+                self.take_segment(segment.first);
+                taken.push(segment);
+            }
+            return taken;
+        }
+        let mut free: Vec<Segment> =
+            self.segments.iter().filter(|s| is_free(s, &self.nodes)).copied().collect();
+        free.sort_by_key(|s| s.units);
+        let mut sum = 0;
+        for segment in free {
+            if sum >= wanted {
+                break;
+            }
+            sum += segment.bytes();
+            self.take_segment(segment.first);
+            taken.push(segment);
+        }
+        taken
+    }
+
+    /// Takes out a segment whose only block is the free node `id`.
+    fn take_segment(&mut self, id: u32) {
+        let Node { segment, units, .. } = self.nodes[id];
+        let kind = self.forget_segment(segment, units);
+        let bins = match kind {
+            Kind::Small => &mut self.small,
+            Kind::Large => &mut self.large,
+        };
+        bins.remove(&mut self.nodes.all, id);
+        self.nodes.remove(id);
+        self.whole -= 1;
+    }
+
+    fn forget_segment(&mut self, segment: u32, units: u32) -> Kind {
+        let record = &mut self.segments[segment as usize];
+        record.first = NIL;
+        let kind = record.kind;
+        self.vacant_segments.push(segment);
+        self.bytes.reserved -= u64::from(units) * GRANULE;
+        self.kind_units[kind as usize] -= u64::from(units);
+        kind
+    }
+
+    /// Takes out the segment of a live block that is all of it, with the block.
+    pub(crate) fn take_live_segment(&mut self, id: u32) -> Segment {
+        let Node { segment, units, slack, .. } = self.nodes[id];
+        let taken = self.segments[segment as usize];
+        let size = u64::from(units) * GRANULE;
+        self.bytes.requested -= size - u64::from(slack);
+        self.bytes.in_use -= size;
+        self.forget_segment(segment, units);
+        self.nodes.remove(id);
+        taken
+    }
+
+    /// Granules in segments of a kind.
+    pub(crate) fn kind_units(&self, kind: Kind) -> u64 {
+        self.kind_units[kind as usize]
+    }
+
+    /// One more owner of a live block.
+    #[inline]
+    pub(crate) fn share(&mut self, id: u32) {
+        self.nodes[id].owners += 1;
+    }
+
+    /// One owner of a live block fewer; how many are left. The last one frees it.
+    #[inline]
+    pub(crate) fn unshare(&mut self, id: u32) -> u32 {
+        let node = &mut self.nodes[id];
+        if node.owners > 1 {
+            node.owners -= 1;
+            return node.owners;
+        }
+        0
+    }
+
+    /// Whether a live block has marks; sets that when told so.
+    #[inline]
+    pub(crate) fn marked(&mut self, id: u32) -> &mut bool {
+        &mut self.nodes[id].marked
+    }
+
+    /// A node, for whoever knows that it is live.
+    #[inline]
+    pub(crate) fn node(&self, id: u32) -> &Node {
+        &self.nodes[id]
+    }
+
+    /// Segments.
+    pub(crate) fn live_segments(&self) -> impl Iterator<Item = &Segment> {
+        self.segments.iter().filter(|s| s.first != NIL)
+    }
+
+    /// The blocks of a segment, by address.
+    pub(crate) fn blocks(&self, segment: &Segment) -> impl Iterator<Item = (u32, &Node)> {
+        let mut at = segment.first;
+        std::iter::from_fn(move || {
+            if at == NIL {
+                return None;
+            }
+            let id = at;
+            at = self.nodes[id].next;
+            Some((id, &self.nodes[id]))
+        })
+    }
+
+    /// Size of the largest free block in bytes, cached ones not counted.
+    pub(crate) fn largest_free(&self) -> u64 {
+        let blocks = self.live_segments().flat_map(|s| self.blocks(s));
+        let free = blocks.filter(|(_, n)| n.state == State::Free).map(|(_, n)| n.units).max();
+        u64::from(free.unwrap_or(0)) * GRANULE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Heap {
+        /// Every invariant: neighbours are linked and adjacent, no two free ones meet, the counters add up.
+        pub(crate) fn check(&self) {
+            let (mut in_use, mut held, mut cached, mut reserved, mut whole) = (0, 0, 0, 0, 0);
+            for segment in self.live_segments() {
+                let (mut at, mut last, mut last_state) = (segment.address, NIL, State::Vacant);
+                for (id, node) in self.blocks(segment) {
+                    assert_eq!((node.address, node.prev), (at, last));
+                    assert!(!(node.state == State::Free && last_state == State::Free), "two free neighbours");
+                    let bytes = u64::from(node.units) * GRANULE;
+                    match node.state {
+                        State::Live => in_use += bytes,
+                        State::Held => held += bytes,
+                        State::Cached => cached += bytes,
+                        State::Free => whole += usize::from(node.prev == NIL && node.next == NIL),
+                        State::Vacant => panic!("a vacant node in a segment"),
+                    }
+                    (at, last, last_state) = (at + bytes, id, node.state);
+                }
+                assert_eq!(at, segment.address + segment.bytes());
+                reserved += segment.bytes();
+            }
+            let b = self.bytes;
+            assert_eq!((in_use, held, reserved), (b.in_use, b.held_back, b.reserved));
+            assert_eq!((cached, whole), (self.cached_bytes, self.whole));
+        }
+    }
+
+    fn take(heap: &mut Heap, bytes: u64) -> Option<(u32, u64)> {
+        heap.allocate(bytes, units_of(bytes)?)
+    }
+
+    #[test]
+    fn a_small_block_comes_back_as_it_was() {
+        let mut heap = Heap::new();
+        heap.add_segment(0x1000, 64, Kind::Small);
+        let (first, address) = take(&mut heap, 700).unwrap();
+        heap.free(first, false);
+        assert_eq!(take(&mut heap, 513), Some((first, address)));
+        assert_eq!((heap.bytes.requested, heap.bytes.in_use), (513, 768));
+        heap.check();
+    }
+
+    #[test]
+    fn cached_blocks_are_joined_before_memory_runs_out() {
+        let mut heap = Heap::new();
+        heap.add_segment(0x1000, 4, Kind::Small);
+        let all: Vec<_> = (0..4).map(|_| take(&mut heap, 256).unwrap().0).collect();
+        assert_eq!(take(&mut heap, 1), None);
+        all.into_iter().for_each(|id| heap.free(id, false));
+        assert!(take(&mut heap, 1024).is_some());
+        heap.check();
+    }
+
+    #[test]
+    fn a_held_block_is_nobodys() {
+        let mut heap = Heap::new();
+        heap.add_segment(0, 4096, Kind::Large);
+        let (id, _) = take(&mut heap, 1 << 20).unwrap();
+        heap.free(id, true);
+        assert_eq!(take(&mut heap, 1 << 20), None);
+        assert_eq!((heap.bytes.held_back, heap.take_free_segments(1, None).len()), (1 << 20, 0));
+        heap.release_held(id);
+        assert!(take(&mut heap, 1 << 20).is_some());
+        heap.check();
+    }
+
+    #[test]
+    fn best_fit_leaves_the_large_block_alone() {
+        let mut heap = Heap::new();
+        heap.add_segment(0, 10_000, Kind::Large);
+        let ids: Vec<_> = [200, 300, 400, 300].map(|k| take(&mut heap, k * 256).unwrap()).into();
+        heap.free(ids[0].0, false);
+        heap.free(ids[2].0, false);
+        assert_eq!(take(&mut heap, 200 * 256).unwrap().1, ids[0].1);
+        assert_eq!(take(&mut heap, 399 * 256).unwrap().1, ids[2].1);
+        heap.check();
+    }
+
+    #[test]
+    fn random_traffic_keeps_every_invariant() {
+        let mut seed = 99u64;
+        let mut random = move |below: u64| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) % below
+        };
+        let mut heap = Heap::new();
+        let (mut live, mut held, mut next) = (Vec::<(u32, u64, u64)>::new(), Vec::new(), 1 << 20);
+        for round in 0..30_000 {
+            match random(10) {
+                0..=4 => {
+                    let bytes = 1 + if random(2) == 0 { random(5000) } else { random(3 << 20) };
+                    let units = units_of(bytes).unwrap();
+                    let found = heap.allocate(bytes, units).or_else(|| {
+                        let size = units.max(512);
+                        heap.add_segment(next, size, Kind::of(units));
+                        next += u64::from(size) * GRANULE + 4096;
+                        heap.allocate(bytes, units)
+                    });
+                    let (id, address) = found.expect("a fresh segment has room");
+                    assert!(live.iter().all(|&(_, a, b)| address + bytes <= a || a + b <= address));
+                    live.push((id, address, bytes));
+                }
+                5..=7 if !live.is_empty() => {
+                    let (id, ..) = live.swap_remove(random(live.len() as u64) as usize);
+                    let hold = random(4) == 0;
+                    heap.free(id, hold);
+                    if hold {
+                        held.push(id);
+                    }
+                }
+                8 if !held.is_empty() => {
+                    heap.release_held(held.swap_remove(random(held.len() as u64) as usize))
+                }
+                9 if random(20) == 0 => drop(heap.take_free_segments(random(8 << 20), None)),
+                _ => {}
+            }
+            if round % 64 == 0 {
+                heap.check();
+            }
+            if live.len() > 300 {
+                live.drain(..200).for_each(|(id, ..)| heap.free(id, false));
+            }
+        }
+        live.into_iter().for_each(|(id, ..)| heap.free(id, false));
+        held.into_iter().for_each(|id| heap.release_held(id));
+        heap.take_free_segments(u64::MAX, None);
+        heap.check();
+        assert_eq!((heap.bytes.reserved, heap.bytes.in_use), (0, 0));
+    }
+
+    #[test]
+    fn sizes_beyond_counting_are_refused() {
+        assert_eq!((units_of(0), units_of(256), units_of(257)), (Some(1), Some(1), Some(2)));
+        assert_eq!(units_of(u64::MAX), None);
+    }
+}

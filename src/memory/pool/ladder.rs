@@ -1,0 +1,216 @@
+//! What a pool does, in this order, before it says that memory has run out.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::driver::{DriverError, DriverResult, ErrorCode, OwnedStream};
+
+use super::block::PoolBlock;
+use super::core::{Caller, PoolCore};
+use super::shared::StreamRef;
+use super::stats::class_of;
+use super::stream_arena::StreamArena;
+
+/// Asked to give up memory: gets the bytes that are missing, gives the bytes it freed as far as it knows.
+pub(crate) type ReclaimFn = Arc<dyn Fn(u64) -> u64 + Send + Sync>;
+
+/// The steps, each tried when those before did not help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(usize)]
+#[non_exhaustive]
+pub enum Rung {
+    /// The program's own callbacks free what they can.
+    Callbacks,
+    /// Blocks held back for other streams whose work has finished meanwhile.
+    PollEvents,
+    /// A free block of another stream, for which this stream waits.
+    Borrow,
+    /// Cached segments of idle streams go to the driver, which is asked again.
+    ReleaseCached,
+    /// Waits for every held block and every stream with cached segments, then does the last two again.
+    WaitForEvents,
+    /// The error.
+    OutOfMemory,
+}
+
+impl Rung {
+    /// Every rung, in order.
+    pub const ALL: [Rung; 6] = [
+        Rung::Callbacks,
+        Rung::PollEvents,
+        Rung::Borrow,
+        Rung::ReleaseCached,
+        Rung::WaitForEvents,
+        Rung::OutOfMemory,
+    ];
+}
+
+/// Callbacks, and how often each rung was reached and how often it helped.
+#[derive(Default)]
+pub(crate) struct Ladder {
+    callbacks: Mutex<Vec<(u64, ReclaimFn)>>,
+    next: AtomicU64,
+    reached: [AtomicU64; Rung::ALL.len()],
+    helped: [AtomicU64; Rung::ALL.len()],
+}
+
+impl Ladder {
+    pub(crate) fn add(&self, callback: ReclaimFn) -> u64 {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        self.callbacks.lock().unwrap_or_else(PoisonError::into_inner).push((id, callback));
+        id
+    }
+
+    pub(crate) fn remove(&self, id: u64) {
+        self.callbacks.lock().unwrap_or_else(PoisonError::into_inner).retain(|(i, _)| *i != id);
+    }
+
+    /// Runs the callbacks, with no lock held; whether one of them freed something.
+    pub(crate) fn run_callbacks(&self, bytes: u64) -> bool {
+        let callbacks: Vec<ReclaimFn> = {
+            let all = self.callbacks.lock().unwrap_or_else(PoisonError::into_inner);
+            all.iter().map(|(_, f)| f.clone()).collect()
+        };
+        let mut freed = 0u64;
+        for callback in callbacks {
+            // A callback that panics frees nothing; it is no reason to lose an allocation.
+            let f = std::panic::AssertUnwindSafe(|| callback(bytes));
+            freed = freed.saturating_add(std::panic::catch_unwind(f).unwrap_or(0));
+        }
+        freed > 0
+    }
+
+    fn reach(&self, rung: Rung) {
+        self.reached[rung as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn help(&self, rung: Rung) {
+        self.helped[rung as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often a rung was reached, and how often it gave the block.
+    pub(crate) fn counts(&self, rung: Rung) -> (u64, u64) {
+        let i = rung as usize;
+        (self.reached[i].load(Ordering::Relaxed), self.helped[i].load(Ordering::Relaxed))
+    }
+}
+
+/// One request on the ladder.
+struct Request<'a> {
+    arena: &'a Arc<StreamArena>,
+    stream: Option<&'a Arc<OwnedStream>>,
+    bytes: u64,
+    units: u32,
+}
+
+impl PoolCore {
+    /// Climbs from the first rung on; `error` is the driver's that led here.
+    pub(crate) fn climb(
+        &self,
+        arena: &Arc<StreamArena>,
+        stream: Option<&Arc<OwnedStream>>,
+        bytes: u64,
+        units: u32,
+        caller: Caller,
+        error: Option<DriverError>,
+    ) -> DriverResult<PoolBlock> {
+        let request = Request { arena, stream, bytes, units };
+        let mut error = error.unwrap_or_else(|| DriverError::new("hipMalloc", ErrorCode::OUT_OF_MEMORY));
+        for rung in Rung::ALL {
+            if rung == Rung::Callbacks && caller == Caller::UnderLock {
+                continue;
+            }
+            self.ladder.reach(rung);
+            match self.step(rung, &request) {
+                Ok(Some(block)) => {
+                    self.ladder.help(rung);
+                    return Ok(block);
+                }
+                Ok(None) => {}
+                // The last driver's word on memory is the one that counts.
+                Err(e) if e.code == ErrorCode::OUT_OF_MEMORY => error = e,
+                Err(e) => return Err(e),
+            }
+        }
+        Err(error)
+    }
+
+    fn step(&self, rung: Rung, request: &Request<'_>) -> DriverResult<Option<PoolBlock>> {
+        match rung {
+            Rung::Callbacks => {
+                if self.ladder.run_callbacks(request.bytes) {
+                    self.again(request)
+                } else {
+                    Ok(None)
+                }
+            }
+            Rung::PollEvents => {
+                let released: usize = self.all().iter().map(|a| a.core().poll(&self.shared, false)).sum();
+                if released > 0 { Ok(self.own(request)) } else { Ok(None) }
+            }
+            Rung::Borrow => self.borrow(request),
+            Rung::ReleaseCached => {
+                if self.release_free(u64::MAX, false)? > 0 {
+                    self.again(request)
+                } else {
+                    Ok(None)
+                }
+            }
+            Rung::WaitForEvents => {
+                for arena in self.all() {
+                    arena.core().poll(&self.shared, true);
+                }
+                if let Some(block) = self.own(request) {
+                    return Ok(Some(block));
+                }
+                if let Some(block) = self.borrow(request)? {
+                    return Ok(Some(block));
+                }
+                self.release_free(u64::MAX, true)?;
+                self.again(request)
+            }
+            Rung::OutOfMemory => Ok(None),
+        }
+    }
+
+    /// From what the stream has by now.
+    fn own(&self, request: &Request<'_>) -> Option<PoolBlock> {
+        let taken = request.arena.core().allocate_anywhere(request.bytes, request.units)?;
+        Some(request.arena.block(taken, request.bytes))
+    }
+
+    /// From what the stream has by now, or the driver.
+    fn again(&self, request: &Request<'_>) -> DriverResult<Option<PoolBlock>> {
+        match self.own(request) {
+            Some(block) => Ok(Some(block)),
+            None => self.grow(request.arena, request.bytes, request.units, false),
+        }
+    }
+
+    /// A free block within another stream's memory. It stays that stream's: it goes back there, held until this stream
+    /// has done with it.
+    fn borrow(&self, request: &Request<'_>) -> DriverResult<Option<PoolBlock>> {
+        let Request { arena, stream, bytes, units } = *request;
+        for other in self.all() {
+            if Arc::ptr_eq(&other, arena) || self.is_pinned(&other) || other.capture().is_some() {
+                continue;
+            }
+            let owner = other.stream();
+            let taken = match (stream, &owner) {
+                (Some(stream), _) => other.core().lend(bytes, units, StreamRef::new(stream)),
+                // Memory of no stream may be used at once, so only idle memory will do.
+                (None, None) => other.core().allocate_anywhere(bytes, units),
+                (None, Some(_)) => None,
+            };
+            let Some(taken) = taken else { continue };
+            let block = other.block(taken, bytes);
+            if let (Some(owner), Some(stream)) = (&owner, stream) {
+                // On a failure the block goes back by its drop.
+                self.shared.order(owner, stream)?;
+            }
+            arena.core().with(|_, counters| counters.steals[class_of(units)] += 1);
+            return Ok(Some(block));
+        }
+        Ok(None)
+    }
+}

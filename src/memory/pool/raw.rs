@@ -1,0 +1,172 @@
+//! Blocks by address, for callers that can't keep an owner: a C program, another language's runtime.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::driver::{DeviceId, DevicePtr};
+
+use super::bins::GRANULE;
+use super::block::PoolBlock;
+use super::core::PoolCore;
+use super::nodes::State;
+
+/// Misuse of a pool's addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PoolError {
+    /// The block was freed before.
+    #[error("{call}: the block at {ptr} of {device} was freed already; free each block once")]
+    DoubleFree {
+        /// The function.
+        call: &'static str,
+        /// The address given.
+        ptr: DevicePtr,
+        /// The pool's device.
+        device: DeviceId,
+    },
+    /// The address is of no memory of this pool.
+    #[error("{call}: {ptr} is not an address of the pool of {device}; use the pool that the block is from")]
+    ForeignPointer {
+        /// The function.
+        call: &'static str,
+        /// The address given.
+        ptr: DevicePtr,
+        /// The pool's device.
+        device: DeviceId,
+    },
+    /// The address is inside a live block, not its start; or the block has an owner that frees it.
+    #[error("{call}: {ptr} is {offset} bytes into the {bytes} bytes at {block} of {device}; {advice}")]
+    NotYours {
+        /// The function.
+        call: &'static str,
+        /// The address given.
+        ptr: DevicePtr,
+        /// The live block.
+        block: DevicePtr,
+        /// Bytes of the live block.
+        bytes: u64,
+        /// How far inside the address is.
+        offset: u64,
+        /// What to do.
+        advice: &'static str,
+        /// The pool's device.
+        device: DeviceId,
+    },
+    /// The block was freed, and is used.
+    #[error("{call}: the block at {ptr} of {device} was freed; keep it until the last use was enqueued")]
+    UseAfterFree {
+        /// The function.
+        call: &'static str,
+        /// The address given.
+        ptr: DevicePtr,
+        /// The pool's device.
+        device: DeviceId,
+    },
+}
+
+/// What an address of a pool is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockInfo {
+    /// The block's start.
+    pub ptr: DevicePtr,
+    /// Its bytes, those that were not asked for included.
+    pub capacity: u64,
+    /// Bytes that were asked for.
+    pub bytes: u64,
+    /// The number of the stream that it was allocated for; 0 for none.
+    pub stream: u64,
+}
+
+/// Blocks that are known by address alone.
+#[derive(Debug, Default)]
+pub(crate) struct RawBlocks(Mutex<HashMap<u64, PoolBlock>>);
+
+impl RawBlocks {
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, PoolBlock>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says what is left, and gives it back.
+    pub(crate) fn clear(&self) {
+        let left = std::mem::take(&mut *self.lock());
+        for block in left.values() {
+            log::error!(
+                "leak: {} bytes at {} of {} were not freed",
+                block.bytes(),
+                block.ptr(),
+                block.device_id()
+            );
+        }
+    }
+}
+
+impl PoolCore {
+    /// Gives up the owner of a block; [`raw_free`](PoolCore::raw_free) frees it.
+    pub(crate) fn keep_raw(&self, block: PoolBlock) -> DevicePtr {
+        let ptr = block.ptr();
+        self.raw.lock().insert(ptr.0, block);
+        ptr
+    }
+
+    /// What is at an address: a live block, one's rest, or an error.
+    pub(crate) fn locate(&self, call: &'static str, ptr: DevicePtr) -> Result<BlockInfo, PoolError> {
+        let device = self.shared.device;
+        for arena in self.all() {
+            let found = arena.core().with(|heap, _| {
+                let segment =
+                    heap.live_segments().find(|s| (s.address..s.address + s.bytes()).contains(&ptr.0))?;
+                let covers = |n: &super::nodes::Node| {
+                    (n.address..n.address + u64::from(n.units) * GRANULE).contains(&ptr.0)
+                };
+                heap.blocks(segment).find(|(_, n)| covers(n)).map(|(_, n)| *n)
+            });
+            let Some(node) = found else { continue };
+            if node.state != State::Live {
+                return Err(PoolError::UseAfterFree { call, ptr, device });
+            }
+            let capacity = u64::from(node.units) * GRANULE;
+            let bytes = capacity - u64::from(node.slack);
+            return Ok(BlockInfo { ptr: DevicePtr(node.address), capacity, bytes, stream: arena.number() });
+        }
+        Err(PoolError::ForeignPointer { call, ptr, device })
+    }
+
+    /// Frees a block by its address.
+    pub(crate) fn raw_free(&self, call: &'static str, ptr: DevicePtr) -> Result<(), PoolError> {
+        let removed = self.raw.lock().remove(&ptr.0);
+        if removed.is_some() {
+            // Freed here, with no lock held.
+            return Ok(());
+        }
+        if self.shared.watched {
+            self.shared.driver.note_pool_free(self.shared.device, ptr);
+        }
+        let device = self.shared.device;
+        match self.locate(call, ptr) {
+            Ok(info) => {
+                let advice = match info.ptr == ptr {
+                    true => "it has an owner: drop that",
+                    false => "free a block by its start",
+                };
+                let (block, bytes, offset) = (info.ptr, info.bytes, ptr.0 - info.ptr.0);
+                Err(PoolError::NotYours { call, ptr, block, bytes, offset, advice, device })
+            }
+            Err(PoolError::UseAfterFree { .. }) => Err(PoolError::DoubleFree { call, ptr, device }),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Another owner of a block known by address, or why there is none.
+    pub(crate) fn raw_block(&self, call: &'static str, ptr: DevicePtr) -> Result<PoolBlock, PoolError> {
+        if let Some(block) = self.raw.lock().get(&ptr.0) {
+            return Ok(block.clone());
+        }
+        if self.shared.watched {
+            self.shared.driver.note_pool_record(self.shared.device, ptr);
+        }
+        let info = self.locate(call, ptr)?;
+        let (block, bytes, offset) = (info.ptr, info.bytes, ptr.0 - info.ptr.0);
+        let advice = "use the block's owner, and its start";
+        Err(PoolError::NotYours { call, ptr, block, bytes, offset, advice, device: self.shared.device })
+    }
+}

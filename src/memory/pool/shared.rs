@@ -1,0 +1,332 @@
+//! What all arenas of a pool have in common: the driver, the limits, the counters of driver memory, and the fences.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use crate::driver::{
+    DeviceId, DevicePtr, Driver, DriverError, DriverResult, ErrorCode, EventOptions, OwnedStream, RawEvent,
+};
+
+use super::arena::{Fences, Recorded};
+use super::capture::CaptureMark;
+use super::options::{PoolBackend, PoolOptions};
+use super::trace::{Action, Tracer};
+
+/// Events kept for the next fences.
+const EVENTS_KEPT: usize = 256;
+
+/// See the [module](self).
+pub(crate) struct Shared {
+    pub(crate) driver: Arc<dyn Driver>,
+    pub(crate) device: DeviceId,
+    pub(crate) backend: PoolBackend,
+    cap: AtomicU64,
+    soft_target: AtomicU64,
+    reserved: AtomicU64,
+    peak_reserved: AtomicU64,
+    /// Whether the driver wants to know of segments and blocks.
+    pub(crate) watched: bool,
+    pub(crate) tracer: Tracer,
+    /// Whether one of the next two is on: all that a hit has to look at.
+    noisy: AtomicBool,
+    events: Mutex<Vec<RawEvent>>,
+    /// Driver calls of the pool itself.
+    pub(crate) calls: Calls,
+}
+
+/// Driver calls that a pool has made.
+#[derive(Debug, Default)]
+pub(crate) struct Calls {
+    pub(crate) mallocs: AtomicU64,
+    pub(crate) frees: AtomicU64,
+    pub(crate) records: AtomicU64,
+    pub(crate) waits: AtomicU64,
+    pub(crate) queries: AtomicU64,
+    pub(crate) synchronizes: AtomicU64,
+}
+
+#[inline]
+pub(crate) fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+impl Shared {
+    pub(crate) fn new(driver: Arc<dyn Driver>, device: DeviceId, options: &PoolOptions) -> Shared {
+        let watched = driver.watches_pools();
+        Shared {
+            backend: options.backend,
+            cap: AtomicU64::new(options.cap.unwrap_or(u64::MAX)),
+            soft_target: AtomicU64::new(options.soft_target.unwrap_or(u64::MAX)),
+            reserved: AtomicU64::new(0),
+            peak_reserved: AtomicU64::new(0),
+            watched,
+            tracer: Tracer::new(),
+            noisy: AtomicBool::new(watched),
+            events: Mutex::new(Vec::new()),
+            calls: Calls::default(),
+            driver,
+            device,
+        }
+    }
+
+    /// Bytes held from the driver.
+    #[inline]
+    pub(crate) fn reserved(&self) -> u64 {
+        self.reserved.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn peak_reserved(&self) -> u64 {
+        self.peak_reserved.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn reset_peak(&self) {
+        self.peak_reserved.store(self.reserved(), Ordering::Relaxed);
+    }
+
+    pub(crate) fn cap(&self) -> u64 {
+        self.cap.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_cap(&self, cap: Option<u64>) {
+        self.cap.store(cap.unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn soft_target(&self) -> u64 {
+        self.soft_target.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_soft_target(&self, target: Option<u64>) {
+        self.soft_target.store(target.unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// Whether anybody listens to allocations and frees.
+    #[inline]
+    pub(crate) fn is_noisy(&self) -> bool {
+        self.noisy.load(Ordering::Relaxed)
+    }
+
+    /// Turns the trace on or off.
+    pub(crate) fn set_tracing(&self, on: bool) {
+        self.tracer.set(on);
+        self.noisy.store(on || self.watched, Ordering::Relaxed);
+    }
+
+    /// Takes memory from the driver, within the cap; no lock is held.
+    pub(crate) fn malloc(&self, bytes: u64, stream: Option<&OwnedStream>) -> DriverResult<DevicePtr> {
+        let cap = self.cap();
+        let fits = |now: u64| now.checked_add(bytes).filter(|&after| after <= cap);
+        // Counted first, so that threads together stay within the cap.
+        let before =
+            self.reserved.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).map_err(|now| {
+                let detail =
+                    format!("the pool's byte cap of {cap} is reached: {now} held, {bytes} more asked for");
+                DriverError::with_detail("hipMalloc", ErrorCode::OUT_OF_MEMORY, detail)
+            })?;
+        count(&self.calls.mallocs);
+        let size =
+            usize::try_from(bytes).map_err(|_| DriverError::new("hipMalloc", ErrorCode::OUT_OF_MEMORY));
+        let result = size.and_then(|size| match stream {
+            // SAFETY: the stream is live as long as it is borrowed here.
+            Some(stream) => unsafe { self.driver.malloc_async(self.device, size, stream.raw()) },
+            None => self.driver.malloc(self.device, size),
+        });
+        match &result {
+            Ok(ptr) => {
+                self.peak_reserved.fetch_max(before + bytes, Ordering::Relaxed);
+                if self.watched {
+                    self.driver.note_pool_segment(self.device, *ptr);
+                }
+                self.trace(Action::Grow, ptr.0, bytes, stream.map_or(0, OwnedStream::number), None);
+            }
+            Err(_) => {
+                self.reserved.fetch_sub(bytes, Ordering::Relaxed);
+            }
+        }
+        result
+    }
+
+    /// Gives memory back to the driver; nothing in flight uses it. No lock is held.
+    pub(crate) fn release(&self, address: u64, bytes: u64, stream: Option<&OwnedStream>) -> DriverResult<()> {
+        count(&self.calls.frees);
+        let ptr = DevicePtr(address);
+        let result = match stream {
+            // SAFETY: this pool's own memory, and work that uses it comes before this on the stream.
+            Some(stream) => unsafe { self.driver.free_async(self.device, ptr, stream.raw()) },
+            // SAFETY: this pool's own memory, which no work in flight uses.
+            None => unsafe { self.driver.free(self.device, ptr) },
+        };
+        if result.is_ok() {
+            self.reserved.fetch_sub(bytes, Ordering::Relaxed);
+            self.trace(Action::Release, address, bytes, stream.map_or(0, OwnedStream::number), None);
+        }
+        result
+    }
+
+    #[inline]
+    pub(crate) fn trace(
+        &self,
+        action: Action,
+        address: u64,
+        bytes: u64,
+        stream: u64,
+        event: Option<RawEvent>,
+    ) {
+        if self.tracer.is_on() {
+            self.tracer.note(action, self.device, address, bytes, stream, event);
+        }
+    }
+
+    /// Makes `thief` wait for everything enqueued on `owner` so far. A stream that is gone has nothing to wait for.
+    pub(crate) fn order(&self, owner: &StreamRef, thief: &OwnedStream) -> DriverResult<()> {
+        let Some(owner) = owner.stream.upgrade() else { return Ok(()) };
+        let (event, own) = self.event(owner.device())?;
+        let driver = &self.driver;
+        count(&self.calls.records);
+        // SAFETY: both streams are alive here, and the event is ours and of the owner's device.
+        let result = unsafe { driver.event_record(owner.device(), event, owner.raw()) }.and_then(|()| {
+            count(&self.calls.waits);
+            self.trace(Action::Wait, 0, 0, thief.number(), Some(event));
+            // SAFETY: as above.
+            unsafe { driver.stream_wait_event(thief.device(), thief.raw(), event) }
+        });
+        // A wait that was enqueued stays good whatever becomes of the event.
+        self.give_back(owner.device(), event, own);
+        result
+    }
+
+    /// An event, and whether it is of the pool's own device.
+    fn event(&self, device: DeviceId) -> DriverResult<(RawEvent, bool)> {
+        if device == self.device
+            && let Some(event) = self.events.lock().unwrap_or_else(PoisonError::into_inner).pop()
+        {
+            return Ok((event, true));
+        }
+        Ok((self.driver.event_create(device, EventOptions::default())?, device == self.device))
+    }
+
+    fn give_back(&self, device: DeviceId, event: RawEvent, own: bool) {
+        if own {
+            let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+            if events.len() < EVENTS_KEPT {
+                events.push(event);
+                return;
+            }
+        }
+        destroy(&*self.driver, device, event);
+    }
+}
+
+fn destroy(driver: &dyn Driver, device: DeviceId, event: RawEvent) {
+    // SAFETY: the event is the pool's own, and nobody uses it any more.
+    if let Err(e) = unsafe { driver.event_destroy(device, event) } {
+        log::warn!("destroying an event of {device}: {e}");
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let events = self.events.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for event in events.drain(..) {
+            destroy(&*self.driver, self.device, event);
+        }
+    }
+}
+
+/// A stream that a block was used on; it may be gone.
+#[derive(Clone, Debug)]
+pub(crate) struct StreamRef {
+    pub(crate) stream: Weak<OwnedStream>,
+    pub(crate) number: u64,
+    /// The graph that the stream was recording when the block was marked.
+    pub(crate) capture: Option<CaptureMark>,
+}
+
+impl StreamRef {
+    pub(crate) fn new(stream: &Arc<OwnedStream>) -> StreamRef {
+        StreamRef { stream: Arc::downgrade(stream), number: stream.number(), capture: None }
+    }
+}
+
+impl PartialEq for StreamRef {
+    fn eq(&self, other: &StreamRef) -> bool {
+        self.number == other.number && self.capture == other.capture
+    }
+}
+
+/// A place in the order of one stream.
+pub(crate) enum Fence {
+    /// An event, recorded.
+    Event { device: DeviceId, event: RawEvent, own: bool },
+    /// Reached when the graph that was recorded is gone.
+    Capture(CaptureMark),
+    /// No event was to be had, or the stream was being recorded; reached when it is idle.
+    Stream(Arc<OwnedStream>),
+}
+
+impl Fences for Shared {
+    type Stream = StreamRef;
+    type Fence = Fence;
+
+    fn record(&self, stream: &StreamRef) -> Recorded<Fence> {
+        if let Some(capture) = &stream.capture {
+            return Recorded::Fence(Fence::Capture(capture.clone()));
+        }
+        // Streams wait for their work before they go.
+        let Some(stream) = stream.stream.upgrade() else { return Recorded::Nothing };
+        if stream.is_capturing() {
+            return Recorded::Fence(Fence::Stream(stream));
+        }
+        count(&self.calls.records);
+        let recorded = self.event(stream.device()).and_then(|(event, own)| {
+            // SAFETY: a live stream and an event of its device.
+            match unsafe { self.driver.event_record(stream.device(), event, stream.raw()) } {
+                Ok(()) => Ok(Fence::Event { device: stream.device(), event, own }),
+                Err(e) => {
+                    self.give_back(stream.device(), event, own);
+                    Err(e)
+                }
+            }
+        });
+        Recorded::Fence(recorded.unwrap_or(Fence::Stream(stream)))
+    }
+
+    fn reached(&self, fence: &Fence) -> bool {
+        match fence {
+            Fence::Event { device, event, .. } => {
+                count(&self.calls.queries);
+                // SAFETY: the event is ours until it is recycled.
+                matches!(unsafe { self.driver.event_query(*device, *event) }, Ok(true))
+            }
+            Fence::Capture(capture) => capture.is_released(),
+            Fence::Stream(stream) if stream.is_capturing() => false,
+            Fence::Stream(stream) => {
+                count(&self.calls.queries);
+                // SAFETY: the stream is kept alive by the fence.
+                matches!(unsafe { self.driver.stream_query(stream.device(), stream.raw()) }, Ok(true))
+            }
+        }
+    }
+
+    fn wait(&self, fence: &Fence) -> bool {
+        match fence {
+            Fence::Event { device, event, .. } => {
+                count(&self.calls.synchronizes);
+                // SAFETY: as in `reached`.
+                unsafe { self.driver.event_synchronize(*device, *event) }.is_ok()
+            }
+            Fence::Capture(capture) => capture.is_released(),
+            Fence::Stream(stream) if stream.is_capturing() => false,
+            Fence::Stream(stream) => {
+                count(&self.calls.synchronizes);
+                stream.synchronize().is_ok()
+            }
+        }
+    }
+
+    fn recycle(&self, fence: Fence) {
+        if let Fence::Event { device, event, own } = fence {
+            self.give_back(device, event, own);
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! A pool's segments and blocks at a moment.
+
+use crate::driver::DeviceId;
+
+use super::bins::GRANULE;
+use super::core::PoolCore;
+use super::counters::PoolCounters;
+use super::heap::Kind;
+use super::nodes::State;
+
+/// What a block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BlockState {
+    /// Handed out.
+    InUse,
+    /// Given back, but other streams may still use it.
+    HeldBack,
+    /// Free for the next request of exactly its size.
+    Cached,
+    /// Free.
+    Free,
+}
+
+impl BlockState {
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            BlockState::InUse => "in use",
+            BlockState::HeldBack => "held back",
+            BlockState::Cached => "cached",
+            BlockState::Free => "free",
+        }
+    }
+}
+
+/// One block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockSnapshot {
+    /// Its address.
+    pub address: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Bytes that were asked for; 0 where it is not in use.
+    pub requested: u64,
+    /// What it is.
+    pub state: BlockState,
+}
+
+/// One segment, its blocks by address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SegmentSnapshot {
+    /// The stream that it belongs to; 0 for none.
+    pub stream: u64,
+    /// Its address.
+    pub address: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Whether it is for small blocks.
+    pub small: bool,
+    /// All of its bytes, in order.
+    pub blocks: Vec<BlockSnapshot>,
+}
+
+/// A pool at a moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolSnapshot {
+    /// The device.
+    pub device: DeviceId,
+    /// Its counters, read just before the segments.
+    pub counters: PoolCounters,
+    /// Every segment, stream by stream.
+    pub segments: Vec<SegmentSnapshot>,
+}
+
+impl PoolCore {
+    /// The segments and blocks now; each stream's are of one moment.
+    pub(crate) fn snapshot(&self) -> PoolSnapshot {
+        let counters = self.counters();
+        let mut segments = Vec::new();
+        for arena in self.all() {
+            let stream = arena.number();
+            arena.core().with(|heap, _| {
+                for segment in heap.live_segments() {
+                    let blocks = heap.blocks(segment).map(|(_, n)| {
+                        let bytes = u64::from(n.units) * GRANULE;
+                        let state = match n.state {
+                            State::Live => BlockState::InUse,
+                            State::Held => BlockState::HeldBack,
+                            State::Cached => BlockState::Cached,
+                            State::Free | State::Vacant => BlockState::Free,
+                        };
+                        let live = n.state == State::Live;
+                        let requested = if live { bytes - u64::from(n.slack) } else { 0 };
+                        BlockSnapshot { address: n.address, bytes, requested, state }
+                    });
+                    segments.push(SegmentSnapshot {
+                        stream,
+                        address: segment.address,
+                        bytes: segment.bytes(),
+                        small: segment.kind == Kind::Small,
+                        blocks: blocks.collect(),
+                    });
+                }
+            });
+        }
+        PoolSnapshot { device: self.shared.device, counters, segments }
+    }
+}

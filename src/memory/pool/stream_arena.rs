@@ -1,0 +1,379 @@
+//! The arena of a stream: which stream, and how its memory goes back to the driver.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::driver::{DevicePtr, DriverResult, OwnedStream};
+
+use super::arena::{Arena, Fences, Recorded, Taken};
+use super::bins::GRANULE;
+use super::block::PoolBlock;
+use super::capture::CaptureMark;
+use super::heap::{Kind, Segment, units_of};
+use super::nodes::State;
+use super::options::PoolBackend;
+use super::shared::{Fence, Shared, StreamRef};
+use super::trace::Action;
+
+/// One stream's memory. Its blocks keep it alive; so does the pool. A stream that goes leaves it to the next new one.
+pub(crate) struct StreamArena {
+    arena: Arena<Shared>,
+    shared: Arc<Shared>,
+    /// Whether blocks are cut out of segments; else each is a driver's allocation of its own.
+    caching: bool,
+    /// The stream's number; 0 for memory of no stream, and once the stream is gone.
+    number: AtomicU64,
+    owner: Mutex<Owner>,
+    /// Whether the stream is being recorded into a graph, which has an arena of its own.
+    capturing: AtomicBool,
+}
+
+#[derive(Default)]
+struct Owner {
+    stream: Option<StreamRef>,
+    /// Keeps the stream alive where blocks can only be given back on it.
+    kept: Option<Arc<OwnedStream>>,
+    capture: Option<Arc<StreamArena>>,
+    capture_mark: Option<CaptureMark>,
+}
+
+impl std::fmt::Debug for StreamArena {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StreamArena").field("stream", &self.number()).finish_non_exhaustive()
+    }
+}
+
+impl StreamArena {
+    /// An arena of no stream.
+    pub(crate) fn new(shared: &Arc<Shared>, caching: bool) -> StreamArena {
+        StreamArena {
+            arena: Arena::new(),
+            shared: shared.clone(),
+            caching,
+            number: AtomicU64::new(0),
+            owner: Mutex::default(),
+            capturing: AtomicBool::new(false),
+        }
+    }
+
+    fn owner(&self) -> std::sync::MutexGuard<'_, Owner> {
+        self.owner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives the arena to a stream; its free memory is idle.
+    pub(crate) fn adopt(&self, stream: &Arc<OwnedStream>) {
+        let mut owner = self.owner();
+        owner.stream = Some(StreamRef::new(stream));
+        if self.shared.backend == PoolBackend::StreamOrdered {
+            owner.kept = Some(stream.clone());
+        }
+        self.number.store(stream.number(), Ordering::Relaxed);
+    }
+
+    /// The stream has finished all its work and goes.
+    pub(crate) fn orphan(&self) {
+        let mut owner = self.owner();
+        owner.stream = None;
+        (owner.capture, owner.capture_mark) = (None, None);
+        self.capturing.store(false, Ordering::Relaxed);
+        self.number.store(0, Ordering::Relaxed);
+        if self.arena.with(|heap, _| heap.bytes.in_use + heap.bytes.held_back) == 0 {
+            owner.kept = None;
+        }
+    }
+
+    #[inline]
+    pub(crate) fn number(&self) -> u64 {
+        self.number.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(crate) fn is_caching(&self) -> bool {
+        self.caching
+    }
+
+    #[inline]
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    pub(crate) fn core(&self) -> &Arena<Shared> {
+        &self.arena
+    }
+
+    /// Its stream, if it has one that is not gone.
+    pub(crate) fn stream(&self) -> Option<StreamRef> {
+        self.owner().stream.clone()
+    }
+
+    /// The arena of the graph that the stream is recorded into.
+    pub(crate) fn capture(&self) -> Option<Arc<StreamArena>> {
+        if !self.capturing.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.owner().capture.clone()
+    }
+
+    /// The graph that the stream is recorded into.
+    pub(crate) fn capture_mark(&self) -> Option<CaptureMark> {
+        if !self.capturing.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.owner().capture_mark.clone()
+    }
+
+    /// Begins or ends using another arena; gives the one used so far.
+    pub(crate) fn set_capture(
+        &self,
+        capture: Option<(Arc<StreamArena>, CaptureMark)>,
+    ) -> Option<Arc<StreamArena>> {
+        let mut owner = self.owner();
+        self.capturing.store(capture.is_some(), Ordering::Relaxed);
+        let (arena, mark) = capture.unzip();
+        owner.capture_mark = mark;
+        std::mem::replace(&mut owner.capture, arena)
+    }
+
+    /// A block from what is here, with no driver call.
+    #[inline]
+    pub(crate) fn hit(self: &Arc<Self>, bytes: u64, units: u32) -> Option<PoolBlock> {
+        if self.capturing.load(Ordering::Relaxed) {
+            return None;
+        }
+        let taken = self.arena.allocate(bytes, units)?;
+        Some(self.block(taken, bytes))
+    }
+
+    /// The owner of a block that was taken.
+    #[inline]
+    pub(crate) fn block(self: &Arc<Self>, taken: Taken, bytes: u64) -> PoolBlock {
+        if self.shared.is_noisy() {
+            self.say_allocated(taken.address, bytes);
+        }
+        PoolBlock::new(self.clone(), taken.node, taken.address, bytes)
+    }
+
+    #[cold]
+    fn say_allocated(&self, address: u64, bytes: u64) {
+        if self.shared.watched {
+            self.shared.driver.note_pool_allocate(self.shared.device, DevicePtr(address), bytes as usize);
+        }
+        self.shared.trace(Action::Allocate, address, bytes, self.number(), None);
+    }
+
+    #[cold]
+    fn say_freed(&self, address: u64, bytes: u64) {
+        if self.shared.watched {
+            self.shared.driver.note_pool_free(self.shared.device, DevicePtr(address));
+        }
+        self.shared.trace(Action::Free, address, bytes, self.number(), None);
+    }
+
+    #[inline]
+    pub(crate) fn free(&self, node: u32, address: u64, bytes: u64) {
+        if !self.caching {
+            return self.free_uncached(node, address, bytes);
+        }
+        self.arena.free(&self.shared, node, || {
+            if self.shared.is_noisy() {
+                self.say_freed(address, bytes);
+            }
+        });
+    }
+
+    pub(crate) fn share(&self, node: u32) {
+        self.arena.share(node);
+    }
+
+    pub(crate) fn owners(&self, node: u32) -> u32 {
+        self.arena.owners(node)
+    }
+
+    pub(crate) fn capacity(&self, node: u32) -> u64 {
+        self.arena.with(|heap, _| u64::from(heap.node(node).units) * GRANULE)
+    }
+
+    /// Notes that a stream uses a block.
+    pub(crate) fn mark(&self, node: u32, address: u64, stream: StreamRef) {
+        if stream.number == self.number() && stream.capture.is_none() {
+            return;
+        }
+        if self.shared.is_noisy() {
+            if self.shared.watched {
+                self.shared.driver.note_pool_record(self.shared.device, DevicePtr(address));
+            }
+            self.shared.trace(Action::Record, address, 0, stream.number, None);
+        }
+        self.arena.mark(node, stream);
+    }
+
+    /// A block from the driver, for the backends that cache nothing here.
+    pub(crate) fn allocate_uncached(
+        self: &Arc<Self>,
+        bytes: u64,
+        units: u32,
+        stream: Option<&Arc<OwnedStream>>,
+    ) -> DriverResult<PoolBlock> {
+        let ordered = self.shared.backend == PoolBackend::StreamOrdered;
+        let stream = if ordered { stream.map(|s| &**s) } else { None };
+        let size = u64::from(units) * GRANULE;
+        let ptr = self.shared.malloc(size, stream)?;
+        match self.arena.add_segment(ptr.0, units, Kind::of(units), Some((bytes, units))) {
+            Some(taken) => Ok(self.block(taken, bytes)),
+            // Another thread was given it between: impossible, as the two steps are one.
+            None => {
+                Err(crate::driver::DriverError::new("hipMalloc", crate::driver::ErrorCode::OUT_OF_MEMORY))
+            }
+        }
+    }
+
+    #[cold]
+    fn free_uncached(&self, node: u32, address: u64, bytes: u64) {
+        if self.arena.owners(node) > 1 {
+            self.arena.free(&self.shared, node, || {});
+            return;
+        }
+        let marks = self.arena.take_marks(node);
+        let kept = self.owner().kept.clone();
+        let ordered = self.shared.backend == PoolBackend::StreamOrdered;
+        for mark in &marks {
+            match (&kept, ordered) {
+                (Some(own), true) => {
+                    if self.shared.order(mark, own).is_err() {
+                        self.wait_for(mark);
+                    }
+                }
+                _ => {
+                    self.wait_for(mark);
+                }
+            }
+        }
+        if !ordered && let Some(stream) = self.stream() {
+            self.wait_for(&stream);
+        }
+        if self.shared.is_noisy() {
+            self.say_freed(address, bytes);
+        }
+        let segment = self.arena.with(|heap, counters| {
+            counters.frees += 1;
+            heap.take_live_segment(node)
+        });
+        let on = if ordered { kept.as_deref() } else { None };
+        if let Err(e) = self.shared.release(segment.address, segment.bytes(), on) {
+            log::warn!("giving {} bytes back on {}: {e}", segment.bytes(), self.shared.device);
+        }
+        if ordered && self.number() == 0 {
+            let mut owner = self.owner();
+            if self.arena.with(|heap, _| heap.bytes.in_use) == 0 {
+                let kept = owner.kept.take();
+                drop(owner);
+                drop(kept);
+            }
+        }
+    }
+
+    /// Waits on the host for everything enqueued on a stream so far.
+    pub(crate) fn wait_for(&self, stream: &StreamRef) -> bool {
+        match self.shared.record(stream) {
+            Recorded::Nothing => true,
+            Recorded::Fence(fence) => {
+                let event = if let Fence::Event { event, .. } = &fence { Some(*event) } else { None };
+                self.shared.trace(Action::Synchronize, 0, 0, stream.number, event);
+                let done = self.shared.wait(&fence);
+                self.shared.recycle(fence);
+                done
+            }
+        }
+    }
+
+    /// Whether everything enqueued on the arena's stream so far has finished; never waits.
+    pub(crate) fn is_idle(&self) -> bool {
+        let Some(stream) = self.stream() else { return true };
+        match self.shared.record(&stream) {
+            Recorded::Nothing => true,
+            Recorded::Fence(fence) => {
+                let idle = self.shared.reached(&fence);
+                self.shared.recycle(fence);
+                idle
+            }
+        }
+    }
+
+    /// Puts segments back that could not be used otherwise.
+    pub(crate) fn put_back(&self, segments: impl IntoIterator<Item = Segment>) {
+        for s in segments {
+            self.arena.add_segment(s.address, s.units, s.kind, None);
+        }
+    }
+
+    /// Gives free segments of at least `wanted` bytes in all to the driver; how many bytes went. With `wait`, waits for
+    /// the stream's work first; without, gives nothing while there is some.
+    pub(crate) fn release_free(&self, wanted: u64, wait: bool) -> DriverResult<u64> {
+        let segments = self.arena.take_free_segments(wanted);
+        if segments.is_empty() {
+            return Ok(0);
+        }
+        let idle = match (wait, self.stream()) {
+            (_, None) => true,
+            (true, Some(stream)) => self.wait_for(&stream),
+            (false, Some(_)) => self.is_idle(),
+        };
+        if !idle {
+            self.put_back(segments);
+            return Ok(0);
+        }
+        self.give_to_driver(segments)
+    }
+
+    /// Gives segments whose work has finished to the driver; those of a failed call come back here.
+    pub(crate) fn give_to_driver(&self, segments: Vec<Segment>) -> DriverResult<u64> {
+        let (mut given, mut result) = (0, Ok(()));
+        for segment in segments {
+            match self.shared.release(segment.address, segment.bytes(), None) {
+                Ok(()) => given += segment.bytes(),
+                Err(e) => {
+                    self.put_back([segment]);
+                    result = Err(e);
+                }
+            }
+        }
+        result.map(|()| given)
+    }
+
+    /// Live blocks: address, bytes asked for.
+    pub(crate) fn live_blocks(&self) -> Vec<(u64, u64)> {
+        self.arena.with(|heap, _| {
+            let blocks = heap.live_segments().flat_map(|s| heap.blocks(s));
+            let live = blocks.filter(|(_, n)| n.state == State::Live);
+            live.map(|(_, n)| (n.address, u64::from(n.units) * GRANULE - u64::from(n.slack))).collect()
+        })
+    }
+}
+
+impl Drop for StreamArena {
+    /// Gives every segment back. Nothing is live any more, as blocks keep their arena alive.
+    fn drop(&mut self) {
+        self.arena.poll(&self.shared, true);
+        if let Some(stream) = self.stream() {
+            self.wait_for(&stream);
+        }
+        let segments = self.arena.take_free_segments(u64::MAX);
+        let bytes: u64 = segments.iter().map(Segment::bytes).sum();
+        for segment in segments {
+            if let Err(e) = self.shared.release(segment.address, segment.bytes(), None) {
+                // A lost device says so for each; once is enough.
+                log::warn!("giving {bytes} bytes back on {}: {e}", self.shared.device);
+                break;
+            }
+        }
+        self.arena.discard_held(&self.shared);
+    }
+}
+
+/// Granules for a request, or why there can't be that many bytes.
+pub(crate) fn units_for(bytes: u64) -> DriverResult<u32> {
+    units_of(bytes).ok_or_else(|| {
+        let detail = format!("{bytes} bytes in one block are more than any device has");
+        crate::driver::DriverError::with_detail("hipMalloc", crate::driver::ErrorCode::OUT_OF_MEMORY, detail)
+    })
+}

@@ -1,0 +1,213 @@
+//! A trace of what a pool does, in the columns of RMM's logs, so that either tool can replay the other's.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::driver::{DeviceId, RawEvent};
+
+/// Operations kept; later ones are counted only.
+const KEPT: usize = 1 << 24;
+
+/// What a pool did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Action {
+    /// Handed a block out.
+    Allocate,
+    /// Could not.
+    AllocateFailure,
+    /// Got a block back.
+    Free,
+    /// Was told that another stream uses a block.
+    Record,
+    /// Made a stream wait for an event of another one.
+    Wait,
+    /// Waited on the host until all work on a stream that uses cached memory had finished.
+    Synchronize,
+    /// Took a segment from the driver.
+    Grow,
+    /// Gave a segment back to the driver.
+    Release,
+}
+
+impl Action {
+    /// Every action.
+    pub const ALL: [Action; 8] = [
+        Action::Allocate,
+        Action::AllocateFailure,
+        Action::Free,
+        Action::Record,
+        Action::Wait,
+        Action::Synchronize,
+        Action::Grow,
+        Action::Release,
+    ];
+
+    /// Its name in the trace; `allocate`, `allocate failure` and `free` are RMM's.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Action::Allocate => "allocate",
+            Action::AllocateFailure => "allocate failure",
+            Action::Free => "free",
+            Action::Record => "record",
+            Action::Wait => "wait",
+            Action::Synchronize => "synchronize",
+            Action::Grow => "grow",
+            Action::Release => "release",
+        }
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// One operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceEntry {
+    /// A number that no other thread of the process has.
+    pub thread: u64,
+    /// Since the trace was turned on.
+    pub time: Duration,
+    /// What was done.
+    pub action: Action,
+    /// The block's or segment's address; 0 where there is none.
+    pub address: u64,
+    /// Bytes asked for, or of the segment.
+    pub bytes: u64,
+    /// The stream's number; 0 for memory of no stream.
+    pub stream: u64,
+    /// The device.
+    pub device: DeviceId,
+    /// The event recorded or waited for.
+    pub event: Option<RawEvent>,
+}
+
+/// Column names of a trace.
+pub const TRACE_COLUMNS: &str = "Thread,Time,Action,Pointer,Size,Stream,Device,Event";
+
+impl TraceEntry {
+    /// Writes it as a line of CSV, in the order of [`TRACE_COLUMNS`].
+    ///
+    /// # Errors
+    /// The writer's.
+    pub fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (seconds, micros) = (self.time.as_secs(), self.time.subsec_micros());
+        let (h, m, s) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+        let TraceEntry { thread, action, address, bytes, stream, device, .. } = self;
+        write!(
+            out,
+            "{thread},{h:02}:{m:02}:{s:02}.{micros:06},{action},{address:#x},{bytes},{stream:#x},{}",
+            device.0
+        )?;
+        match self.event {
+            Some(event) => writeln!(out, ",{:#x}", event.0),
+            None => writeln!(out, ","),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Log {
+    start: Instant,
+    entries: Vec<TraceEntry>,
+    dropped: u64,
+}
+
+/// Collects the operations of one pool while it is on.
+#[derive(Debug)]
+pub(crate) struct Tracer {
+    on: AtomicBool,
+    log: Mutex<Log>,
+}
+
+impl Tracer {
+    pub(crate) fn new() -> Tracer {
+        let log = Log { start: Instant::now(), entries: Vec::new(), dropped: 0 };
+        Tracer { on: AtomicBool::new(false), log: Mutex::new(log) }
+    }
+
+    #[inline]
+    pub(crate) fn is_on(&self) -> bool {
+        self.on.load(Ordering::Relaxed)
+    }
+
+    /// Turns it on, with nothing collected, or off.
+    pub(crate) fn set(&self, on: bool) {
+        if on && !self.is_on() {
+            *self.log.lock().unwrap_or_else(PoisonError::into_inner) =
+                Log { start: Instant::now(), entries: Vec::new(), dropped: 0 };
+        }
+        self.on.store(on, Ordering::Relaxed);
+    }
+
+    #[cold]
+    pub(crate) fn note(
+        &self,
+        action: Action,
+        device: DeviceId,
+        address: u64,
+        bytes: u64,
+        stream: u64,
+        event: Option<RawEvent>,
+    ) {
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        if log.entries.len() >= KEPT {
+            log.dropped += 1;
+            return;
+        }
+        let time = log.start.elapsed();
+        log.entries.push(TraceEntry {
+            thread: thread_number(),
+            time,
+            action,
+            address,
+            bytes,
+            stream,
+            device,
+            event,
+        });
+    }
+
+    /// What was collected, and how many operations were too many.
+    pub(crate) fn take(&self) -> (Vec<TraceEntry>, u64) {
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        (std::mem::take(&mut log.entries), std::mem::take(&mut log.dropped))
+    }
+}
+
+fn thread_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    thread_local! {
+        static NUMBER: u64 = NEXT.fetch_add(1, Ordering::Relaxed);
+    }
+    NUMBER.try_with(|number| *number).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_rmms_columns_first() {
+        let entry = TraceEntry {
+            thread: 7,
+            time: Duration::from_micros(3_725_000_042),
+            action: Action::Allocate,
+            address: 0xabc00,
+            bytes: 1000,
+            stream: 3,
+            device: DeviceId(1),
+            event: None,
+        };
+        let mut line = Vec::new();
+        entry.write_csv(&mut line).unwrap();
+        assert_eq!(String::from_utf8(line).unwrap(), "7,01:02:05.000042,allocate,0xabc00,1000,0x3,1,\n");
+        assert!(TRACE_COLUMNS.starts_with("Thread,Time,Action,Pointer,Size,Stream,"));
+    }
+}

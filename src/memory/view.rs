@@ -1,0 +1,152 @@
+//! Elements of a buffer in any order, which keep its memory alive.
+
+use std::marker::PhantomData;
+
+use bytemuck::Pod;
+
+use crate::device::Device;
+use crate::driver::DevicePtr;
+use crate::error::{Error, Result};
+use crate::stream::StreamCore;
+
+use super::buffer::{Memory, download};
+use super::layout::Layout;
+use super::pool::PoolBlock;
+
+/// Elements of a [`DeviceBuffer`](super::DeviceBuffer), with an offset, a shape and strides of their own.
+///
+/// Another owner of the same memory: the buffer may be dropped, or given other memory, and the view is good still. It sees
+/// what is written through the buffer and through other views.
+#[derive(Debug)]
+pub struct DeviceView<T: Pod> {
+    device: Device,
+    memory: Memory,
+    /// Elements of the whole block.
+    capacity: usize,
+    layout: Layout,
+    element: PhantomData<T>,
+}
+
+impl<T: Pod> DeviceView<T> {
+    pub(super) fn new(device: Device, memory: Memory, capacity: usize, layout: Layout) -> DeviceView<T> {
+        DeviceView { device, memory, capacity, layout, element: PhantomData }
+    }
+
+    pub(super) fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// Address of the element at index 0 of every axis; null when there is no memory.
+    pub fn ptr(&self) -> DevicePtr {
+        self.memory.escape();
+        self.address()
+    }
+
+    pub(crate) fn address(&self) -> DevicePtr {
+        match self.memory.address() {
+            DevicePtr::NULL => DevicePtr::NULL,
+            base => base.offset((self.layout.offset() * size_of::<T>()) as u64),
+        }
+    }
+
+    /// Offset, shape and strides.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Extents, outermost first.
+    pub fn shape(&self) -> &[usize] {
+        self.layout.shape()
+    }
+
+    /// Strides in elements.
+    pub fn strides(&self) -> &[isize] {
+        self.layout.strides()
+    }
+
+    /// Elements.
+    pub fn len(&self) -> usize {
+        self.layout.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.layout.is_empty()
+    }
+
+    /// Its device.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Its memory; `None` for a view of a buffer that has none.
+    pub fn block(&self) -> Option<&PoolBlock> {
+        self.memory.block()
+    }
+
+    #[allow(dead_code)]
+    /// First address touched and bytes from there to the end of the last element.
+    pub(crate) fn byte_range(&self) -> (u64, u64) {
+        match self.layout.range() {
+            Some((start, end)) => {
+                let size = size_of::<T>() as u64;
+                (self.memory.address().0 + start as u64 * size, (end - start) as u64 * size)
+            }
+            None => (self.address().0, 0),
+        }
+    }
+
+    fn with(&self, layout: Layout) -> DeviceView<T> {
+        DeviceView::new(self.device.clone(), self.memory.share(), self.capacity, layout)
+    }
+
+    /// Its axes in another order.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] unless `axes` names each axis once.
+    pub fn permute(&self, axes: &[usize]) -> Result<DeviceView<T>> {
+        Ok(self.with(self.layout.permuted(axes)?))
+    }
+
+    /// Indices `start..end` of one axis.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for an axis or index that is not there.
+    pub fn slice(&self, axis: usize, start: usize, end: usize) -> Result<DeviceView<T>> {
+        Ok(self.with(self.layout.sliced(axis, start, end)?))
+    }
+
+    /// All elements in row-major order, in stream order; waits.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a stream of another device; the driver's.
+    pub fn to_vec(&self, stream: &StreamCore) -> Result<Vec<T>> {
+        self.device.check()?;
+        if *stream.device() != self.device {
+            let problem =
+                format!("the stream is on {}, the view on {}", stream.device().id(), self.device.id());
+            return Err(Error::invalid("DeviceView::to_vec", problem));
+        }
+        let Some((start, end)) = self.layout.range() else { return Ok(Vec::new()) };
+        let mut span = vec![T::zeroed(); end - start];
+        self.memory.used_on(stream);
+        let from = self.memory.address().offset((start * size_of::<T>()) as u64);
+        download(&self.device, from, stream, &mut span)?;
+        if self.layout.is_contiguous() {
+            return Ok(span);
+        }
+        Ok(self.layout.places().map(|place| span[place - start]).collect())
+    }
+}
+
+impl<T: Pod> Clone for DeviceView<T> {
+    fn clone(&self) -> Self {
+        self.with(self.layout.clone())
+    }
+}
+
+impl<T: Pod> Drop for DeviceView<T> {
+    fn drop(&mut self) {
+        self.memory.leave(&self.device);
+    }
+}
