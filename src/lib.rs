@@ -27,8 +27,8 @@ pub use driver::backend::Backend;
 pub use error::{Error, LaunchProblem, Result};
 pub use event::Event;
 pub use launcher::{
-    Arg, Block, HostData, KernelHandle, LaunchDims, Launcher, LauncherBuilder, Output, Patch, PatchTarget,
-    Staging, Stream, Ticket,
+    Arg, Block, BufferArg, Destination, HostData, KernelHandle, LaunchDims, Launcher, LauncherBuilder,
+    Output, Patch, PatchTarget, Staging, Stream, Ticket,
 };
-pub use memory::{DeviceBuffer, DeviceScratchBuffer};
+pub use memory::{DeviceBuffer, DeviceScratchBuffer, DeviceView, Pool, PoolBlock, PoolOptions};
 pub use module::Module;

@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 
 use crate::driver::DevicePtr;
-use crate::memory::DeviceBuffer;
+use crate::memory::{DeviceBuffer, DeviceView, PoolBlock};
 
 /// One explicit argument, in the order of the kernel's parameters. Made with `From`, the functions below or
 /// [`args!`](crate::args).
@@ -21,12 +21,49 @@ pub enum Arg<'a> {
     Value(&'a [u8]),
     /// A device address for a pointer parameter.
     Pointer(DevicePtr),
+    /// Pool memory for a pointer parameter: the launch notes that its stream uses it, so that it may be dropped at once.
+    Buffer(BufferArg<'a>),
+    /// Where the destination of [`Launcher::launch_into`](crate::Launcher::launch_into) goes.
+    Destination,
     /// Bytes for a parameter of any kind, checked for size alone.
     Raw(&'a [u8]),
     /// A host array for a pointer parameter.
     Host(HostData<'a>),
     /// An argument block for a pointer parameter.
     Block(&'a Block<'a>),
+}
+
+/// Pool memory as an argument; made with `From` from a buffer, a view or a block.
+#[derive(Clone, Copy, Debug)]
+pub struct BufferArg<'a> {
+    block: Option<&'a PoolBlock>,
+    ptr: DevicePtr,
+    /// First byte and number of bytes that the kernel may touch.
+    range: (u64, u64),
+}
+
+impl<'a> BufferArg<'a> {
+    /// What the kernel gets.
+    #[inline]
+    pub fn ptr(&self) -> DevicePtr {
+        self.ptr
+    }
+
+    #[inline]
+    pub(crate) fn block(&self) -> Option<&'a PoolBlock> {
+        self.block
+    }
+
+    pub(crate) fn range(&self) -> (u64, u64) {
+        self.range
+    }
+
+    /// The first bytes of a block; null where there is none.
+    #[inline]
+    pub(crate) fn first_bytes(block: Option<&'a PoolBlock>, bytes: u64) -> BufferArg<'a> {
+        let ptr = block.map_or(DevicePtr::NULL, PoolBlock::ptr);
+        BufferArg { block, ptr, range: (ptr.0, bytes) }
+    }
 }
 
 /// A host array that a kernel sees through a pointer. Copied at the call, so no borrow outlives it; what comes back is
@@ -108,6 +145,8 @@ impl<'a> Arg<'a> {
             Arg::Scalar { .. } => "scalar",
             Arg::Value(_) => "by-value struct",
             Arg::Pointer(_) => "device pointer",
+            Arg::Buffer(_) => "device buffer",
+            Arg::Destination => "destination",
             Arg::Raw(_) => "raw value",
             Arg::Host(_) => "host array",
             Arg::Block(_) => "argument block",
@@ -120,7 +159,7 @@ impl<'a> Arg<'a> {
         match self {
             Arg::Scalar { size, .. } => usize::from(*size),
             Arg::Value(bytes) | Arg::Raw(bytes) => bytes.len(),
-            Arg::Pointer(_) | Arg::Host(_) | Arg::Block(_) => 8,
+            Arg::Pointer(_) | Arg::Buffer(_) | Arg::Destination | Arg::Host(_) | Arg::Block(_) => 8,
         }
     }
 }
@@ -146,10 +185,31 @@ impl From<DevicePtr> for Arg<'_> {
     }
 }
 
-impl<T: Pod> From<&DeviceBuffer<T>> for Arg<'_> {
+impl<'a, T: Pod> From<&'a DeviceBuffer<T>> for Arg<'a> {
     #[inline]
-    fn from(buffer: &DeviceBuffer<T>) -> Self {
-        Arg::Pointer(buffer.ptr())
+    fn from(buffer: &'a DeviceBuffer<T>) -> Self {
+        Arg::Buffer(BufferArg::first_bytes(buffer.block(), buffer.bytes() as u64))
+    }
+}
+
+impl<'a, T: Pod> From<&'a mut DeviceBuffer<T>> for Arg<'a> {
+    #[inline]
+    fn from(buffer: &'a mut DeviceBuffer<T>) -> Self {
+        Arg::from(&*buffer)
+    }
+}
+
+impl<'a, T: Pod> From<&'a DeviceView<T>> for Arg<'a> {
+    /// The address of the view's first element; the kernel is told of shape and strides by arguments of their own.
+    fn from(view: &'a DeviceView<T>) -> Self {
+        Arg::Buffer(BufferArg { block: view.block(), ptr: view.address(), range: view.byte_range() })
+    }
+}
+
+impl<'a> From<&'a PoolBlock> for Arg<'a> {
+    #[inline]
+    fn from(block: &'a PoolBlock) -> Self {
+        Arg::Buffer(BufferArg::first_bytes(Some(block), block.bytes()))
     }
 }
 

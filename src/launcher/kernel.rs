@@ -1,5 +1,6 @@
 //! A registered kernel: its function, what its metadata demand of a launch, and where it ran.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use code_object::{KernelSignature, ValueKind};
@@ -46,6 +47,8 @@ pub(crate) struct Kernel {
     signature: KernelSignature,
     module: Module,
     lanes: Mutex<Vec<Weak<Lane>>>,
+    /// Whether an input may be the output.
+    in_place: AtomicBool,
 }
 
 impl Kernel {
@@ -108,12 +111,21 @@ impl Kernel {
             signature,
             module: module.clone(),
             lanes: Mutex::new(Vec::new()),
+            in_place: AtomicBool::new(false),
         })
     }
 
     #[inline]
     pub(crate) fn device(&self) -> &Device {
         self.module.device()
+    }
+
+    pub(crate) fn is_in_place(&self) -> bool {
+        self.in_place.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn declare_in_place(&self, yes: bool) {
+        self.in_place.store(yes, Ordering::Relaxed);
     }
 
     pub(crate) fn signature(&self) -> &KernelSignature {
@@ -164,8 +176,12 @@ impl Kernel {
         for (index, (arg, parameter)) in args.iter().zip(&self.parameters).enumerate() {
             let kind_fits = match arg {
                 Arg::Scalar { .. } | Arg::Value(_) => parameter.kind == ParameterKind::Value,
-                Arg::Pointer(_) | Arg::Host(_) | Arg::Block(_) => parameter.kind == ParameterKind::Pointer,
+                Arg::Pointer(_) | Arg::Buffer(_) | Arg::Host(_) | Arg::Block(_) => {
+                    parameter.kind == ParameterKind::Pointer
+                }
                 Arg::Raw(_) => true,
+                // Only `launch_into` knows what goes there, and puts it in.
+                Arg::Destination => false,
             };
             if !kind_fits || arg.size() != parameter.size as usize {
                 return Err(self.refuse_arg(index, arg, kind_fits));

@@ -43,6 +43,8 @@ pub(super) struct Request<'a> {
     pub(super) dims: LaunchDims,
     pub(super) staging: Staging,
     pub(super) source: Source<'a>,
+    /// The argument that the kernel writes its result to.
+    pub(super) destination: Option<usize>,
 }
 
 /// Sizes of the image's three parts in bytes, pieces padded to [`ALIGN`].
@@ -117,6 +119,7 @@ pub(super) fn launch(kernel: &Kernel, lane: &Arc<Lane>, request: &Request<'_>) -
     let image = match request.source {
         Source::Args(args) => {
             kernel.check_args(args)?;
+            note_uses(lane, args);
             Image::measure(args)
         }
         Source::Packed(bytes) => {
@@ -143,7 +146,19 @@ pub(super) fn launch(kernel: &Kernel, lane: &Arc<Lane>, request: &Request<'_>) -
     }
 }
 
-#[cold]
+/// Notes that the stream uses the buffers among the arguments, so that they may be dropped before it has done with them.
+#[inline]
+fn note_uses(lane: &Lane, args: &[Arg<'_>]) {
+    for arg in args {
+        if let Arg::Buffer(buffer) = arg
+            && let Some(block) = buffer.block()
+            && block.is_foreign_to(lane.core.number())
+        {
+            block.record(lane.core.stream_ref());
+        }
+    }
+}
+
 fn check_patches(kernel: &Kernel, block: &Block<'_>) -> Result<()> {
     let refuse = |problem: String| Err(kernel.refuse(LaunchProblem::Patch(problem.into_boxed_str())));
     let mut end = 0;
@@ -194,21 +209,7 @@ fn check_image(kernel: &Kernel, request: &Request<'_>, image: &Image) -> Result<
             if let Arg::Block(block) = arg
                 && !block.patches.is_empty()
             {
-                // In order and in bounds is the common case.
-                let mut end = 0;
-                let good = block.patches.iter().all(|p| {
-                    let fits =
-                        p.offset >= end && p.offset.checked_add(8).is_some_and(|e| e <= block.bytes.len());
-                    end = p.offset.wrapping_add(8);
-                    fits && match p.target {
-                        PatchTarget::Result => block.result_bytes > 0,
-                        PatchTarget::Segment(s) => s < block.segments.len(),
-                        PatchTarget::Device(_) => true,
-                    }
-                });
-                if !good {
-                    check_patches(kernel, block)?;
-                }
+                check_patches(kernel, block)?;
             }
         }
     }
@@ -351,6 +352,9 @@ fn pack(kernel: &Kernel, kernarg: &mut [u8], source: Source<'_>, mut cursor: Cur
                 _ => put_arg(kernarg, at, &(*bits as u8).to_le_bytes()),
             },
             Arg::Pointer(ptr) => put_arg(kernarg, at, &ptr.0.to_le_bytes()),
+            Arg::Buffer(buffer) => put_arg(kernarg, at, &buffer.ptr().0.to_le_bytes()),
+            // Refused when the arguments were checked.
+            Arg::Destination => {}
             Arg::Value(bytes) | Arg::Raw(bytes) => put_arg(kernarg, at, bytes),
             Arg::Host(data) => put_arg(kernarg, at, &cursor.next(data).0.to_le_bytes()),
             Arg::Block(block) => {
@@ -565,6 +569,23 @@ struct Stopped {
     slot_in_use: bool,
 }
 
+/// What the launch is known to touch: what it stages, its buffers, which it reads at least, and its destination.
+#[cold]
+fn and_buffers(staged: &[MemoryAccess], request: &Request<'_>) -> Vec<MemoryAccess> {
+    let mut all = staged.to_vec();
+    if let Source::Args(args) = request.source {
+        for (index, arg) in args.iter().enumerate() {
+            if let Arg::Buffer(buffer) = arg {
+                let (start, bytes) = buffer.range();
+                let write = request.destination == Some(index);
+                all.push(MemoryAccess { ptr: DevicePtr(start), bytes: bytes as usize, write });
+            }
+        }
+    }
+    all.retain(|a| a.bytes > 0);
+    all
+}
+
 /// Enqueues the copies, the kernel and the event on the lane's stream.
 fn submit(
     kernel: &Kernel,
@@ -598,11 +619,19 @@ fn submit(
             access(staged.cursor.input, image.input, false),
             access(staged.cursor.inout, image.inout + image.output, true),
         ];
-        let accesses = match (image.input > 0, image.to_host() > 0) {
+        let staged = match (image.input > 0, image.to_host() > 0) {
             (true, true) => &all[..],
             (true, false) => &all[..1],
             (false, true) => &all[1..],
             (false, false) => &[],
+        };
+        // Only a layer looks at them.
+        let with_buffers;
+        let accesses = if device.pool_core().shared.watched {
+            with_buffers = and_buffers(staged, request);
+            &with_buffers[..]
+        } else {
+            staged
         };
         let launch = KernelLaunch {
             function: kernel.function,

@@ -1,6 +1,7 @@
 //! The launcher: register kernels, launch them by handle, read their results.
 
 mod args;
+mod destination;
 mod kernel;
 mod lane;
 mod launch;
@@ -12,9 +13,11 @@ mod waker;
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use bytemuck::Pod;
 use code_object::KernelSignature;
 
-pub use args::{Arg, Block, HostData, LaunchDims, Patch, PatchTarget, Staging};
+pub use args::{Arg, Block, BufferArg, HostData, LaunchDims, Patch, PatchTarget, Staging};
+pub use destination::Destination;
 pub use lane::Stream;
 pub use registry::KernelHandle;
 pub use ticket::{Output, Ticket};
@@ -327,7 +330,7 @@ impl Launcher {
         launch::launch(
             &kernel,
             &stream.0,
-            &Request { handle, dims, staging: Staging::Copy, source: Source::Args(args) },
+            &Request { handle, dims, staging: Staging::Copy, source: Source::Args(args), destination: None },
         )
     }
 
@@ -348,7 +351,59 @@ impl Launcher {
         args: &[Arg<'_>],
     ) -> Result<Ticket> {
         let kernel = self.0.registry.get(handle)?;
-        launch::launch(&kernel, &stream.0, &Request { handle, dims, staging, source: Source::Args(args) })
+        launch::launch(
+            &kernel,
+            &stream.0,
+            &Request { handle, dims, staging, source: Source::Args(args), destination: None },
+        )
+    }
+
+    /// Says whether a kernel may have its destination as an input too: that every work-item has read what it reads of the
+    /// input before any writes there, as elementwise kernels do. False until said so, and again after
+    /// [`replace`](Launcher::replace).
+    ///
+    /// # Safety
+    /// That it is so.
+    ///
+    /// # Errors
+    /// [`Error::StaleHandle`].
+    pub unsafe fn declare_in_place(&self, handle: KernelHandle, yes: bool) -> Result<()> {
+        self.0.registry.get(handle)?.declare_in_place(yes);
+        Ok(())
+    }
+
+    /// Launches a kernel whose result goes to memory that the caller owns: `args` has one [`Arg::Destination`], for which
+    /// the destination's address stands. Its memory is used where it has room for `shape` on the stream's device, and then
+    /// only length and shape change: no allocation, no device call but the launch's. Otherwise new memory is allocated
+    /// first, and the old goes back in stream order once the launch is enqueued.
+    ///
+    /// | Destination | What happens |
+    /// |---|---|
+    /// | a buffer with room, on the stream's device | used as it is |
+    /// | none, empty, too small, or on another device | allocated on the stream; what there was goes back |
+    /// | a view | used as it is; refused unless contiguous, of exactly that shape, on the stream's device |
+    /// | overlaps an input | refused, unless the kernel is [declared in place](Launcher::declare_in_place) and both begin at the same byte |
+    ///
+    /// Views of the destination's old memory keep it; views of memory that is used again see the new contents. Inputs are
+    /// compared where the call sees them: buffers, views, bare addresses, and addresses in argument blocks.
+    ///
+    /// # Safety
+    /// As [`launch`](Launcher::launch); the kernel writes at most `shape` elements of `T` there.
+    ///
+    /// # Errors
+    /// As [`launch`](Launcher::launch), with [`LaunchProblem::Destination`](crate::LaunchProblem::Destination) for what
+    /// the table refuses. The destination's memory, length and shape are then as they were.
+    pub unsafe fn launch_into<'d, T: Pod>(
+        &self,
+        handle: KernelHandle,
+        stream: &Stream,
+        dims: LaunchDims,
+        args: &[Arg<'_>],
+        destination: impl Into<Destination<'d, T>>,
+        shape: &[usize],
+    ) -> Result<Ticket> {
+        let kernel = self.0.registry.get(handle)?;
+        destination::launch_into(&kernel, &stream.0, (handle, dims), args, destination.into(), shape)
     }
 
     /// Launches a kernel with arguments packed by the caller: the kernarg segment from its start to the end of the last
@@ -371,7 +426,13 @@ impl Launcher {
         launch::launch(
             &kernel,
             &stream.0,
-            &Request { handle, dims, staging: Staging::Copy, source: Source::Packed(packed) },
+            &Request {
+                handle,
+                dims,
+                staging: Staging::Copy,
+                source: Source::Packed(packed),
+                destination: None,
+            },
         )
     }
 }

@@ -249,6 +249,11 @@ impl<T: Pod> DeviceBuffer<T> {
         len <= self.capacity && (self.device == *stream.device() || len == 0)
     }
 
+    /// Takes a shape that there is room for; nothing else changes.
+    pub(crate) fn set_layout(&mut self, layout: Layout) {
+        self.layout = layout;
+    }
+
     /// All of it, as a view that keeps the memory alive.
     pub fn view(&self) -> DeviceView<T> {
         DeviceView::new(self.device.clone(), self.memory.share(), self.capacity, self.layout.clone())

@@ -84,7 +84,6 @@ impl<T: Pod> DeviceView<T> {
         self.memory.block()
     }
 
-    #[allow(dead_code)]
     /// First address touched and bytes from there to the end of the last element.
     pub(crate) fn byte_range(&self) -> (u64, u64) {
         match self.layout.range() {
