@@ -8,29 +8,33 @@ use crate::inst::{Flow, Inst};
 use crate::isa::Exec;
 use crate::lanes::{Op3, by_exec, lanes_of, load, set_lane, store};
 use crate::soft;
-use crate::wave::{CHUNK, CHUNKS, Wave};
+use crate::wave::{CHUNK, CHUNKS, Mode, Wave};
 use crate::workgroup::Ctx;
 
 use super::carry::OpFlag;
 
-/// The numbers by which f32 and f64 differ here.
+/// The numbers by which f32 and f64 differ here. Exponents are those of the encoding, 0 for denormals.
 pub(crate) trait Divide: Float {
-    /// A quotient whose exponent is at least this may overflow on the way.
-    const HIGH: i32;
+    /// A quotient whose operands' exponents differ by at least this is kept from overflowing or underflowing on the
+    /// way.
+    const FAR: i32;
     /// By how many powers of two operands are scaled.
     const SCALE: i32;
-    /// Numerators with an exponent field up to this are scaled.
+    /// Numerators with an exponent up to this are scaled: the remainders of others are exact.
     const TINY: i32;
-    /// Below this difference of exponents the quotient is 0.
+    /// Denominators with an exponent from this on are scaled: the reciprocals of others are no denormals.
+    const HUGE: i32;
+    /// Below this difference of exponents the quotient is less than half the least denormal.
     const UNDERFLOW: i32;
-    fn ldexp(self, n: i32) -> Self;
-    /// Whether the quotient `self / b` is a denormal, or rounds to 0 or to the least normal number from there.
-    fn quotient_is_denormal(self, b: Self) -> bool;
-    fn is_zero(self) -> bool;
-    fn is_denormal(self) -> bool;
     /// The NaN of 0/0.
     const INDEFINITE: Self;
-    /// The exponent field.
+    fn is_zero(self) -> bool;
+    /// Times a power of two, rounded to nearest even.
+    #[inline(always)]
+    fn ldexp(self, n: i32) -> Self {
+        Self::of(soft::scale(Self::FORMAT, soft::Round::Even, self.bits(), n))
+    }
+    /// The exponent.
     #[inline(always)]
     fn field(self) -> i32 {
         let fraction = Self::FORMAT.precision - 1;
@@ -47,56 +51,37 @@ pub(crate) trait Divide: Float {
 }
 
 impl Divide for f32 {
-    const HIGH: i32 = 96;
+    const FAR: i32 = 96;
     const SCALE: i32 = 64;
-    const TINY: i32 = 23;
+    const TINY: i32 = 24;
+    const HUGE: i32 = 253;
     const UNDERFLOW: i32 = -150;
     const INDEFINITE: f32 = f32::from_bits(0xffc0_0000);
     #[inline(always)]
-    fn ldexp(self, n: i32) -> f32 {
-        f32::of(soft::scale(soft::F32, soft::Round::Even, self.bits(), n))
-    }
-    #[inline(always)]
-    fn quotient_is_denormal(self, b: f32) -> bool {
-        let q = (f64::from(self) / f64::from(b)).abs();
-        q > 0.0 && q < f64::from(f32::MIN_POSITIVE)
-    }
-    #[inline(always)]
     fn is_zero(self) -> bool {
         self == 0.0
-    }
-    #[inline(always)]
-    fn is_denormal(self) -> bool {
-        self.is_subnormal()
     }
 }
 
 impl Divide for f64 {
-    const HIGH: i32 = 768;
+    const FAR: i32 = 768;
     const SCALE: i32 = 128;
     const TINY: i32 = 53;
+    const HUGE: i32 = 2045;
     const UNDERFLOW: i32 = -1075;
     const INDEFINITE: f64 = f64::from_bits(0xfff8_0000_0000_0000);
     #[inline(always)]
-    fn ldexp(self, n: i32) -> f64 {
-        f64::of(soft::scale(soft::F64, soft::Round::Even, self.bits(), n))
-    }
-    #[inline(always)]
-    fn quotient_is_denormal(self, b: f64) -> bool {
-        (self / b).is_subnormal()
-    }
-    #[inline(always)]
     fn is_zero(self) -> bool {
         self == 0.0
-    }
-    #[inline(always)]
-    fn is_denormal(self) -> bool {
-        self.is_subnormal()
     }
 }
 
 /// `v_div_scale`: the first source, which is the second (denominator) or the third (numerator) again, scaled so that
 /// the steps that follow neither overflow nor lose bits; the flag tells `v_div_fmas` to scale the quotient back.
+///
+/// The ISA documents' conditions don't divide right if taken at their word: they scale a huge denominator up, to
+/// infinity, where the quotient is tiny. These, on exponents alone, are what AMD measured on gfx1100 and gfx1201
+/// (`division.h` of rocjitsu in ROCm's rocm-systems), whose documents describe the instruction in the same words.
 pub(crate) struct DivScale<T>(PhantomData<T>);
 impl<T: Divide> OpFlag for DivScale<T> {
     type D = T;
@@ -105,25 +90,22 @@ impl<T: Divide> OpFlag for DivScale<T> {
     #[inline(always)]
     fn f(value: T, denominator: T, numerator: T) -> (T, bool) {
         let is_denominator = value.eq(denominator);
-        let is_numerator = value.eq(numerator);
-        let reciprocal = T::ONE.quotient_is_denormal(denominator);
-        let quotient = numerator.quotient_is_denormal(denominator);
+        let exponents = numerator.field() - denominator.field();
+        let only = |scaled: bool, n: i32| if scaled { n } else { 0 };
         let (flag, n) = if denominator.is_zero() || numerator.is_zero() {
             return (T::INDEFINITE.negate(), false);
-        } else if numerator.field() - denominator.field() >= T::HIGH {
-            (true, if is_denominator { T::SCALE } else { 0 })
-        } else if denominator.is_denormal() {
+        } else if exponents >= T::FAR {
+            (true, only(is_denominator, T::SCALE))
+        } else if denominator.field() == 0 {
             (false, T::SCALE)
-        } else if reciprocal && quotient {
-            (true, if is_denominator { T::SCALE } else { 0 })
-        } else if reciprocal {
-            (false, -T::SCALE)
-        } else if quotient {
-            (true, if is_numerator { T::SCALE } else { 0 })
-        } else if numerator.field() <= T::TINY {
-            (false, T::SCALE)
+        } else if denominator.field() >= T::HUGE {
+            // A tiny quotient becomes larger, so that `v_div_fmas` rounds it to a denormal once.
+            let tiny = exponents <= -T::FAR;
+            (tiny, only(is_denominator || !tiny, -T::SCALE))
+        } else if exponents <= -T::FAR {
+            (true, only(!is_denominator, T::SCALE))
         } else {
-            (false, 0)
+            (false, only(numerator.field() <= T::TINY, T::SCALE))
         };
         let value = if value.is_nan() { value.quiet() } else { value };
         (if n == 0 { value } else { value.ldexp(n) }, flag)
@@ -131,7 +113,7 @@ impl<T: Divide> OpFlag for DivScale<T> {
 }
 
 /// `v_div_fmas`: fused multiply-add, in lanes with VCC set scaled back, up for large and down for small quotients;
-/// rounded once.
+/// rounded once. It keeps denormal sources whatever the mode, as remainders may be such.
 pub(crate) struct DivFmas<T>(PhantomData<T>);
 impl<T: Divide> Exec for DivFmas<T> {
     #[inline(always)]
@@ -154,7 +136,7 @@ impl<T: Divide> Exec for DivFmas<T> {
             return Flow::Next;
         }
         for l in lanes_of(w.exec()) {
-            let source = |n: usize| crate::lanes::lane::<T>(w, i.src[n], false, l).flush(m, false);
+            let source = |n: usize| crate::lanes::lane::<T>(w, i.src[n], false, l);
             let (a, b, c) = (source(0), source(1), source(2));
             let one = (1 << (T::FORMAT.exponent - 1)) - 1;
             let n = match scaled >> l & 1 {
@@ -195,8 +177,25 @@ fn special<T: Float>(
     }
 }
 
-/// `v_div_fixup`: the quotient, or what special operands give. With ordinary operands a quotient that is NaN comes from
-/// infinities on the way, so it is one that overflowed.
+/// The quotient with its sign, or what special operands give, or what `out_of_range` gives for a quotient below (false)
+/// or above (true) all that the format has. With ordinary operands an infinite quotient is one that overflowed, and one
+/// that is NaN comes from infinities on the way.
+#[inline(always)]
+fn fixup<T: Divide>(quotient: T, denominator: T, numerator: T, out_of_range: impl Fn(bool) -> T) -> T {
+    let zero = [denominator.is_zero(), numerator.is_zero()];
+    let infinite = [denominator.is_infinite(), numerator.is_infinite()];
+    let negative = denominator.is_negative() != numerator.is_negative();
+    match special(denominator, numerator, zero, infinite, T::INDEFINITE) {
+        Some(d) => d,
+        None if numerator.field() - denominator.field() < T::UNDERFLOW => {
+            out_of_range(false).with_sign(negative)
+        }
+        None if quotient.is_nan() || quotient.is_infinite() => out_of_range(true).with_sign(negative),
+        None => quotient.with_sign(negative),
+    }
+}
+
+/// `v_div_fixup`.
 pub(crate) struct DivFixup<T>(PhantomData<T>);
 impl<T: Divide> Op3 for DivFixup<T> {
     type D = T;
@@ -204,16 +203,19 @@ impl<T: Divide> Op3 for DivFixup<T> {
     type B = T;
     type C = T;
     #[inline(always)]
-    fn f(_: crate::wave::Mode, quotient: T, denominator: T, numerator: T) -> T {
-        let zero = [denominator.is_zero(), numerator.is_zero()];
-        let infinite = [denominator.is_infinite(), numerator.is_infinite()];
+    fn f(_: Mode, quotient: T, denominator: T, numerator: T) -> T {
+        fixup(quotient, denominator, numerator, |over| if over { T::INFINITY } else { T::ZERO })
+    }
+    #[inline]
+    fn moded(m: Mode, quotient: T, denominator: T, numerator: T) -> T {
+        let (denominator, numerator) = (denominator.flush(m, false), numerator.flush(m, false));
         let negative = denominator.is_negative() != numerator.is_negative();
-        match special(denominator, numerator, zero, infinite, T::INDEFINITE) {
-            Some(d) => d,
-            None if numerator.field() - denominator.field() < T::UNDERFLOW => T::ZERO.with_sign(negative),
-            None if quotient.is_nan() => T::INFINITY.with_sign(negative),
-            None => quotient.with_sign(negative),
-        }
+        // As any number that far out is rounded.
+        let out_of_range = |over: bool| {
+            let n = if over { 5000 } else { -5000 };
+            T::of(soft::scale(T::FORMAT, T::rounding(m), T::ONE.with_sign(negative).bits(), n)).flush(m, true)
+        };
+        fixup(quotient, denominator, numerator, out_of_range)
     }
 }
 
@@ -225,7 +227,7 @@ impl Op3 for DivFixupF16 {
     type B = Half;
     type C = Half;
     #[inline(always)]
-    fn f(_: crate::wave::Mode, quotient: Half, denominator: Half, numerator: Half) -> Half {
+    fn f(_: Mode, quotient: Half, denominator: Half, numerator: Half) -> Half {
         let magnitude = |v: Half| v.0 & 0x7fff;
         let zero = [magnitude(denominator) == 0, magnitude(numerator) == 0];
         let infinite = [magnitude(denominator) == 0x7c00, magnitude(numerator) == 0x7c00];

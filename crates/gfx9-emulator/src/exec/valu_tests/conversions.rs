@@ -261,7 +261,7 @@ fn function(name: &str, x: &In) -> Option<Out> {
     }
 }
 
-/// The steps of divisions, as the ISA document writes them out.
+/// The steps of divisions.
 fn steps(name: &str, x: &In) -> Option<Out> {
     let [a, b, c] = x.s;
     match name {
@@ -299,33 +299,13 @@ fn steps(name: &str, x: &In) -> Option<Out> {
             f64_out(f64(fma_scaled(F64, Round::Even, a, b, c, power)))
         }
         "div_scale_f32" => {
-            let (p, q, r) = (f64::from(f32(a)), f64::from(f32(b)), f64::from(f32(c)));
-            let least = f64::from(f32::MIN_POSITIVE);
-            let tiny = |v: f64| v != 0.0 && v.abs() < least;
-            let exponents = field(c, 32) - field(b, 32);
-            let (d, flag) = scale(
-                [p, q, r],
-                tiny(q),
-                tiny(1.0 / q),
-                tiny(r / q),
-                exponents >= 96,
-                field(c, 32) <= 23,
-                64,
-            );
+            let sources = [a, b, c].map(|v| (f64::from(f32(v)), field(v, 32)));
+            let (d, flag) = scale(sources, 96, 253, 24, 64);
             f32_out(d as f32).map(|out| Out { flag, ..out })
         }
         "div_scale_f64" => {
-            let (p, q, r) = (f64(a), f64(b), f64(c));
-            let exponents = field(c, 64) - field(b, 64);
-            let (d, flag) = scale(
-                [p, q, r],
-                q.is_subnormal(),
-                (1.0 / q).is_subnormal(),
-                (r / q).is_subnormal(),
-                exponents >= 768,
-                field(c, 64) <= 53,
-                128,
-            );
+            let sources = [a, b, c].map(|v| (f64(v), field(v, 64)));
+            let (d, flag) = scale(sources, 768, 2045, 53, 128);
             f64_out(d).map(|out| Out { flag, ..out })
         }
         _ => None,
@@ -356,33 +336,28 @@ fn fixup(q: f64, d: f64, n: f64, d_field: i32, n_field: i32, least: Option<i32>)
     })
 }
 
-/// `[value, denominator, numerator]`; the result is exact in f64 for f32, and rounds as the host does for f64.
+/// Of value, denominator and numerator, each with its exponent; the result is exact in f64 for f32.
 fn scale(
-    [p, q, r]: [f64; 3],
-    denominator_tiny: bool,
-    reciprocal_tiny: bool,
-    quotient_tiny: bool,
-    high: bool,
-    numerator_tiny: bool,
+    [(p, _), (q, q_field), (r, r_field)]: [(f64, i32); 3],
+    far: i32,
+    huge: i32,
+    tiny: i32,
     power: i32,
 ) -> (f64, bool) {
-    let up = p * 2f64.powi(power);
     if r == 0.0 || q == 0.0 {
-        (f64::NAN, false)
-    } else if high {
-        (if p == q { up } else { p }, true)
-    } else if denominator_tiny {
-        (up, false)
-    } else if reciprocal_tiny && quotient_tiny {
-        (if p == q { up } else { p }, true)
-    } else if reciprocal_tiny {
-        (p * 2f64.powi(-power), false)
-    } else if quotient_tiny {
-        (if p == r { up } else { p }, true)
-    } else if numerator_tiny {
-        (up, false)
-    } else {
-        (p, false)
+        return (f64::NAN, false);
+    }
+    let [up, down] = [power, -power].map(|n| p * 2f64.powi(n));
+    let of_denominator = p == q;
+    match (r_field - q_field, q_field) {
+        (distance, _) if distance >= far => (if of_denominator { up } else { p }, true),
+        (_, 0) => (up, false),
+        (distance, field) if field >= huge && distance <= -far => {
+            (if of_denominator { down } else { p }, true)
+        }
+        (_, field) if field >= huge => (down, false),
+        (distance, _) if distance <= -far => (if of_denominator { p } else { up }, true),
+        _ => (if r_field <= tiny { up } else { p }, false),
     }
 }
 

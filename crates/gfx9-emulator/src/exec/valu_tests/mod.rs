@@ -9,6 +9,7 @@ mod integers;
 mod lanes;
 mod modes;
 mod parts;
+mod sequences;
 
 use crate::isa::Level;
 use crate::tables::{Encoding, Impl, KEEP, LIT, MASK_IN, Row, SDST, Target, Ty, rows};
