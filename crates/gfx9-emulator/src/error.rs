@@ -60,4 +60,19 @@ pub enum Error {
     /// The kernel did something that it must not. It has stopped; memory may be half-written; the machine goes on.
     #[error("{0}")]
     Fault(Box<FaultReport>),
+    /// A thread panicked that ran the kernel: in the [`Printer`](crate::Printer), or by a mistake of the emulator's.
+    /// Workgroups are missing; memory may be half-written; the machine goes on.
+    #[error(
+        "kernel {kernel}: at least {ended} of {total} workgroups ended, then a thread panicked: {reason}"
+    )]
+    Incomplete {
+        /// The kernel.
+        kernel: String,
+        /// Workgroups that had ended, at least.
+        ended: u64,
+        /// Workgroups in all.
+        total: u64,
+        /// What the panic said.
+        reason: String,
+    },
 }

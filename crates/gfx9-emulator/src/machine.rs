@@ -118,8 +118,8 @@ impl Machine {
     /// Runs a kernel and waits for it. It sees the allocations that are live at the call.
     ///
     /// # Errors
-    /// [`Error::InvalidLaunch`] before anything runs; [`Error::Fault`] when the kernel does what it must not, after
-    /// which the machine goes on as before.
+    /// [`Error::InvalidLaunch`] before anything runs; [`Error::Fault`] when the kernel does what it must not, and
+    /// [`Error::Incomplete`] when a thread panics that runs it, after which the machine goes on as before.
     pub fn dispatch(&self, program: &Program, dispatch: &Dispatch<'_>) -> Result<DispatchStats> {
         let setup = Setup::new(&program.inner, &self.config, &self.memory, dispatch)?;
         let job = Arc::new(Job::new(
@@ -145,7 +145,7 @@ impl Machine {
             self.queue.lock().jobs.retain(|other| !Arc::ptr_eq(other, &job));
             job.wait();
         }
-        job.result().map_err(|fault| Error::Fault(Box::new(fault)))
+        job.result()
     }
 }
 

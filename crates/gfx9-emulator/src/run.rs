@@ -4,11 +4,14 @@
 //! with its state while others run, so that workgroups that wait for each other make progress however few threads
 //! there are.
 
+use std::any::Any;
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use crate::error::{Error, Result};
 use crate::fault::{FaultCause, FaultReport, LaneAddress, Space};
 use crate::launch::Setup;
 use crate::lds::Lds;
@@ -88,6 +91,8 @@ pub(crate) struct Job {
     parked: Mutex<VecDeque<Box<Workgroup>>>,
     stop: AtomicBool,
     fault: Mutex<Option<FaultReport>>,
+    /// What the first thread that panicked said.
+    panic: Mutex<Option<String>>,
     instructions: AtomicU64,
     instruction_budget: u64,
     deadline: Option<Instant>,
@@ -96,7 +101,7 @@ pub(crate) struct Job {
     idle: Condvar,
 }
 
-/// Says when a thread is no longer at work, even if it panicked.
+/// Says when a thread is no longer at work.
 struct Leave<'a>(&'a Job);
 
 impl Drop for Leave<'_> {
@@ -133,6 +138,7 @@ impl Job {
             parked: Mutex::new(VecDeque::new()),
             stop: AtomicBool::new(false),
             fault: Mutex::new(None),
+            panic: Mutex::new(None),
             instructions: AtomicU64::new(0),
             instruction_budget: instruction_budget.unwrap_or(u64::MAX),
             deadline,
@@ -146,15 +152,28 @@ impl Job {
         self.total
     }
 
-    /// Runs workgroups until there is nothing left to begin or go on with.
+    /// Runs workgroups until there is nothing left to begin or go on with. A panic (in what the caller gave for
+    /// printing, or by a mistake of ours) ends the dispatch, not the thread.
     pub(crate) fn work(&self) {
         *lock(&self.active) += 1;
         let _leave = Leave(self);
+        // The workgroup that was running is lost with its waves and LDS; nothing else is left half-changed, but for
+        // the guest's memory, as after a fault.
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run_all())) {
+            lock(&self.panic).get_or_insert_with(|| panic_text(panic.as_ref()).into());
+            self.stop.store(true, Relaxed);
+        }
+    }
+
+    fn run_all(&self) {
         while !self.stop.load(Relaxed) {
             let Some(mut workgroup) = self.take() else { break };
             if self.run(&mut workgroup) {
                 self.give_back(*workgroup);
-                self.ended.fetch_add(1, Relaxed);
+                // It may have been cut short.
+                if !self.stop.load(Relaxed) {
+                    self.ended.fetch_add(1, Relaxed);
+                }
             } else {
                 lock(&self.parked).push_back(workgroup);
             }
@@ -170,16 +189,29 @@ impl Job {
     }
 
     /// What came of it, when nobody is at work.
-    pub(crate) fn result(&self) -> Result<DispatchStats, FaultReport> {
+    pub(crate) fn result(&self) -> Result<DispatchStats> {
         if let Some(fault) = lock(&self.fault).take() {
-            return Err(fault);
+            return Err(Error::Fault(Box::new(fault)));
         }
         let workgroups = self.ended.load(Relaxed);
+        let panic = lock(&self.panic).take();
+        if panic.is_some() || workgroups != self.total {
+            return Err(Error::Incomplete {
+                kernel: self.kernel_name(),
+                ended: workgroups,
+                total: self.total,
+                reason: panic.unwrap_or_else(|| "unknown".into()),
+            });
+        }
         Ok(DispatchStats {
             wave_instructions: self.instructions.load(Relaxed),
             waves: workgroups * u64::from(self.setup.waves),
             workgroups,
         })
+    }
+
+    fn kernel_name(&self) -> String {
+        self.program.inner.object().kernels().get(self.kernel).map_or_else(String::new, |k| k.name.clone())
     }
 
     /// A workgroup to run: a new one while there is room, else the one parked longest.
@@ -316,7 +348,7 @@ impl Job {
         };
         let report = FaultReport {
             cause,
-            kernel: program.object().kernels()[self.kernel].name.clone(),
+            kernel: self.kernel_name(),
             workgroup: cx.workgroup,
             wave: wave.id,
             pc,
@@ -333,4 +365,10 @@ impl Job {
         drop(fault);
         self.stop.store(true, Relaxed);
     }
+}
+
+/// What a panic said.
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }

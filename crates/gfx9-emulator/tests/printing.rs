@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use code_object::{CodeObject, Processor, TargetId};
@@ -10,20 +11,26 @@ use gfx9_emulator::{Error, FaultCause, Machine, Printer, Stream};
 
 const BUNDLE: &[u8] = include_bytes!("data/printing.gfx90a.bundle");
 
+/// A machine with the kernels and this printer.
+fn rig_with(count: usize, printer: Printer) -> Rig {
+    let mut config = threads(count);
+    config.printer = printer;
+    let machine = Machine::new(config).unwrap();
+    let object = CodeObject::from_any(BUNDLE, &TargetId::new(Processor::Gfx90a)).unwrap();
+    let program = machine.load(&object).unwrap();
+    Rig { machine, program, name: "printing" }
+}
+
 type Lines = Arc<Mutex<Vec<(Stream, String)>>>;
 
 /// A machine with the kernels, and what they print.
 fn rig(count: usize) -> (Rig, Lines) {
     let lines = Lines::default();
-    let mut config = threads(count);
     let sink = Arc::clone(&lines);
-    config.printer = Printer::new(move |stream, text| {
+    let printer = Printer::new(move |stream, text| {
         sink.lock().unwrap().push((stream, String::from_utf8_lossy(text).into_owned()));
     });
-    let machine = Machine::new(config).unwrap();
-    let object = CodeObject::from_any(BUNDLE, &TargetId::new(Processor::Gfx90a)).unwrap();
-    let program = machine.load(&object).unwrap();
-    (Rig { machine, program, name: "printing" }, lines)
+    (rig_with(count, printer), lines)
 }
 
 #[test]
@@ -70,4 +77,33 @@ fn malloc_and_free_on_the_device() {
     rig.run("heap", 4, 64, &[U64(out)]);
     let expected: Vec<u32> = (0..256).map(|n| 6 * (n % 64)).collect();
     assert_eq!(rig.read(out, 256), expected);
+}
+
+/// Whichever thread panics, the dispatch is an error and the machine goes on.
+#[test]
+fn a_panic_while_printing_is_an_error() {
+    for count in [1, 3] {
+        let broken = Arc::new(AtomicBool::new(false));
+        let printer = Printer::new({
+            let broken = Arc::clone(&broken);
+            move |_, text| {
+                assert!(!broken.load(Relaxed) || !text.starts_with(b"item 37 of block 9"), "no paper")
+            }
+        });
+        let rig = rig_with(count, printer);
+        let args = [U32(1), U64(0)];
+        for _ in 0..5 {
+            broken.store(true, Relaxed);
+            match rig.launch("print", [40, 1, 1], [64, 1, 1], 0, &args) {
+                Err(Error::Incomplete { kernel, ended, total: 40, reason }) => {
+                    assert_eq!((kernel.as_str(), reason.as_str()), ("print", "no paper"));
+                    assert!(ended < 40, "{ended}");
+                    assert!(count > 1 || ended == 9, "{ended}");
+                }
+                other => panic!("{other:?}"),
+            }
+            broken.store(false, Relaxed);
+            assert_eq!(rig.run("print", 40, 64, &args).workgroups, 40);
+        }
+    }
 }

@@ -28,7 +28,8 @@ pub enum Stream {
 pub struct Printer(Arc<dyn Fn(Stream, &[u8]) + Send + Sync>);
 
 impl Printer {
-    /// Calls `print` with the text of each `printf`, from whichever thread runs the kernel.
+    /// Calls `print` with the text of each `printf`, from whichever thread runs the kernel. If it panics, the dispatch
+    /// ends with [`Error::Incomplete`](crate::Error::Incomplete).
     pub fn new(print: impl Fn(Stream, &[u8]) + Send + Sync + 'static) -> Printer {
         Printer(Arc::new(print))
     }
