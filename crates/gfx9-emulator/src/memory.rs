@@ -33,8 +33,8 @@ const ARENA_END: u64 = 0x4000_0000_0000;
 const MIN_ALIGN: u64 = 256;
 /// Addresses left unmapped after each allocation, so that small overruns fault, in bytes.
 const GUARD: u64 = 64 << 10;
-/// Alignment of an allocation's host memory, in bytes: enough for every atomic access, and small enough for the
-/// allocator to give zero pages that are not touched before they are used. (Guest addresses have their own.)
+/// Alignment of the host memory of allocations and blocks, in bytes: enough for every atomic access, and small enough
+/// for the allocator to give zero pages that are not touched before they are used. (Guest addresses have their own.)
 const HOST_ALIGN: usize = 16;
 /// Freed ranges remembered for fault reports.
 const FREED_KEPT: usize = 64;
@@ -54,7 +54,7 @@ unsafe impl Sync for Backing {}
 impl Drop for Backing {
     fn drop(&mut self) {
         if let Some(layout) = self.layout {
-            // SAFETY: allocated with this layout in `AddressSpace::alloc`; nobody else frees it.
+            // SAFETY: allocated with this layout in `AddressSpace::alloc` or `Block::new`; nobody else frees it.
             unsafe { dealloc(self.ptr.as_ptr(), layout) }
         }
     }
@@ -579,7 +579,7 @@ impl Block {
     /// Zeroed, at guest address `base`.
     pub(crate) fn new(base: u64, len: u64) -> Result<Block> {
         let layout =
-            usize::try_from(len.max(16)).ok().and_then(|size| Layout::from_size_align(size, 4096).ok());
+            usize::try_from(len.max(16)).ok().and_then(|size| Layout::from_size_align(size, HOST_ALIGN).ok());
         let failed = Error::OutOfMemory { requested: len, free: 0, total: 0 };
         let Some(layout) = layout else { return Err(failed) };
         // SAFETY: the layout's size is not 0.
