@@ -59,3 +59,8 @@ pub use program::Program;
 pub use run::DispatchStats;
 pub use tables::{Encoding, Target};
 pub use wave::LANES;
+
+/// Compiles and runs the README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,6 +1,8 @@
 //! The decode tables: one row an instruction, for both targets, with its executor.
 
 mod buffer;
+#[cfg(test)]
+mod coverage;
 mod ds;
 mod flat;
 mod image;
