@@ -2,6 +2,7 @@
 
 mod arguments;
 mod concurrency;
+mod destination;
 mod faults;
 mod lifetime;
 mod memory;

@@ -325,7 +325,9 @@ impl PoolCore {
         let (now, peak) = self.requested();
         let allowed = peak.max(now.saturating_add(bytes)).saturating_add(peak / 5);
         let room = (allowed.saturating_sub(self.shared.reserved()) / GRANULE).min(share);
-        let mut size = if generous { least.max(round(room.min(most))) } else { least };
+        // A whole number of blocks like this one: less than two and the rest would be waste.
+        let blocks = room.min(most) / u64::from(units);
+        let mut size = if generous && blocks >= 2 { round(blocks * u64::from(units)) } else { least };
         if kind == Kind::Small {
             size = size.max(STEP);
         }

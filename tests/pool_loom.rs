@@ -1,0 +1,231 @@
+//! The pool's concurrent core under every interleaving: nothing is handed out twice, nothing before other streams have
+//! done with it, and nothing is lost.
+
+#![allow(dead_code, reason = "the library's files, of which each model needs a part")]
+
+/// What the core takes its lock from; std's in the library.
+mod sync {
+    pub(crate) use loom::sync::{Mutex, MutexGuard};
+    pub(crate) use std::sync::PoisonError;
+}
+
+#[path = "../src/memory/pool/arena.rs"]
+mod arena;
+#[path = "../src/memory/pool/bins.rs"]
+mod bins;
+#[path = "../src/memory/pool/heap.rs"]
+mod heap;
+#[path = "../src/memory/pool/nodes.rs"]
+mod nodes;
+#[path = "../src/memory/pool/stats.rs"]
+mod stats;
+
+use arena::{Arena, Fences, Recorded};
+use heap::{Kind, units_of};
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use loom::thread;
+
+/// One stream whose work ends when somebody says so.
+struct Stream {
+    done: AtomicBool,
+    recycled: AtomicU64,
+}
+
+impl Stream {
+    fn new() -> Arc<Stream> {
+        Arc::new(Stream { done: AtomicBool::new(false), recycled: AtomicU64::new(0) })
+    }
+}
+
+struct Fence;
+
+impl Fences for Stream {
+    type Stream = u64;
+    type Fence = Fence;
+
+    fn record(&self, _: &u64) -> Recorded<Fence> {
+        Recorded::Fence(Fence)
+    }
+
+    fn reached(&self, _: &Fence) -> bool {
+        self.done.load(Ordering::Acquire)
+    }
+
+    fn wait(&self, _: &Fence) -> bool {
+        while !self.done.load(Ordering::Acquire) {
+            thread::yield_now();
+        }
+        true
+    }
+
+    fn recycle(&self, _: Fence) {
+        self.recycled.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+const BLOCK: u64 = 64 << 10;
+
+/// An arena with one segment of so many blocks.
+fn arena(blocks: u64) -> Arc<Arena<Stream>> {
+    let arena = Arena::new();
+    let units = units_of(BLOCK * blocks).unwrap();
+    assert_eq!(arena.add_segment(0x10_0000, units, Kind::Large, None), None);
+    Arc::new(arena)
+}
+
+fn take(arena: &Arena<Stream>) -> Option<arena::Taken> {
+    arena.allocate(BLOCK, units_of(BLOCK).unwrap())
+}
+
+fn in_use(arena: &Arena<Stream>) -> (u64, u64) {
+    arena.with(|heap, _| {
+        heap.check();
+        (heap.bytes.in_use, heap.bytes.held_back)
+    })
+}
+
+#[test]
+fn a_block_has_one_owner_at_a_time() {
+    loom::model(|| {
+        let (arena, stream, owned) = (arena(1), Stream::new(), Arc::new(AtomicBool::new(false)));
+        let user = |arena: Arc<Arena<Stream>>, stream: Arc<Stream>, owned: Arc<AtomicBool>| {
+            if let Some(taken) = take(&arena) {
+                assert!(!owned.swap(true, Ordering::Relaxed), "two owners");
+                owned.store(false, Ordering::Relaxed);
+                arena.free(&stream, taken.node, || {});
+            }
+        };
+        let other = {
+            let (arena, stream, owned) = (arena.clone(), stream.clone(), owned.clone());
+            thread::spawn(move || user(arena, stream, owned))
+        };
+        user(arena.clone(), stream, owned);
+        other.join().unwrap();
+        assert_eq!(in_use(&arena), (0, 0));
+        assert!(take(&arena).is_some(), "nothing is lost");
+    });
+}
+
+#[test]
+fn the_last_of_two_owners_frees_once() {
+    loom::model(|| {
+        let (arena, stream, freed) = (arena(1), Stream::new(), Arc::new(AtomicU64::new(0)));
+        let taken = take(&arena).unwrap();
+        arena.share(taken.node);
+        let other = {
+            let (arena, stream, freed) = (arena.clone(), stream.clone(), freed.clone());
+            thread::spawn(move || {
+                arena.free(&stream, taken.node, || {
+                    freed.fetch_add(1, Ordering::Relaxed);
+                });
+            })
+        };
+        arena.free(&stream, taken.node, || {
+            freed.fetch_add(1, Ordering::Relaxed);
+        });
+        other.join().unwrap();
+        assert_eq!((freed.load(Ordering::Relaxed), in_use(&arena)), (1, (0, 0)));
+    });
+}
+
+#[test]
+fn a_marked_block_is_not_handed_out_before_its_fence() {
+    loom::model(|| {
+        let (arena, stream) = (arena(1), Stream::new());
+        let taken = take(&arena).unwrap();
+        arena.mark(taken.node, 7);
+        let freeing = {
+            let (arena, stream) = (arena.clone(), stream.clone());
+            thread::spawn(move || arena.free(&stream, taken.node, || {}))
+        };
+        let device = {
+            let stream = stream.clone();
+            thread::spawn(move || stream.done.store(true, Ordering::Release))
+        };
+        arena.poll(&stream, false);
+        if take(&arena).is_some() {
+            assert!(stream.done.load(Ordering::Acquire), "the other stream still uses it");
+            assert_eq!(in_use(&arena), (BLOCK, 0));
+        }
+        freeing.join().unwrap();
+        device.join().unwrap();
+    });
+}
+
+#[test]
+fn two_pollers_take_a_held_block_back_once() {
+    loom::model(|| {
+        let (arena, stream) = (arena(1), Stream::new());
+        let taken = take(&arena).unwrap();
+        arena.mark(taken.node, 7);
+        arena.mark(taken.node, 7);
+        arena.mark(taken.node, 8);
+        arena.free(&stream, taken.node, || {});
+        assert_eq!(in_use(&arena), (0, BLOCK));
+        let other = {
+            let (arena, stream) = (arena.clone(), stream.clone());
+            thread::spawn(move || arena.poll(&stream, false))
+        };
+        stream.done.store(true, Ordering::Release);
+        let here = arena.poll(&stream, true);
+        assert_eq!(here + other.join().unwrap(), 1);
+        assert_eq!(in_use(&arena), (0, 0));
+        assert_eq!(stream.recycled.load(Ordering::Relaxed), 2, "one fence for each stream");
+        assert!(take(&arena).is_some());
+    });
+}
+
+#[test]
+fn a_segment_that_moves_is_in_one_place() {
+    loom::model(|| {
+        let (from, to, stream) = (arena(1), Arc::new(Arena::new()), Stream::new());
+        let units = units_of(BLOCK).unwrap();
+        let owner = {
+            let (from, stream) = (from.clone(), stream.clone());
+            thread::spawn(move || {
+                let taken = take(&from);
+                if let Some(taken) = taken {
+                    from.free(&stream, taken.node, || {});
+                }
+                taken.is_some()
+            })
+        };
+        let moved = from.give_segment(units, Kind::Large);
+        if let Some(s) = moved {
+            let taken = to.add_segment(s.address, s.units, s.kind, Some((BLOCK, units)));
+            assert_eq!(taken.map(|t| t.address), Some(0x10_0000));
+        }
+        let used = owner.join().unwrap();
+        assert!(used || moved.is_some(), "one of them had it");
+        let reserved = |arena: &Arena<Stream>| arena.with(|heap, _| heap.bytes.reserved);
+        assert_eq!(reserved(&from) + reserved(&to), BLOCK);
+        assert_eq!(from.regrets(BLOCK), moved.is_some());
+        in_use(&from);
+        in_use(&to);
+    });
+}
+
+#[test]
+fn a_lent_block_goes_back_behind_a_fence() {
+    loom::model(|| {
+        let (arena, stream) = (arena(2), Stream::new());
+        let units = units_of(BLOCK).unwrap();
+        let thief = {
+            let (arena, stream) = (arena.clone(), stream.clone());
+            thread::spawn(move || {
+                let lent = arena.lend(BLOCK, units, 9).unwrap();
+                arena.free(&stream, lent.node, || {});
+                lent.address
+            })
+        };
+        let own = take(&arena).unwrap();
+        let lent = thief.join().unwrap();
+        assert_ne!(own.address, lent);
+        assert_eq!(in_use(&arena), (BLOCK, BLOCK), "held for the thief's stream");
+        assert!(take(&arena).is_none());
+        stream.done.store(true, Ordering::Release);
+        assert_eq!(arena.poll(&stream, false), 1);
+        assert_eq!(take(&arena).map(|t| t.address), Some(lent));
+    });
+}
