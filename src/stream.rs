@@ -74,6 +74,13 @@ impl StreamCore {
         Ok(())
     }
 
+    /// Whether a use of `block` here has to be recorded: it is another stream's, or a graph that is being recorded will
+    /// use it again.
+    #[inline]
+    pub(crate) fn has_to_record(&self, block: &PoolBlock) -> bool {
+        block.is_foreign_to(self.number()) || self.owned.is_capturing()
+    }
+
     pub(crate) fn stream_ref(&self) -> StreamRef {
         StreamRef { capture: self.arena.capture_mark(), ..StreamRef::new(&self.owned) }
     }

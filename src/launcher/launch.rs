@@ -152,7 +152,7 @@ fn note_uses(lane: &Lane, args: &[Arg<'_>]) {
     for arg in args {
         if let Arg::Buffer(buffer) = arg
             && let Some(block) = buffer.block()
-            && block.is_foreign_to(lane.core.number())
+            && lane.core.has_to_record(block)
         {
             block.record(lane.core.stream_ref());
         }

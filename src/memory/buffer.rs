@@ -71,7 +71,7 @@ impl Memory {
     #[inline]
     pub(super) fn used_on(&self, stream: &StreamCore) {
         if let Some(block) = &self.block
-            && block.is_foreign_to(stream.number())
+            && stream.has_to_record(block)
         {
             block.record(stream.stream_ref());
         }
