@@ -74,11 +74,18 @@ impl StreamCore {
         Ok(())
     }
 
-    /// Whether a use of `block` here has to be recorded: it is another stream's, or a graph that is being recorded will
+    /// Records a use of `block` here where that is to be: it is another stream's, or a graph that is being recorded will
     /// use it again.
     #[inline]
-    pub(crate) fn has_to_record(&self, block: &PoolBlock) -> bool {
-        block.is_foreign_to(self.number()) || self.owned.is_capturing()
+    pub(crate) fn note_use(&self, block: &PoolBlock) {
+        if !block.is_noted_for(self.number()) || self.owned.is_capturing() {
+            self.note_use_slow(block);
+        }
+    }
+
+    #[cold]
+    fn note_use_slow(&self, block: &PoolBlock) {
+        block.record(self.stream_ref());
     }
 
     pub(crate) fn stream_ref(&self) -> StreamRef {

@@ -70,10 +70,8 @@ impl Memory {
     /// Notes that `stream` uses it.
     #[inline]
     pub(super) fn used_on(&self, stream: &StreamCore) {
-        if let Some(block) = &self.block
-            && stream.has_to_record(block)
-        {
-            block.record(stream.stream_ref());
+        if let Some(block) = &self.block {
+            stream.note_use(block);
         }
     }
 
