@@ -6,6 +6,9 @@ mod logging;
 mod output;
 mod run;
 mod session;
+mod tape;
+mod trace;
+mod whole_file;
 
 use std::io;
 use std::process::ExitCode;
@@ -46,6 +49,7 @@ struct Cli {
 enum Command {
     Run(run::RunArgs),
     Demo(demo::DemoArgs),
+    Trace(Box<trace::TraceArgs>),
     Info(info::InfoArgs),
 }
 
@@ -79,10 +83,11 @@ pub(crate) fn main() -> ExitCode {
     let cli = Cli::parse();
     logging::start(cli.verbose);
     let mut out = Output::stdout();
-    let result = match &cli.command {
+    let result = match cli.command {
         Command::Run(args) => run::run(args, &mut out),
-        Command::Demo(args) => demo::run(args, &mut out),
-        Command::Info(args) => info::run(args, &mut out),
+        Command::Demo(args) => demo::run(&args, &mut out),
+        Command::Trace(args) => trace::run(*args, &mut out),
+        Command::Info(args) => info::run(&args, &mut out),
     };
     let result = result.and_then(|verdict| Ok(out.finish().map(|()| verdict)?));
     match result {

@@ -12,6 +12,7 @@ use super::snapshot::{BlockState, PoolSnapshot, SegmentSnapshot};
 /// Sizes in pixels.
 const WIDTH: i32 = 960;
 const MARGIN: i32 = 16;
+const SIZE_LEFT: i32 = 148;
 const BAR_LEFT: i32 = 232;
 const BAR_WIDTH: i32 = WIDTH - MARGIN - BAR_LEFT;
 const BAR_HEIGHT: i32 = 18;
@@ -112,18 +113,31 @@ struct Picture {
     y: i32,
 }
 
-/// The stretches of a segment in order: what, bytes.
-fn stretches(segment: &SegmentSnapshot) -> impl Iterator<Item = (Part, u64)> {
-    let parts = segment.blocks.iter().flat_map(|block| match block.state {
-        BlockState::InUse => {
-            let requested = block.requested.min(block.bytes);
-            [(Part::Requested, requested), (Part::Slack, block.bytes - requested)]
-        }
-        BlockState::HeldBack => [(Part::HeldBack, block.bytes), (Part::Free, 0)],
-        BlockState::Cached => [(Part::Cached, block.bytes), (Part::Free, 0)],
-        BlockState::Free => [(Part::Free, block.bytes), (Part::Free, 0)],
+/// Bytes of one kind in a row.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    part: Part,
+    bytes: u64,
+    /// Whether another block comes behind it.
+    ends_block: bool,
+}
+
+/// The stretches of a segment, in order.
+fn stretches(segment: &SegmentSnapshot) -> impl Iterator<Item = Stretch> {
+    let parts = segment.blocks.iter().flat_map(|block| {
+        let (part, bytes, rest) = match block.state {
+            BlockState::InUse => {
+                let requested = block.requested.min(block.bytes);
+                (Part::Requested, requested, block.bytes - requested)
+            }
+            BlockState::HeldBack => (Part::HeldBack, block.bytes, 0),
+            BlockState::Cached => (Part::Cached, block.bytes, 0),
+            BlockState::Free => (Part::Free, block.bytes, 0),
+        };
+        let slack = Stretch { part: Part::Slack, bytes: rest, ends_block: true };
+        [Stretch { part, bytes, ends_block: rest == 0 }, slack]
     });
-    parts.filter(|(_, bytes)| *bytes > 0)
+    parts.filter(|stretch| stretch.bytes > 0)
 }
 
 impl Picture {
@@ -146,14 +160,14 @@ impl Picture {
             self.text(x + 18, self.y, 11, FAINT, part.legend());
             x += 18 + text_width(part.legend(), 11) + 18;
         }
-        self.y += 20;
+        self.y += 28;
     }
 
     /// A bar of stretches that are `width` pixels together, `total` bytes.
-    fn bar(&mut self, stretches: impl Iterator<Item = (Part, u64)>, total: u64, width: i32) {
+    fn bar(&mut self, stretches: impl Iterator<Item = Stretch>, total: u64, width: i32) {
         let top = self.y - BAR_HEIGHT / 2;
         let (mut from, mut offset, mut alone, mut sums) = (0, 0u64, true, [0u64; Part::ALL.len()]);
-        for (part, bytes) in stretches {
+        for Stretch { part, bytes, ends_block } in stretches {
             sums[part as usize] += bytes;
             offset += bytes;
             let to = (offset as f64 / total.max(1) as f64 * f64::from(width)).round() as i32;
@@ -163,8 +177,8 @@ impl Picture {
             }
             // Stretches of less than a pixel go by what most of them are.
             let most = Part::ALL.into_iter().max_by_key(|part| sums[*part as usize]).unwrap_or(part);
-            // A gap between blocks that are wide enough for one; not before what was not asked for.
-            let gap = i32::from(to - from > 3 && most != Part::Requested);
+            // A gap between blocks that are wide enough for one.
+            let gap = i32::from(to - from > 3 && ends_block);
             let rect = Rect {
                 x: BAR_LEFT + from,
                 y: top,
@@ -181,8 +195,9 @@ impl Picture {
         }
     }
 
-    fn row(&mut self, label: String, stretches: impl Iterator<Item = (Part, u64)>, total: u64, most: u64) {
+    fn row(&mut self, label: String, stretches: impl Iterator<Item = Stretch>, total: u64, most: u64) {
         self.text(MARGIN, self.y, 11, FAINT, label);
+        self.text(SIZE_LEFT, self.y, 11, FAINT, amount(total));
         let width = (total as f64 / most.max(1) as f64 * f64::from(BAR_WIDTH)).round();
         self.bar(stretches, total, (width as i32).clamp(BAR_LEAST, BAR_WIDTH));
         self.y += ROW;
@@ -198,15 +213,15 @@ impl Picture {
         let mut large = large.to_vec();
         large.sort_unstable();
         for segment in large.into_iter().map(|i| segments[i]) {
-            let label = format!("{:#x}  {}", segment.address, amount(segment.bytes));
-            self.row(label, stretches(segment), segment.bytes, most);
+            self.row(format!("{:#x}", segment.address), stretches(segment), segment.bytes, most);
         }
         if !small.is_empty() {
             let rest = small.iter().map(|&i| segments[i]);
             let (sums, bytes) = (Sums::of(rest.clone()), rest.map(|s| s.bytes).sum::<u64>());
             let parts = [sums.requested, sums.slack, sums.held_back, sums.cached, sums.free];
             let stretches = Part::ALL.into_iter().zip(parts).filter(|(_, bytes)| *bytes > 0);
-            self.row(format!("{} others  {}", small.len(), amount(bytes)), stretches, bytes, most.max(bytes));
+            let stretches = stretches.map(|(part, bytes)| Stretch { part, bytes, ends_block: false });
+            self.row(format!("{} others", small.len()), stretches, bytes, most.max(bytes));
         }
         self.y += 8;
     }
@@ -347,7 +362,7 @@ mod tests {
         let width = |part: Part| -> i32 {
             // The legend's are 12 wide.
             let own = picture.rects.iter().filter(|r| r.colour == part.colour() && r.height == BAR_HEIGHT);
-            own.map(|r| r.width + i32::from(part != Part::Requested)).sum()
+            own.map(|r| r.width).sum()
         };
         let eighth = BAR_WIDTH / 8;
         for (part, eighths) in
