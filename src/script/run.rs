@@ -43,7 +43,7 @@ pub struct Report {
     /// One for each `[[expect]]`.
     pub expectations: Vec<ExpectationReport>,
     /// The device's memory pool at the end, before the script's buffers went back to it.
-    pub pool: PoolSnapshot,
+    pub pool: Box<PoolSnapshot>,
 }
 
 impl Report {
@@ -161,7 +161,7 @@ impl Script {
             bytes_compared: 0,
             launch_time,
             expectations: Vec::new(),
-            pool: device.pool().snapshot(),
+            pool: Box::new(device.pool().snapshot()),
         };
         for expectation in &self.expectations {
             let buffer = &self.buffers[expectation.buffer];
