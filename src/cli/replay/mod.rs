@@ -128,6 +128,8 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Output) -> Result<Verdict, Failur
         None => driver.clone(),
     };
     let measured = play::measure(&over, &trace, &options).map_err(stopped)?;
+    // Before the repeats, so that addresses do not depend on how many there are.
+    let peak = play::at_peak(&over, &trace, &options, measured.peak_at).map_err(stopped)?;
     let mut times = Vec::new();
     if !trace.ops.is_empty() {
         for _ in 0..args.repeat {
@@ -135,7 +137,6 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Output) -> Result<Verdict, Failur
         }
     }
     times.sort_by(f64::total_cmp);
-    let peak = play::at_peak(&over, &trace, &options, measured.peak_at).map_err(stopped)?;
     let validated = layer.map(|layer| {
         let mut found = Found::default();
         found.add(&layer.take_violations());

@@ -61,6 +61,35 @@ pub(super) struct Trace {
     pub(super) foreign_frees: u64,
 }
 
+/// Gives one line at a time, and knows its number: the CSV reader's own position of a record lies before the empty lines
+/// that it skipped.
+struct Lines<R> {
+    from: BufReader<R>,
+    /// The line given last, from 1 on.
+    number: u64,
+    /// Bytes of it, while its end was not reached.
+    length: u64,
+}
+
+impl<R: Read> Read for Lines<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let from = self.from.fill_buf()?;
+        let end = from.iter().position(|b| *b == b'\n').map(|i| i + 1);
+        let n = end.unwrap_or(from.len()).min(to.len());
+        if n > 0 && self.length == 0 {
+            self.number += 1;
+        }
+        to[..n].copy_from_slice(&from[..n]);
+        self.from.consume(n);
+        self.length = if end == Some(n) { 0 } else { self.length + n as u64 };
+        if self.length > LONGEST_LINE {
+            let problem = format!("more than {LONGEST_LINE} bytes in a line: expected CSV");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
+        }
+        Ok(n)
+    }
+}
+
 /// Why a trace can't be read, with file and line.
 #[derive(Debug, thiserror::Error)]
 #[error("{file}{place}: {problem}")]
@@ -335,34 +364,21 @@ impl Trace {
             place: if line == 0 { String::new() } else { format!(":{line}") },
             problem,
         };
-        let mut from = BufReader::new(from);
-        let (mut line, mut number) = (Vec::new(), 0);
+        let lines = Lines { from: BufReader::new(from), number: 0, length: 0 };
+        // No allocator's log has quotes; one that is never closed would take the rest of the file for a field.
+        let mut reader = ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .quoting(false)
+            .trim(Trim::All)
+            .from_reader(lines);
         let (mut builder, mut header, mut record) = (Builder::default(), None, ByteRecord::new());
         loop {
-            line.clear();
-            number += 1;
-            let most = LONGEST_LINE + 1;
-            let read = from.by_ref().take(most).read_until(b'\n', &mut line);
-            match read.map_err(|e| at(number, e.to_string()))? as u64 {
-                0 => break,
-                n if n == most => {
-                    return Err(at(
-                        number,
-                        format!("more than {LONGEST_LINE} bytes in a line: expected CSV"),
-                    ));
-                }
-                _ => {}
-            }
-            // Line by line, so that a quote that is never closed does not take the rest of the file for a field, and that
-            // errors have the right line whatever lies between.
-            let mut reader = ReaderBuilder::new()
-                .has_headers(false)
-                .trim(Trim::All)
-                .buffer_capacity(256)
-                .from_reader(&line[..]);
-            match reader.read_byte_record(&mut record) {
+            let more = reader.read_byte_record(&mut record);
+            let number = reader.get_ref().number;
+            match more {
                 Ok(true) => {}
-                Ok(false) => continue,
+                Ok(false) => break,
                 Err(e) => return Err(at(number, e.to_string())),
             }
             match &header {
@@ -454,7 +470,7 @@ mod tests {
             assert!(got.contains(words), "{line}: {got}");
         }
         let quoted = error(&format!("{head}1,0,free,\"0x1,1,0\n{good}"));
-        assert!(quoted.starts_with("t.csv:2: 4 columns"), "{quoted}");
+        assert!(quoted.starts_with("t.csv:2: column 4 (`Pointer`)"), "{quoted}");
         assert!(error(&format!("{head}{}", "1".repeat(1 << 20))).starts_with("t.csv:2: more than"));
         assert!(error("").starts_with("t.csv: empty: expected a header"));
         assert!(error("\n\r\n").starts_with("t.csv: empty"));

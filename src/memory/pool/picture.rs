@@ -118,8 +118,8 @@ struct Picture {
 struct Stretch {
     part: Part,
     bytes: u64,
-    /// Whether another block comes behind it.
-    ends_block: bool,
+    /// Whether a block begins with it.
+    starts_block: bool,
 }
 
 /// The stretches of a segment, in order.
@@ -134,8 +134,8 @@ fn stretches(segment: &SegmentSnapshot) -> impl Iterator<Item = Stretch> {
             BlockState::Cached => (Part::Cached, block.bytes, 0),
             BlockState::Free => (Part::Free, block.bytes, 0),
         };
-        let slack = Stretch { part: Part::Slack, bytes: rest, ends_block: true };
-        [Stretch { part, bytes, ends_block: rest == 0 }, slack]
+        let slack = Stretch { part: Part::Slack, bytes: rest, starts_block: false };
+        [Stretch { part, bytes, starts_block: true }, slack]
     });
     parts.filter(|stretch| stretch.bytes > 0)
 }
@@ -166,32 +166,32 @@ impl Picture {
     /// A bar of stretches that are `width` pixels together, `total` bytes.
     fn bar(&mut self, stretches: impl Iterator<Item = Stretch>, total: u64, width: i32) {
         let top = self.y - BAR_HEIGHT / 2;
-        let (mut from, mut offset, mut alone, mut sums) = (0, 0u64, true, [0u64; Part::ALL.len()]);
-        for Stretch { part, bytes, ends_block } in stretches {
+        let (mut from, mut offset, mut sums) = (0, 0u64, [0u64; Part::ALL.len()]);
+        for Stretch { part, bytes, starts_block } in stretches {
             sums[part as usize] += bytes;
             offset += bytes;
             let to = (offset as f64 / total.max(1) as f64 * f64::from(width)).round() as i32;
             if to <= from {
-                alone = false;
                 continue;
             }
             // Stretches of less than a pixel go by what most of them are.
             let most = Part::ALL.into_iter().max_by_key(|part| sums[*part as usize]).unwrap_or(part);
             // A gap between blocks that are wide enough for one.
-            let gap = i32::from(to - from > 3 && ends_block);
+            let gap = i32::from(starts_block && from > 0 && to - from > 3);
             let rect = Rect {
-                x: BAR_LEFT + from,
+                x: BAR_LEFT + from + gap,
                 y: top,
                 width: to - from - gap,
                 height: BAR_HEIGHT,
                 colour: most.colour(),
             };
             let label = amount(bytes);
-            if let Some(colour) = most.text().filter(|_| alone && text_width(&label, 10) + 8 <= rect.width) {
+            let fits = most == part && text_width(&label, 10) + 8 <= rect.width;
+            if let Some(colour) = most.text().filter(|_| fits) {
                 self.text(rect.x + 4, self.y, 10, colour, label);
             }
             self.rects.push(rect);
-            (from, alone, sums) = (to, true, [0; Part::ALL.len()]);
+            (from, sums) = (to, [0; Part::ALL.len()]);
         }
     }
 
@@ -220,7 +220,7 @@ impl Picture {
             let (sums, bytes) = (Sums::of(rest.clone()), rest.map(|s| s.bytes).sum::<u64>());
             let parts = [sums.requested, sums.slack, sums.held_back, sums.cached, sums.free];
             let stretches = Part::ALL.into_iter().zip(parts).filter(|(_, bytes)| *bytes > 0);
-            let stretches = stretches.map(|(part, bytes)| Stretch { part, bytes, ends_block: false });
+            let stretches = stretches.map(|(part, bytes)| Stretch { part, bytes, starts_block: false });
             self.row(format!("{} others", small.len()), stretches, bytes, most.max(bytes));
         }
         self.y += 8;

@@ -50,7 +50,7 @@ impl PoolSnapshot {
         format!("Memory pool of device {}", self.device.0)
     }
 
-    /// What it holds in all, in lines of at most 110 characters.
+    /// What it holds in all, in lines of at most 120 characters.
     pub(super) fn totals(&self) -> [String; 2] {
         let c = &self.counters;
         [
@@ -181,9 +181,11 @@ fn counted(n: u64, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// A stream's name and totals in one line of at most 110 characters.
+/// A stream's name and totals in one line of at most 120 characters.
 pub(super) fn stream_line(stream: u64, segments: &[&SegmentSnapshot]) -> String {
-    let name = if stream == 0 { "no stream".to_owned() } else { format!("stream {stream}") };
+    // A device's default stream is 0 in traces of others.
+    let name =
+        if stream == 0 { "stream 0 (none, or the default)".to_owned() } else { format!("stream {stream}") };
     let sums = Sums::of(segments.iter().copied());
     let parts = [
         (sums.requested + sums.slack, BlockState::InUse),
@@ -267,7 +269,7 @@ pub(super) mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "Memory pool of device 1");
         assert!(lines[1].contains("reserved 2.1 MiB") && lines[1].contains("in use 1 MiB"), "{text}");
-        assert_eq!(lines[3], "  no stream: 1 segment, 64 KiB: cached 64 KiB");
+        assert_eq!(lines[3], "  stream 0 (none, or the default): 1 segment, 64 KiB: cached 64 KiB");
         assert_eq!(lines[4], "  stream 3: 2 segments, 2.0 MiB: in use 1 MiB, held back 4 KiB, free 1 MiB");
     }
 
