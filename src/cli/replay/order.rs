@@ -9,7 +9,7 @@ use hiplaunch::memory::{PoolBlock, PoolOptions};
 use hiplaunch::stream::StreamCore;
 use hiplaunch::{Error, Event};
 
-use super::play::{Rig, Used};
+use super::play::{Place, Rig, Used};
 use super::read::Trace;
 
 /// What the validation layer found.
@@ -77,16 +77,20 @@ impl Writer {
 }
 
 impl Used for Writer {
-    fn allocated(&mut self, index: usize, block: &PoolBlock, stream: &StreamCore) -> Result<(), Error> {
-        self.write(index, block, stream)
+    fn allocated(&mut self, at: Place, block: &PoolBlock, stream: &StreamCore) -> Result<(), Error> {
+        self.write(at.block, block, stream)
     }
 
     /// Behind the last write, as a program would order it.
-    fn recorded(&mut self, index: usize, block: &PoolBlock, stream: &StreamCore) -> Result<(), Error> {
-        if let Some(Some(event)) = self.written.get(index) {
+    fn recorded(&mut self, at: Place, block: &PoolBlock, stream: &StreamCore) -> Result<(), Error> {
+        if let Some(Some(event)) = self.written.get(at.block) {
             event.wait_on(stream)?;
         }
-        self.write(index, block, stream)
+        self.write(at.block, block, stream)
+    }
+
+    fn freed(&mut self, at: Place, _: &PoolBlock) {
+        self.events.extend(self.written.get_mut(at.block).and_then(Option::take));
     }
 }
 
@@ -133,14 +137,16 @@ mod tests {
             let mut writer = Writer { driver: over, written: vec![None, None], events: Vec::new() };
             let block = device.pool().allocate(&streams[0], 1000).unwrap();
             let address = block.ptr();
-            writer.allocated(0, &block, &streams[0]).unwrap();
+            let [first, second] = [0, 1].map(|block| Place { block, device: 0 });
+            writer.allocated(first, &block, &streams[0]).unwrap();
             if record {
                 streams[1].record_use(&block).unwrap();
             }
-            writer.recorded(0, &block, &streams[1]).unwrap();
+            writer.recorded(first, &block, &streams[1]).unwrap();
+            writer.freed(first, &block);
             drop(block);
             let next = device.pool().allocate(&streams[0], 1000).unwrap();
-            writer.allocated(1, &next, &streams[0]).unwrap();
+            writer.allocated(second, &next, &streams[0]).unwrap();
             let mut found = Found::default();
             found.add(&layer.take_violations());
             assert_eq!(

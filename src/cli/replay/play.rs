@@ -49,12 +49,13 @@ impl Rig {
         else {
             return Ok(());
         };
+        let at = Place { block: op.block, device: *device };
         match op.kind {
             Kind::Allocate { bytes } => {
                 let Some(pool) = self.pools.get(*device) else { return Ok(()) };
                 match pool.allocate(stream, bytes) {
                     Ok(new) => {
-                        used.allocated(op.block, &new, stream)?;
+                        used.allocated(at, &new, stream)?;
                         *block = Some(new);
                     }
                     Err(Error::OutOfMemory(_)) => self.failures += 1,
@@ -64,12 +65,12 @@ impl Rig {
             Kind::Record => {
                 if let Some(block) = block {
                     stream.record_use(block)?;
-                    used.recorded(op.block, block, stream)?;
+                    used.recorded(at, block, stream)?;
                 }
             }
             Kind::Free => {
                 if let Some(block) = block.take() {
-                    used.freed(&block, *device);
+                    used.freed(at, &block);
                 }
             }
         }
@@ -88,18 +89,25 @@ impl Rig {
     }
 }
 
+/// Which block of the trace, on which of its devices.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) block: usize,
+    pub(super) device: usize,
+}
+
 /// Sees what becomes of blocks.
 pub(super) trait Used {
     /// A block was allocated.
-    fn allocated(&mut self, _index: usize, _block: &PoolBlock, _stream: &StreamCore) -> Result<(), Error> {
+    fn allocated(&mut self, _at: Place, _block: &PoolBlock, _stream: &StreamCore) -> Result<(), Error> {
         Ok(())
     }
     /// Another stream uses it.
-    fn recorded(&mut self, _index: usize, _block: &PoolBlock, _stream: &StreamCore) -> Result<(), Error> {
+    fn recorded(&mut self, _at: Place, _block: &PoolBlock, _stream: &StreamCore) -> Result<(), Error> {
         Ok(())
     }
     /// It goes back.
-    fn freed(&mut self, _block: &PoolBlock, _device: usize) {}
+    fn freed(&mut self, _at: Place, _block: &PoolBlock) {}
 }
 
 /// Looks at nothing.
@@ -135,14 +143,13 @@ pub(super) struct Measured {
 struct Requested {
     now: Vec<u64>,
     peak: Vec<(u64, usize)>,
-    streams: Vec<(u64, usize)>,
+    /// The operation.
     at: usize,
 }
 
 impl Used for Requested {
-    fn allocated(&mut self, _: usize, block: &PoolBlock, stream: &StreamCore) -> Result<(), Error> {
-        let device = self.streams.iter().find(|(number, _)| *number == stream.number()).map(|(_, d)| *d);
-        if let Some((now, peak)) = device.and_then(|d| Some((self.now.get_mut(d)?, self.peak.get_mut(d)?))) {
+    fn allocated(&mut self, at: Place, block: &PoolBlock, _: &StreamCore) -> Result<(), Error> {
+        if let (Some(now), Some(peak)) = (self.now.get_mut(at.device), self.peak.get_mut(at.device)) {
             *now += block.bytes();
             if *now > peak.0 {
                 *peak = (*now, self.at);
@@ -151,8 +158,8 @@ impl Used for Requested {
         Ok(())
     }
 
-    fn freed(&mut self, block: &PoolBlock, device: usize) {
-        if let Some(now) = self.now.get_mut(device) {
+    fn freed(&mut self, at: Place, block: &PoolBlock) {
+        if let Some(now) = self.now.get_mut(at.device) {
             *now -= block.bytes();
         }
     }
@@ -166,12 +173,7 @@ pub(super) fn measure(
 ) -> Result<Measured, Error> {
     let mut rig = Rig::open(driver, trace, options)?;
     let devices = rig.devices.len();
-    let mut requested = Requested {
-        now: vec![0; devices],
-        peak: vec![(0, 0); devices],
-        streams: rig.streams.iter().map(|(stream, device)| (stream.number(), *device)).collect(),
-        at: 0,
-    };
+    let mut requested = Requested { now: vec![0; devices], peak: vec![(0, 0); devices], at: 0 };
     for (at, op) in trace.ops.iter().enumerate() {
         requested.at = at;
         rig.step(*op, &mut requested)?;

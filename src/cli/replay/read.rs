@@ -11,6 +11,10 @@ use hiplaunch::memory::Action;
 /// Bytes of the longest line that can be one.
 const LONGEST_LINE: u64 = 65536;
 
+/// Streams and devices that a replay makes at most: the emulator has a thread for each stream.
+const MOST_STREAMS: usize = 1024;
+const MOST_DEVICES: usize = 64;
+
 /// What an operation does to its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -228,20 +232,30 @@ struct Builder {
 }
 
 impl Builder {
-    fn device(&mut self, ordinal: u32) -> usize {
+    fn device(&mut self, ordinal: u32) -> Result<usize, String> {
         let devices = &mut self.trace.devices;
-        devices.iter().position(|d| *d == ordinal).unwrap_or_else(|| {
-            devices.push(ordinal);
-            devices.len() - 1
-        })
+        if let Some(known) = devices.iter().position(|d| *d == ordinal) {
+            return Ok(known);
+        }
+        if devices.len() == MOST_DEVICES {
+            return Err(format!("more than {MOST_DEVICES} devices, each of which a replay makes a pool for"));
+        }
+        devices.push(ordinal);
+        Ok(devices.len() - 1)
     }
 
-    fn stream(&mut self, device: usize, number: u64) -> usize {
+    fn stream(&mut self, device: usize, number: u64) -> Result<usize, String> {
         let stream = TraceStream { device, number };
-        *self.streams.entry(stream).or_insert_with(|| {
-            self.trace.streams.push(stream);
-            self.trace.streams.len() - 1
-        })
+        if let Some(known) = self.streams.get(&stream) {
+            return Ok(*known);
+        }
+        let new = self.trace.streams.len();
+        if new == MOST_STREAMS {
+            return Err(format!("more than {MOST_STREAMS} streams, each of which a replay makes one for"));
+        }
+        self.trace.streams.push(stream);
+        self.streams.insert(stream, new);
+        Ok(new)
     }
 
     fn line(&mut self, header: &Header, record: &ByteRecord) -> Result<(), String> {
@@ -276,11 +290,10 @@ impl Builder {
         }
         self.trace.lines += 1;
         self.trace.actions[action as usize] += 1;
-        let device = self.device(device);
+        let device = self.device(device)?;
         // A free of ours is in the order of the block's own stream, whatever became of that.
         let ours = header.get(Column::Event).is_some();
-        self.operation(action, device, pointer, bytes, number, ours);
-        Ok(())
+        self.operation(action, device, pointer, bytes, number, ours)
     }
 
     fn operation(
@@ -291,10 +304,10 @@ impl Builder {
         bytes: u64,
         stream: u64,
         ours: bool,
-    ) {
+    ) -> Result<(), String> {
         match action {
             Action::Allocate => {
-                let stream = self.stream(device, stream);
+                let stream = self.stream(device, stream)?;
                 let block = self.trace.blocks;
                 self.trace.blocks += 1;
                 let live = Live { block, stream, bytes };
@@ -305,7 +318,7 @@ impl Builder {
             }
             Action::Record => match self.live.get(&(device, pointer)).copied() {
                 Some(live) => {
-                    let stream = self.stream(device, stream);
+                    let stream = self.stream(device, stream)?;
                     self.push(Kind::Record, live.block, stream);
                 }
                 None => self.trace.unknown += 1,
@@ -315,7 +328,7 @@ impl Builder {
                     let own = self.trace.streams.get(live.stream).is_some_and(|s| s.number == stream);
                     if !own && !ours {
                         self.trace.foreign_frees += 1;
-                        let stream = self.stream(device, stream);
+                        let stream = self.stream(device, stream)?;
                         self.push(Kind::Record, live.block, stream);
                     }
                     self.push(Kind::Free, live.block, live.stream);
@@ -325,6 +338,7 @@ impl Builder {
             // The pool's own doings, and what did not happen.
             _ => {}
         }
+        Ok(())
     }
 
     fn push(&mut self, kind: Kind, block: usize, stream: usize) {
@@ -481,6 +495,12 @@ mod tests {
         let got = Trace::read(&bytes[..], "t.csv").unwrap_err().to_string();
         assert!(got.starts_with("t.csv:2: column 3 (`Action`)"), "{got}");
         assert_eq!(read(head).ops, []);
+        let many = |fields: &dyn Fn(usize) -> String| {
+            let lines: String = (0..2000).map(|i| format!("allocate,{i},1,{}\n", fields(i))).collect();
+            error(&format!("Action,Pointer,Size,Stream,Device\n{lines}"))
+        };
+        assert!(many(&|i| format!("{i},0")).starts_with("t.csv:1026: more than 1024 streams"));
+        assert!(many(&|i| format!("0,{i}")).starts_with("t.csv:66: more than 64 devices"));
         // Blank lines count.
         let got = error(&format!("{head}\n\n{good}\n\nbad\n"));
         assert!(got.starts_with("t.csv:7:"), "{got}");

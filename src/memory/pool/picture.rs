@@ -249,7 +249,7 @@ impl Picture {
             let bytes = hidden.iter().map(|(bytes, _)| bytes).sum();
             match hidden.len() {
                 0 => widths,
-                n => format!("{widths}. Not shown: {n} streams with less, {} in all", amount(bytes)),
+                n => format!("{widths}. Not shown: {n} more streams, {} in all", amount(bytes)),
             }
         };
         picture.text(MARGIN, picture.y, 11, FAINT, last);
@@ -404,6 +404,6 @@ mod tests {
         let picture = check(&pool(segments));
         assert!(picture.rects.len() < 10_000 && picture.y < 8000, "{} {}", picture.rects.len(), picture.y);
         let has = |words: &str| picture.texts.iter().any(|t| t.text.contains(words));
-        assert!(has("19 others") && has("20 others") && has("Not shown: 23 streams"), "{:?}", picture.texts);
+        assert!(has("19 others") && has("20 others") && has("Not shown: 23 more streams"), "{:?}", picture.texts);
     }
 }
