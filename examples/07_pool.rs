@@ -8,7 +8,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let device = launcher.device(0)?;
     let (stream, other) = (launcher.stream(device)?, launcher.stream(device)?);
 
-    // From the second time on this makes no device call: the buffer goes back in the stream's order, and comes again.
+    // From the second time on only the fill is a device call: the memory goes back in stream order, and comes again.
     for _ in 0..100 {
         let mut buffer = DeviceBuffer::<f32>::on(&stream, 10_000)?;
         buffer.fill(&stream, 1.0)?;

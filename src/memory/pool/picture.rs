@@ -404,6 +404,10 @@ mod tests {
         let picture = check(&pool(segments));
         assert!(picture.rects.len() < 10_000 && picture.y < 8000, "{} {}", picture.rects.len(), picture.y);
         let has = |words: &str| picture.texts.iter().any(|t| t.text.contains(words));
-        assert!(has("19 others") && has("20 others") && has("Not shown: 23 more streams"), "{:?}", picture.texts);
+        assert!(
+            has("19 others") && has("20 others") && has("Not shown: 23 more streams"),
+            "{:?}",
+            picture.texts
+        );
     }
 }
