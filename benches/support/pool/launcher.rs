@@ -1,0 +1,163 @@
+//! A launcher's own workload: few sizes, a steady number of live blocks on each stream, freed in the order in which they
+//! were allocated.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Instant;
+
+use hiplaunch::Error;
+use hiplaunch::driver::Driver;
+
+use super::machine::Machine;
+use super::measure::{COST_COLUMNS, Cost, TIME_COLUMNS, Table, Times, at_most, calibrate, ledger};
+use super::options::Scale;
+use super::random::Random;
+use super::subject::{Kind, Subject, Workload};
+
+/// Sizes of arguments, scalars and results; one block in 16 is the last.
+const SIZES: [u64; 6] = [256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 1 << 20];
+
+/// Most that may be reserved, over the most in use.
+const BAR: f64 = 1.15;
+
+/// Sizes are drawn before and repeat after so many.
+const PATTERN: usize = 4096;
+
+/// The sizes to ask for in turn.
+pub(crate) fn pattern(seed: u64) -> Vec<u64> {
+    let mut random = Random(seed);
+    let mut draw = || match random.below(16) {
+        0 => SIZES[5],
+        _ => SIZES[random.below(5) as usize],
+    };
+    (0..PATTERN).map(|_| draw()).collect()
+}
+
+/// One stream's live blocks.
+pub(crate) struct Lane<'a, S: Subject> {
+    pool: &'a S,
+    stream: usize,
+    sizes: Vec<u64>,
+    next: usize,
+    live: VecDeque<(S::Block, u64)>,
+    most: usize,
+    pub(crate) in_use: u64,
+    pub(crate) failures: u64,
+}
+
+impl<'a, S: Subject> Lane<'a, S> {
+    /// Keeps `most` blocks live.
+    pub(crate) fn new(pool: &'a S, stream: usize, most: usize) -> Self {
+        let live = VecDeque::with_capacity(most + 1);
+        Lane { pool, stream, sizes: pattern(stream as u64), next: 0, live, most, in_use: 0, failures: 0 }
+    }
+
+    /// One block is allocated, and the oldest freed once there are too many.
+    #[inline]
+    pub(crate) fn step(&mut self) {
+        let size = self.sizes[self.next];
+        self.next = (self.next + 1) % PATTERN;
+        match self.pool.allocate(self.stream, size) {
+            Some(block) => {
+                self.live.push_back((block, size));
+                self.in_use += size;
+            }
+            None => self.failures += 1,
+        }
+        if self.live.len() > self.most
+            && let Some((block, size)) = self.live.pop_front()
+        {
+            self.in_use -= size;
+            self.pool.free(self.stream, block);
+        }
+    }
+}
+
+impl<S: Subject> Drop for Lane<'_, S> {
+    fn drop(&mut self) {
+        for (block, _) in self.live.drain(..) {
+            self.pool.free(self.stream, block);
+        }
+    }
+}
+
+struct SteadyState {
+    driver: Arc<dyn Driver>,
+    scale: Scale,
+    streams: usize,
+    live: usize,
+}
+
+impl SteadyState {
+    fn lanes<'a, S: Subject>(&self, pool: &'a S) -> Vec<Lane<'a, S>> {
+        (0..self.streams).map(|stream| Lane::new(pool, stream, self.live)).collect()
+    }
+
+    fn count<S: Subject>(&self, open: &dyn Fn(&Arc<dyn Driver>) -> Result<S, Error>) -> Result<Cost, Error> {
+        let (ledger, driver) = ledger(&self.driver, u64::MAX);
+        let pool = open(&driver)?;
+        let mut lanes = self.lanes(&pool);
+        let (mut cost, mut before) = (Cost::default(), 0);
+        let rounds = self.scale.pick(PATTERN / 16, 2 * PATTERN, 4 * PATTERN);
+        for round in 0..rounds {
+            // Calls are counted in the second half, memory in all of it.
+            if round == rounds / 2 {
+                before = ledger.calls();
+            }
+            for lane in 0..lanes.len() {
+                lanes[lane].step();
+                cost.peak_requested = cost.peak_requested.max(lanes.iter().map(|l| l.in_use).sum());
+            }
+        }
+        cost.calls = ledger.calls() - before;
+        cost.operations = (rounds / 2 * lanes.len() * 2) as u64;
+        cost.failures = lanes.iter().map(|l| l.failures).sum();
+        cost.peak_reserved = pool.reserved().unwrap_or(ledger.peak());
+        Ok(cost)
+    }
+}
+
+impl Workload for SteadyState {
+    type Output = (Times, Cost);
+
+    fn run<S: Subject>(
+        &self,
+        open: &dyn Fn(&Arc<dyn Driver>) -> Result<S, Error>,
+    ) -> Result<(Times, Cost), Error> {
+        let pool = open(&self.driver)?;
+        let mut lanes = self.lanes(&pool);
+        (0..self.scale.pick(self.live, PATTERN, PATTERN)).for_each(|_| lanes.iter_mut().for_each(Lane::step));
+        let rounds = calibrate(self.scale.slice(), || lanes.iter_mut().for_each(Lane::step));
+        let times = Times::repeat(self.scale, || {
+            let start = Instant::now();
+            (0..rounds).for_each(|_| lanes.iter_mut().for_each(Lane::step));
+            // An allocation and a free are two operations.
+            Ok((start.elapsed(), rounds * self.streams as u64 * 2))
+        })?;
+        Ok((times, self.count(open)?))
+    }
+}
+
+/// Prints a table for each number of streams and of live blocks.
+pub(crate) fn run(machine: Machine, scale: Scale) -> Result<(), Error> {
+    for (streams, live) in [(1, 16), (2, 16), (4, 16), (8, 16), (1, 64), (8, 64)] {
+        let title = format!(
+            "{}/launcher: {streams} stream(s) from one thread, {live} live blocks each, ns an operation",
+            machine.name()
+        );
+        let columns = TIME_COLUMNS.into_iter().chain(COST_COLUMNS).chain(["bar, reserved"]);
+        let mut table = Table::new(title, ["pool"].into_iter().chain(columns));
+        for kind in Kind::ALL {
+            let workload = SteadyState { driver: machine.open()?, scale, streams, live };
+            let (times, cost) = kind.run(&workload, streams, 1 << 40)?;
+            let mut row = vec![kind.name().to_owned()];
+            row.extend(times.columns());
+            row.extend(cost.columns());
+            if kind.has_bars() {
+                row.push(at_most(cost.waste(), BAR));
+            }
+            table.row(row);
+        }
+    }
+    Ok(())
+}
