@@ -11,9 +11,8 @@ use hiplaunch::memory::{PoolBackend, PoolOptions};
 use hiplaunch::stream::StreamCore;
 use hiplaunch::{Device, DeviceBuffer, Error};
 
-use super::ledger::Ledger;
 use super::machine::Machine;
-use super::measure::{Table, ledger, number};
+use super::measure::{Table, Times, at_most, ledger, number};
 use super::options::Scale;
 
 const SHAPE: [usize; 3] = [20_000, 20, 5];
@@ -33,7 +32,7 @@ enum Destination {
 
 /// What a run cost.
 struct Outcome {
-    ns_per_operation: f64,
+    times: Times,
     /// Driver allocations in the first batch and in all later ones.
     first: u64,
     later: u64,
@@ -93,12 +92,15 @@ fn outcome(
     backend: PoolBackend,
     destination: Destination,
     batches: usize,
+    scale: Scale,
 ) -> Result<Outcome, Error> {
-    let (_device, stream) = open(driver, backend)?;
-    let start = Instant::now();
-    train(&stream, destination, batches, |_| ())?;
-    let time = start.elapsed();
-    drop(stream);
+    let operations = (EPOCHS * batches * OPERATIONS) as u64;
+    let times = Times::repeat(scale, || {
+        let (_device, stream) = open(driver, backend)?;
+        let start = Instant::now();
+        train(&stream, destination, batches, |_| ())?;
+        Ok((start.elapsed(), operations))
+    })?;
 
     let (ledger, driver) = ledger(driver, u64::MAX);
     let (_device, stream) = open(&driver, backend)?;
@@ -111,14 +113,7 @@ fn outcome(
             held.push(ledger.held());
         }
     })?;
-    let operations = EPOCHS * batches * OPERATIONS;
-    Ok(Outcome {
-        ns_per_operation: time.as_secs_f64() * 1e9 / operations as f64,
-        first,
-        later: Ledger::mallocs(&ledger) - first,
-        held,
-        peak: ledger.peak(),
-    })
+    Ok(Outcome { times, first, later: ledger.mallocs() - first, held, peak: ledger.peak() })
 }
 
 /// Prints the table of a driver.
@@ -135,7 +130,8 @@ pub(crate) fn run(machine: Machine, scale: Scale) -> Result<(), Error> {
         "all later",
         "MB held after batch 1 and each epoch",
         "peak MB",
-        "ns/op",
+        "ns/op, best",
+        "median",
         "bar, later",
     ];
     let mut table = Table::new(title, columns);
@@ -145,7 +141,7 @@ pub(crate) fn run(machine: Machine, scale: Scale) -> Result<(), Error> {
         (PoolBackend::Caching, "caching"),
     ] {
         for destination in [Destination::New, Destination::Reused] {
-            let outcome = outcome(&machine.open()?, backend, destination, batches)?;
+            let outcome = outcome(&machine.open()?, backend, destination, batches, scale)?;
             let mega = |bytes: u64| format!("{:.0}", bytes as f64 / 1e6);
             let held: Vec<String> = outcome.held.iter().copied().map(mega).collect();
             let name = if destination == Destination::New { "new" } else { "reused" };
@@ -155,11 +151,12 @@ pub(crate) fn run(machine: Machine, scale: Scale) -> Result<(), Error> {
                 outcome.later.to_string(),
                 held.join(" "),
                 mega(outcome.peak),
-                number(outcome.ns_per_operation),
+                number(outcome.times.best()),
+                number(outcome.times.median()),
             ];
             // No allocation into a destination that fits, whatever the pool; none at all with one that caches.
             if destination == Destination::Reused || backend == PoolBackend::Caching {
-                row.push(super::measure::at_most(outcome.later as f64, 0.0));
+                row.push(at_most(outcome.later as f64, 0.0));
             }
             table.row(row);
         }

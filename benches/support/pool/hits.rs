@@ -8,7 +8,7 @@ use hiplaunch::Error;
 use hiplaunch::driver::Driver;
 
 use super::machine::Machine;
-use super::measure::{COST_COLUMNS, Cost, TIME_COLUMNS, Table, Times, at_most, calibrate, ledger};
+use super::measure::{COST_COLUMNS, Cost, TIME_COLUMNS, Table, Times, at_most, calibrate, ledger, number};
 use super::options::Scale;
 use super::subject::{Kind, Subject, Workload};
 
@@ -74,7 +74,7 @@ pub(crate) fn run(machine: Machine, scale: Scale) -> Result<(), Error> {
             let (times, cost) = kind.run(&workload, 1, 1 << 40)?;
             let mut row = vec![kind.name().to_owned()];
             row.extend(times.columns());
-            row.push(super::measure::number(times.best() / 2.0));
+            row.push(number(times.best() / 2.0));
             row.extend(cost.columns());
             if kind.has_bars() {
                 row.push(at_most(times.best() / 2.0, BAR));

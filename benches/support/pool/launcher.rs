@@ -14,8 +14,9 @@ use super::options::Scale;
 use super::random::Random;
 use super::subject::{Kind, Subject, Workload};
 
-/// Sizes of arguments, scalars and results; one block in 16 is the last.
-const SIZES: [u64; 6] = [256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 1 << 20];
+/// Sizes of arguments, scalars and results.
+const SMALL: [u64; 5] = [256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
+const LARGE: u64 = 1 << 20;
 
 /// Most that may be reserved, over the most in use.
 const BAR: f64 = 1.15;
@@ -23,14 +24,35 @@ const BAR: f64 = 1.15;
 /// Sizes are drawn before and repeat after so many.
 const PATTERN: usize = 4096;
 
+/// Blocks in one round of a loop: three of each small size, and a large one.
+const ROUND: usize = 16;
+
+/// In which order the sizes come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// The same in each round, as a loop of launches has it.
+    Loop,
+    /// Each drawn anew, one in 16 the large one: what is in use goes up and down.
+    Drawn,
+}
+
 /// The sizes to ask for in turn.
-pub(crate) fn pattern(seed: u64) -> Vec<u64> {
+fn pattern(order: Order, seed: u64) -> Vec<u64> {
     let mut random = Random(seed);
-    let mut draw = || match random.below(16) {
-        0 => SIZES[5],
-        _ => SIZES[random.below(5) as usize],
-    };
-    (0..PATTERN).map(|_| draw()).collect()
+    match order {
+        Order::Loop => {
+            let mut round: Vec<u64> = (0..ROUND - 1).map(|i| SMALL[i % SMALL.len()]).chain([LARGE]).collect();
+            (1..ROUND).for_each(|i| round.swap(i, random.below(i as u64 + 1) as usize));
+            round.into_iter().cycle().take(PATTERN).collect()
+        }
+        Order::Drawn => {
+            let mut draw = || match random.below(ROUND as u64) {
+                0 => LARGE,
+                _ => SMALL[random.below(SMALL.len() as u64) as usize],
+            };
+            (0..PATTERN).map(|_| draw()).collect()
+        }
+    }
 }
 
 /// One stream's live blocks.
@@ -47,14 +69,20 @@ pub(crate) struct Lane<'a, S: Subject> {
 
 impl<'a, S: Subject> Lane<'a, S> {
     /// Keeps `most` blocks live.
-    pub(crate) fn new(pool: &'a S, stream: usize, most: usize) -> Self {
-        let live = VecDeque::with_capacity(most + 1);
-        Lane { pool, stream, sizes: pattern(stream as u64), next: 0, live, most, in_use: 0, failures: 0 }
+    pub(crate) fn new(pool: &'a S, stream: usize, order: Order, most: usize) -> Self {
+        let (sizes, live) = (pattern(order, stream as u64), VecDeque::with_capacity(most + 1));
+        Lane { pool, stream, sizes, next: 0, live, most, in_use: 0, failures: 0 }
     }
 
     /// One block is allocated, and the oldest freed once there are too many.
     #[inline]
     pub(crate) fn step(&mut self) {
+        self.allocate();
+        self.retire();
+    }
+
+    #[inline]
+    fn allocate(&mut self) {
         let size = self.sizes[self.next];
         self.next = (self.next + 1) % PATTERN;
         match self.pool.allocate(self.stream, size) {
@@ -64,6 +92,10 @@ impl<'a, S: Subject> Lane<'a, S> {
             }
             None => self.failures += 1,
         }
+    }
+
+    #[inline]
+    fn retire(&mut self) {
         if self.live.len() > self.most
             && let Some((block, size)) = self.live.pop_front()
         {
@@ -85,12 +117,13 @@ struct SteadyState {
     driver: Arc<dyn Driver>,
     scale: Scale,
     streams: usize,
+    order: Order,
     live: usize,
 }
 
 impl SteadyState {
     fn lanes<'a, S: Subject>(&self, pool: &'a S) -> Vec<Lane<'a, S>> {
-        (0..self.streams).map(|stream| Lane::new(pool, stream, self.live)).collect()
+        (0..self.streams).map(|stream| Lane::new(pool, stream, self.order, self.live)).collect()
     }
 
     fn count<S: Subject>(&self, open: &dyn Fn(&Arc<dyn Driver>) -> Result<S, Error>) -> Result<Cost, Error> {
@@ -105,8 +138,9 @@ impl SteadyState {
                 before = ledger.calls();
             }
             for lane in 0..lanes.len() {
-                lanes[lane].step();
+                lanes[lane].allocate();
                 cost.peak_requested = cost.peak_requested.max(lanes.iter().map(|l| l.in_use).sum());
+                lanes[lane].retire();
             }
         }
         cost.calls = ledger.calls() - before;
@@ -140,15 +174,17 @@ impl Workload for SteadyState {
 
 /// Prints a table for each number of streams and of live blocks.
 pub(crate) fn run(machine: Machine, scale: Scale) -> Result<(), Error> {
-    for (streams, live) in [(1, 16), (2, 16), (4, 16), (8, 16), (1, 64), (8, 64)] {
+    let shapes = [(1, 16), (2, 16), (4, 16), (8, 16), (1, 64), (2, 64), (4, 64), (8, 64)];
+    let orders = [(Order::Loop, "a loop"), (Order::Drawn, "drawn")];
+    for ((order, name), (streams, live)) in orders.into_iter().flat_map(|o| shapes.map(|s| (o, s))) {
         let title = format!(
-            "{}/launcher: {streams} stream(s) from one thread, {live} live blocks each, ns an operation",
+            "{}/launcher: {name}, {streams} stream(s) from one thread, {live} live blocks each, ns an operation",
             machine.name()
         );
         let columns = TIME_COLUMNS.into_iter().chain(COST_COLUMNS).chain(["bar, reserved"]);
         let mut table = Table::new(title, ["pool"].into_iter().chain(columns));
         for kind in Kind::ALL {
-            let workload = SteadyState { driver: machine.open()?, scale, streams, live };
+            let workload = SteadyState { driver: machine.open()?, scale, streams, order, live };
             let (times, cost) = kind.run(&workload, streams, 1 << 40)?;
             let mut row = vec![kind.name().to_owned()];
             row.extend(times.columns());

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use hiplaunch::Error;
 use hiplaunch::driver::{Driver, DriverError, ErrorCode};
 
-use super::launcher::Lane;
+use super::launcher::{Lane, Order};
 use super::machine::Machine;
 use super::measure::{Table, at_least, calibrate, number};
 use super::options::Scale;
@@ -40,7 +40,7 @@ impl Job {
                 }
             }),
             Job::Launcher => {
-                let mut lane = Lane::new(pool, stream, LIVE);
+                let mut lane = Lane::new(pool, stream, Order::Loop, LIVE);
                 Box::new(move |steps| (0..steps).for_each(|_| lane.step()))
             }
         }
