@@ -49,7 +49,7 @@ impl Workload for Hits {
         let (ledger, driver) = ledger(&self.driver, u64::MAX);
         let pool = open(&driver)?;
         pair(&pool, self.bytes);
-        let before = ledger.calls();
+        let before = (ledger.calls(), ledger.waits());
         let mut cost = Cost { operations: 200, peak_requested: self.bytes, ..Cost::default() };
         for _ in 0..100 {
             match pool.allocate(0, self.bytes) {
@@ -57,7 +57,7 @@ impl Workload for Hits {
                 None => cost.failures += 1,
             }
         }
-        cost.calls = ledger.calls() - before;
+        (cost.calls, cost.waits) = (ledger.calls() - before.0, ledger.waits() - before.1);
         cost.peak_reserved = pool.reserved().unwrap_or(ledger.peak());
         Ok((times, cost))
     }

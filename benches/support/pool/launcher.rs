@@ -130,12 +130,12 @@ impl SteadyState {
         let (ledger, driver) = ledger(&self.driver, u64::MAX);
         let pool = open(&driver)?;
         let mut lanes = self.lanes(&pool);
-        let (mut cost, mut before) = (Cost::default(), 0);
+        let (mut cost, mut before) = (Cost::default(), (0, 0));
         let rounds = self.scale.pick(PATTERN / 16, 2 * PATTERN, 4 * PATTERN);
         for round in 0..rounds {
             // Calls are counted in the second half, memory in all of it.
             if round == rounds / 2 {
-                before = ledger.calls();
+                before = (ledger.calls(), ledger.waits());
             }
             for lane in 0..lanes.len() {
                 lanes[lane].allocate();
@@ -143,7 +143,7 @@ impl SteadyState {
                 lanes[lane].retire();
             }
         }
-        cost.calls = ledger.calls() - before;
+        (cost.calls, cost.waits) = (ledger.calls() - before.0, ledger.waits() - before.1);
         cost.operations = (rounds / 2 * lanes.len() * 2) as u64;
         cost.failures = lanes.iter().map(|l| l.failures).sum();
         cost.peak_reserved = pool.reserved().unwrap_or(ledger.peak());

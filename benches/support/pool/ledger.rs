@@ -18,6 +18,7 @@ pub(crate) struct Ledger {
     limit: u64,
     calls: AtomicU64,
     mallocs: AtomicU64,
+    waits: AtomicU64,
     bytes: Mutex<Bytes>,
 }
 
@@ -37,6 +38,7 @@ impl Ledger {
             limit,
             calls: AtomicU64::new(0),
             mallocs: AtomicU64::new(0),
+            waits: AtomicU64::new(0),
             bytes,
         })
     }
@@ -49,6 +51,11 @@ impl Ledger {
     /// Allocations so far, failed ones included.
     pub(crate) fn mallocs(&self) -> u64 {
         self.mallocs.load(Ordering::Relaxed)
+    }
+
+    /// Calls so far for which the host waits for the device; every `hipFree` is one.
+    pub(crate) fn waits(&self) -> u64 {
+        self.waits.load(Ordering::Relaxed)
     }
 
     /// Bytes allocated now.
@@ -67,6 +74,11 @@ impl Ledger {
 
     fn count(&self) {
         self.calls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn count_wait(&self) {
+        self.count();
+        self.waits.fetch_add(1, Ordering::Relaxed);
     }
 
     fn take(
@@ -97,9 +109,11 @@ impl Ledger {
     }
 }
 
-/// Passes calls on unchanged: `counted` ones, which a pool may make at any operation, and the `others`.
+/// Passes calls on unchanged: `counted` ones, which a pool may make at any operation, those of them that are `waits`, and
+/// the `others`.
 macro_rules! forward {
     (counted: $($f:tt)*) => { forward! { @ (|l: &Ledger| l.count()) $($f)* } };
+    (waits: $($f:tt)*) => { forward! { @ (|l: &Ledger| l.count_wait()) $($f)* } };
     (others: $($f:tt)*) => { forward! { @ (|_: &Ledger| ()) $($f)* } };
     (@ $note:tt) => {};
     (@ $note:tt fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty; $($rest:tt)*) => {
@@ -135,6 +149,7 @@ impl Driver for Ledger {
         self.take(bytes, || self.driver.malloc(device, bytes))
     }
     unsafe fn free(&self, device: DeviceId, ptr: DevicePtr) -> DriverResult<()> {
+        self.waits.fetch_add(1, Ordering::Relaxed);
         // SAFETY: the caller's promise is the same.
         self.give(ptr, || unsafe { self.driver.free(device, ptr) })
     }
@@ -148,15 +163,18 @@ impl Driver for Ledger {
     }
 
     forward! { counted:
-        fn device_synchronize(d: DeviceId) -> ();
         fn mem_pool_trim(d: DeviceId, keep: usize) -> ();
-        unsafe fn stream_synchronize(d: DeviceId, stream: RawStream) -> ();
         unsafe fn stream_query(d: DeviceId, stream: RawStream) -> bool;
         unsafe fn stream_wait_event(d: DeviceId, stream: RawStream, event: RawEvent) -> ();
         fn event_create(d: DeviceId, options: EventOptions) -> RawEvent;
         unsafe fn event_destroy(d: DeviceId, event: RawEvent) -> ();
         unsafe fn event_record(d: DeviceId, event: RawEvent, stream: RawStream) -> ();
         unsafe fn event_query(d: DeviceId, event: RawEvent) -> bool;
+    }
+
+    forward! { waits:
+        fn device_synchronize(d: DeviceId) -> ();
+        unsafe fn stream_synchronize(d: DeviceId, stream: RawStream) -> ();
         unsafe fn event_synchronize(d: DeviceId, event: RawEvent) -> ();
     }
 

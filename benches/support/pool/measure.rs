@@ -69,6 +69,8 @@ pub(crate) struct Cost {
     pub(crate) operations: u64,
     /// Device calls in these.
     pub(crate) calls: u64,
+    /// Of these, those that wait on the host.
+    pub(crate) waits: u64,
     /// Most bytes held from the driver.
     pub(crate) peak_reserved: u64,
     /// Most bytes that were asked for and not given back.
@@ -80,9 +82,12 @@ pub(crate) struct Cost {
 impl Cost {
     /// Columns as in [`COST_COLUMNS`].
     pub(crate) fn columns(&self) -> Vec<String> {
-        let calls = self.calls as f64 / self.operations.max(1) as f64;
-        let calls = if self.calls == 0 { "0".to_owned() } else { format!("{calls:.4}") };
-        vec![calls, format!("{:.3}", self.waste()), self.failures.to_string()]
+        let per_operation = |calls: u64| match calls {
+            0 => "0".to_owned(),
+            _ => format!("{:.4}", calls as f64 / self.operations.max(1) as f64),
+        };
+        let (calls, waits) = (per_operation(self.calls), per_operation(self.waits));
+        vec![calls, waits, format!("{:.3}", self.waste()), self.failures.to_string()]
     }
 
     /// Peak reserved over peak requested.
@@ -91,7 +96,7 @@ impl Cost {
     }
 }
 
-pub(crate) const COST_COLUMNS: [&str; 3] = ["calls/op", "reserved/requested", "failures"];
+pub(crate) const COST_COLUMNS: [&str; 4] = ["calls/op", "waits/op", "reserved/requested", "failures"];
 
 /// A ledger over a driver, also as a driver.
 pub(crate) fn ledger(driver: &Arc<dyn Driver>, limit: u64) -> (Arc<Ledger>, Arc<dyn Driver>) {
