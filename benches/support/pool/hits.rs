@@ -10,7 +10,7 @@ use hiplaunch::driver::Driver;
 use super::machine::Machine;
 use super::measure::{COST_COLUMNS, Cost, TIME_COLUMNS, Table, Times, at_most, calibrate, ledger, number};
 use super::options::Scale;
-use super::subject::{Kind, Subject, Workload};
+use super::subject::{Kind, Open, Subject, Workload};
 
 const SIZES: [(u64, &str); 5] =
     [(256, "256 B"), (4 << 10, "4 KiB"), (64 << 10, "64 KiB"), (1 << 20, "1 MiB"), (64 << 20, "64 MiB")];
@@ -34,10 +34,7 @@ fn pair<S: Subject>(pool: &S, bytes: u64) {
 impl Workload for Hits {
     type Output = (Times, Cost);
 
-    fn run<S: Subject>(
-        &self,
-        open: &dyn Fn(&Arc<dyn Driver>) -> Result<S, Error>,
-    ) -> Result<(Times, Cost), Error> {
+    fn run<S: Subject>(&self, open: Open<'_, S>) -> Result<(Times, Cost), Error> {
         let pool = open(&self.driver)?;
         let pairs = calibrate(self.scale.slice(), || pair(&pool, self.bytes));
         let times = Times::repeat(self.scale, || {

@@ -12,7 +12,7 @@ use super::machine::Machine;
 use super::measure::{COST_COLUMNS, Cost, TIME_COLUMNS, Table, Times, at_most, calibrate, ledger};
 use super::options::Scale;
 use super::random::Random;
-use super::subject::{Kind, Subject, Workload};
+use super::subject::{Kind, Open, Subject, Workload};
 
 /// Sizes of arguments, scalars and results.
 const SMALL: [u64; 5] = [256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
@@ -126,7 +126,7 @@ impl SteadyState {
         (0..self.streams).map(|stream| Lane::new(pool, stream, self.order, self.live)).collect()
     }
 
-    fn count<S: Subject>(&self, open: &dyn Fn(&Arc<dyn Driver>) -> Result<S, Error>) -> Result<Cost, Error> {
+    fn count<S: Subject>(&self, open: Open<'_, S>) -> Result<Cost, Error> {
         let (ledger, driver) = ledger(&self.driver, u64::MAX);
         let pool = open(&driver)?;
         let mut lanes = self.lanes(&pool);
@@ -154,10 +154,7 @@ impl SteadyState {
 impl Workload for SteadyState {
     type Output = (Times, Cost);
 
-    fn run<S: Subject>(
-        &self,
-        open: &dyn Fn(&Arc<dyn Driver>) -> Result<S, Error>,
-    ) -> Result<(Times, Cost), Error> {
+    fn run<S: Subject>(&self, open: Open<'_, S>) -> Result<(Times, Cost), Error> {
         let pool = open(&self.driver)?;
         let mut lanes = self.lanes(&pool);
         (0..self.scale.pick(self.live, PATTERN, PATTERN)).for_each(|_| lanes.iter_mut().for_each(Lane::step));

@@ -12,7 +12,7 @@ use hiplaunch::driver::Driver;
 use super::machine::Machine;
 use super::measure::{COST_COLUMNS, Cost, TIME_COLUMNS, Table, Times, at_most, ledger};
 use super::options::Scale;
-use super::subject::{Kind, Subject, Workload};
+use super::subject::{Kind, Open, Subject, Workload};
 
 const MIB: u64 = 1 << 20;
 const MAX_USAGE: u64 = 16_000 * MIB;
@@ -130,10 +130,7 @@ impl RandomAllocations<'_> {
 impl Workload for RandomAllocations<'_> {
     type Output = (Times, Cost);
 
-    fn run<S: Subject>(
-        &self,
-        open: &dyn Fn(&Arc<dyn Driver>) -> Result<S, Error>,
-    ) -> Result<(Times, Cost), Error> {
+    fn run<S: Subject>(&self, open: Open<'_, S>) -> Result<(Times, Cost), Error> {
         let times = Times::repeat(self.scale, || Ok((self.once(&open(&self.driver)?), self.plan.steps())))?;
         Ok((times, Limited { driver: self.driver.clone(), limit: u64::MAX, plan: self.plan }.run(open)?))
     }
@@ -149,7 +146,7 @@ struct Limited<'a> {
 impl Workload for Limited<'_> {
     type Output = Cost;
 
-    fn run<S: Subject>(&self, open: &dyn Fn(&Arc<dyn Driver>) -> Result<S, Error>) -> Result<Cost, Error> {
+    fn run<S: Subject>(&self, open: Open<'_, S>) -> Result<Cost, Error> {
         let (ledger, driver) = ledger(&self.driver, self.limit);
         let pool = open(&driver)?;
         let mut live = Vec::with_capacity(self.plan.allocations);

@@ -30,15 +30,15 @@ pub(crate) trait Subject: Sync {
     }
 }
 
+/// Makes a fresh pool on a driver.
+pub(crate) type Open<'a, S> = &'a dyn Fn(&Arc<dyn Driver>) -> Result<S, Error>;
+
 /// A workload, for any pool.
 pub(crate) trait Workload {
     type Output;
 
-    /// `open` makes a fresh pool on a driver.
-    fn run<S: Subject>(
-        &self,
-        open: &dyn Fn(&Arc<dyn Driver>) -> Result<S, Error>,
-    ) -> Result<Self::Output, Error>;
+    /// Runs on pools that `open` makes.
+    fn run<S: Subject>(&self, open: Open<'_, S>) -> Result<Self::Output, Error>;
 }
 
 /// The pools.

@@ -11,7 +11,7 @@ use super::launcher::{Lane, Order};
 use super::machine::Machine;
 use super::measure::{Table, at_least, calibrate, number};
 use super::options::Scale;
-use super::subject::{Kind, Subject, Workload};
+use super::subject::{Kind, Open, Subject, Workload};
 
 const THREADS: [usize; 4] = [1, 2, 4, 8];
 const LIVE: usize = 16;
@@ -108,10 +108,7 @@ impl Threads {
 impl Workload for Threads {
     type Output = Vec<Throughput>;
 
-    fn run<S: Subject>(
-        &self,
-        open: &dyn Fn(&Arc<dyn Driver>) -> Result<S, Error>,
-    ) -> Result<Vec<Throughput>, Error> {
+    fn run<S: Subject>(&self, open: Open<'_, S>) -> Result<Vec<Throughput>, Error> {
         let pool = open(&self.driver)?;
         let slice =
             self.scale.pick(Duration::from_micros(50), Duration::from_millis(10), Duration::from_millis(60));
