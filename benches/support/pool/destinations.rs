@@ -12,7 +12,7 @@ use hiplaunch::stream::StreamCore;
 use hiplaunch::{Device, DeviceBuffer, Error};
 
 use super::machine::Machine;
-use super::measure::{Table, Times, at_most, ledger, number};
+use super::measure::{Table, Times, at_most, close, ledger, number};
 use super::options::Scale;
 
 const SHAPE: [usize; 3] = [20_000, 20, 5];
@@ -103,7 +103,7 @@ fn outcome(
     })?;
 
     let (ledger, driver) = ledger(driver, u64::MAX);
-    let (_device, stream) = open(&driver, backend)?;
+    let (device, stream) = open(&driver, backend)?;
     let (mut first, mut held) = (0, Vec::new());
     train(&stream, destination, batches, |done| {
         if done == 1 {
@@ -113,7 +113,9 @@ fn outcome(
             held.push(ledger.held());
         }
     })?;
-    Ok(Outcome { times, first, later: ledger.mallocs() - first, held, peak: ledger.peak() })
+    let later = ledger.mallocs() - first;
+    close((device, stream), &ledger);
+    Ok(Outcome { times, first, later, held, peak: ledger.peak() })
 }
 
 /// Prints the table of a driver.

@@ -8,7 +8,9 @@ use hiplaunch::Error;
 use hiplaunch::driver::Driver;
 
 use super::machine::Machine;
-use super::measure::{COST_COLUMNS, Cost, TIME_COLUMNS, Table, Times, at_most, calibrate, ledger, number};
+use super::measure::{
+    COST_COLUMNS, Cost, TIME_COLUMNS, Table, Times, at_most, calibrate, close, ledger, number,
+};
 use super::options::Scale;
 use super::subject::{Kind, Open, Subject, Workload};
 
@@ -56,6 +58,8 @@ impl Workload for Hits {
         }
         (cost.calls, cost.waits) = (ledger.calls() - before.0, ledger.waits() - before.1);
         cost.peak_reserved = pool.reserved().unwrap_or(ledger.peak());
+        assert_eq!(cost.failures, 0);
+        close(pool, &ledger);
         Ok((times, cost))
     }
 }

@@ -9,7 +9,7 @@ use hiplaunch::Error;
 use hiplaunch::driver::Driver;
 
 use super::machine::Machine;
-use super::measure::{COST_COLUMNS, Cost, TIME_COLUMNS, Table, Times, at_most, calibrate, ledger};
+use super::measure::{COST_COLUMNS, Cost, TIME_COLUMNS, Table, Times, at_most, calibrate, close, ledger};
 use super::options::Scale;
 use super::random::Random;
 use super::subject::{Kind, Open, Subject, Workload};
@@ -147,6 +147,9 @@ impl SteadyState {
         cost.operations = (rounds / 2 * lanes.len() * 2) as u64;
         cost.failures = lanes.iter().map(|l| l.failures).sum();
         cost.peak_reserved = pool.reserved().unwrap_or(ledger.peak());
+        assert_eq!(cost.failures, 0);
+        drop(lanes);
+        close(pool, &ledger);
         Ok(cost)
     }
 }

@@ -104,6 +104,12 @@ pub(crate) fn ledger(driver: &Arc<dyn Driver>, limit: u64) -> (Arc<Ledger>, Arc<
     (ledger.clone(), ledger)
 }
 
+/// Drops a pool and makes sure that the driver got everything back.
+pub(crate) fn close<S>(pool: S, ledger: &Ledger) {
+    drop(pool);
+    assert_eq!(ledger.held(), 0, "bytes that the pool did not give back");
+}
+
 /// A time or ratio in few digits.
 pub(crate) fn number(value: f64) -> String {
     match value {

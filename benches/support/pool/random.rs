@@ -10,7 +10,7 @@ use hiplaunch::Error;
 use hiplaunch::driver::Driver;
 
 use super::machine::Machine;
-use super::measure::{COST_COLUMNS, Cost, TIME_COLUMNS, Table, Times, at_most, ledger};
+use super::measure::{COST_COLUMNS, Cost, TIME_COLUMNS, Table, Times, at_most, close, ledger};
 use super::options::Scale;
 use super::subject::{Kind, Open, Subject, Workload};
 
@@ -154,14 +154,9 @@ impl Workload for Limited<'_> {
         let (failures, peak_requested) = play(&pool, self.plan, &mut live);
         let (calls, waits) = (ledger.calls() - before.0, ledger.waits() - before.1);
         free_all(&pool, &mut live);
-        Ok(Cost {
-            operations: self.plan.steps(),
-            calls,
-            waits,
-            peak_reserved: pool.reserved().unwrap_or(ledger.peak()),
-            peak_requested,
-            failures,
-        })
+        let peak_reserved = pool.reserved().unwrap_or(ledger.peak());
+        close(pool, &ledger);
+        Ok(Cost { operations: self.plan.steps(), calls, waits, peak_reserved, peak_requested, failures })
     }
 }
 
