@@ -1,5 +1,8 @@
 //! A launcher's own workload: few sizes, a steady number of live blocks on each stream, freed in the order in which they
 //! were allocated.
+//!
+//! Memory is held against two figures: the most that all streams had in use at once, and the sum of the most that each had,
+//! which is what there has to be when no stream ever waits for another.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -70,19 +73,19 @@ pub(crate) struct Lane<'a, S: Subject> {
 impl<'a, S: Subject> Lane<'a, S> {
     /// Keeps `most` blocks live.
     pub(crate) fn new(pool: &'a S, stream: usize, order: Order, most: usize) -> Self {
-        let (sizes, live) = (pattern(order, stream as u64), VecDeque::with_capacity(most + 1));
+        let (sizes, live) = (pattern(order, stream as u64), VecDeque::with_capacity(most));
         Lane { pool, stream, sizes, next: 0, live, most, in_use: 0, failures: 0 }
     }
 
-    /// One block is allocated, and the oldest freed once there are too many.
+    /// The oldest block is freed when there are as many as there may be, and one is allocated.
     #[inline]
     pub(crate) fn step(&mut self) {
-        self.allocate();
-        self.retire();
-    }
-
-    #[inline]
-    fn allocate(&mut self) {
+        if self.live.len() == self.most
+            && let Some((block, size)) = self.live.pop_front()
+        {
+            self.in_use -= size;
+            self.pool.free(self.stream, block);
+        }
         let size = self.sizes[self.next];
         self.next = (self.next + 1) % PATTERN;
         match self.pool.allocate(self.stream, size) {
@@ -91,16 +94,6 @@ impl<'a, S: Subject> Lane<'a, S> {
                 self.in_use += size;
             }
             None => self.failures += 1,
-        }
-    }
-
-    #[inline]
-    fn retire(&mut self) {
-        if self.live.len() > self.most
-            && let Some((block, size)) = self.live.pop_front()
-        {
-            self.in_use -= size;
-            self.pool.free(self.stream, block);
         }
     }
 }
@@ -126,11 +119,12 @@ impl SteadyState {
         (0..self.streams).map(|stream| Lane::new(pool, stream, self.order, self.live)).collect()
     }
 
-    fn count<S: Subject>(&self, open: Open<'_, S>) -> Result<Cost, Error> {
+    fn count<S: Subject>(&self, open: Open<'_, S>) -> Result<(Cost, u64), Error> {
         let (ledger, driver) = ledger(&self.driver, u64::MAX);
         let pool = open(&driver)?;
         let mut lanes = self.lanes(&pool);
         let (mut cost, mut before) = (Cost::default(), (0, 0));
+        let mut peaks = vec![0; lanes.len()];
         let rounds = self.scale.pick(PATTERN / 16, 2 * PATTERN, 4 * PATTERN);
         for round in 0..rounds {
             // Calls are counted in the second half, memory in all of it.
@@ -138,9 +132,9 @@ impl SteadyState {
                 before = (ledger.calls(), ledger.waits());
             }
             for lane in 0..lanes.len() {
-                lanes[lane].allocate();
+                lanes[lane].step();
                 cost.peak_requested = cost.peak_requested.max(lanes.iter().map(|l| l.in_use).sum());
-                lanes[lane].retire();
+                peaks[lane] = peaks[lane].max(lanes[lane].in_use);
             }
         }
         (cost.calls, cost.waits) = (ledger.calls() - before.0, ledger.waits() - before.1);
@@ -150,14 +144,15 @@ impl SteadyState {
         assert_eq!(cost.failures, 0);
         drop(lanes);
         close(pool, &ledger);
-        Ok(cost)
+        Ok((cost, peaks.iter().sum()))
     }
 }
 
 impl Workload for SteadyState {
-    type Output = (Times, Cost);
+    /// Times, cost, and the sum of every stream's most bytes in use.
+    type Output = (Times, Cost, u64);
 
-    fn run<S: Subject>(&self, open: Open<'_, S>) -> Result<(Times, Cost), Error> {
+    fn run<S: Subject>(&self, open: Open<'_, S>) -> Result<(Times, Cost, u64), Error> {
         let pool = open(&self.driver)?;
         let mut lanes = self.lanes(&pool);
         (0..self.scale.pick(self.live, PATTERN, PATTERN)).for_each(|_| lanes.iter_mut().for_each(Lane::step));
@@ -168,7 +163,8 @@ impl Workload for SteadyState {
             // An allocation and a free are two operations.
             Ok((start.elapsed(), rounds * self.streams as u64 * 2))
         })?;
-        Ok((times, self.count(open)?))
+        let (cost, by_stream) = self.count(open)?;
+        Ok((times, cost, by_stream))
     }
 }
 
@@ -181,16 +177,23 @@ pub(crate) fn run(machine: Machine, scale: Scale) -> Result<(), Error> {
             "{}/launcher: {name}, {streams} stream(s) from one thread, {live} live blocks each, ns an operation",
             machine.name()
         );
-        let columns = TIME_COLUMNS.into_iter().chain(COST_COLUMNS).chain(["bar, reserved"]);
+        let columns = TIME_COLUMNS.into_iter().chain(COST_COLUMNS).chain([
+            "reserved/sum of streams",
+            "bar",
+            "bar, sum",
+        ]);
         let mut table = Table::new(title, ["pool"].into_iter().chain(columns));
         for kind in Kind::ALL {
             let workload = SteadyState { driver: machine.open()?, scale, streams, order, live };
-            let (times, cost) = kind.run(&workload, streams, 1 << 40)?;
+            let (times, cost, by_stream) = kind.run(&workload, streams, 1 << 40)?;
             let mut row = vec![kind.name().to_owned()];
             row.extend(times.columns());
             row.extend(cost.columns());
+            let over_streams = cost.peak_reserved as f64 / by_stream as f64;
+            row.push(format!("{over_streams:.3}"));
             if kind.has_bars() {
                 row.push(at_most(cost.waste(), BAR));
+                row.push(at_most(over_streams, BAR));
             }
             table.row(row);
         }
