@@ -138,9 +138,10 @@ pub(crate) fn run(machine: Machine, scale: Scale) -> Result<(), Error> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     for (job, name) in [(Job::Hits, "hits of 4 KiB"), (Job::Launcher, "the launcher's workload")] {
         let title = format!(
-            "{}/threads: {name}, a stream each; million operations a second, best (median); {cores} cores; \
+            "{}/threads: {name}, a stream each; million operations a second, best (median); {cores} cores, {}; \
              scaling: best throughput over the best of 1 thread times min(threads, cores)",
-            machine.name()
+            machine.name(),
+            load()
         );
         let heads: Vec<String> = THREADS.iter().map(|n| format!("{n} thr")).collect();
         let scales: Vec<String> = THREADS[1..].iter().map(|n| format!("scaling {n}")).collect();
@@ -168,6 +169,13 @@ pub(crate) fn run(machine: Machine, scale: Scale) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// How busy the machine is: with others at work there, scaling says nothing.
+fn load() -> String {
+    let average = std::fs::read_to_string("/proc/loadavg").ok();
+    let average = average.as_deref().and_then(|text| text.split(' ').next()).unwrap_or("unknown");
+    format!("load average {average} at the start")
 }
 
 /// Processor time of this thread, which other programs do not change.
