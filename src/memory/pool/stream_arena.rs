@@ -148,17 +148,19 @@ impl StreamArena {
     #[inline]
     pub(crate) fn block(self: &Arc<Self>, taken: Taken, bytes: u64) -> PoolBlock {
         if self.shared.is_noisy() {
-            self.say_allocated(taken.address, bytes);
+            self.say_allocated(taken, bytes);
         }
         PoolBlock::new(self.clone(), taken.node, taken.address, bytes)
     }
 
     #[cold]
-    fn say_allocated(&self, address: u64, bytes: u64) {
+    fn say_allocated(&self, taken: Taken, bytes: u64) {
         if self.shared.watched {
-            self.shared.driver.note_pool_allocate(self.shared.device, DevicePtr(address), bytes as usize);
+            // All of the block may be used.
+            let capacity = self.capacity(taken.node) as usize;
+            self.shared.driver.note_pool_allocate(self.shared.device, DevicePtr(taken.address), capacity);
         }
-        self.shared.trace(Action::Allocate, address, bytes, self.number(), None);
+        self.shared.trace(Action::Allocate, taken.address, bytes, self.number(), None);
     }
 
     #[cold]
