@@ -177,6 +177,9 @@ impl Drop for StreamCore {
             && let Err(e) = self.owned.synchronize()
         {
             log::warn!("waiting for a stream of {} that is dropped: {e}", self.device.id());
+            // Then it is not gone for the pool: whoever takes its memory waits for it first.
+            self.arena.keep(&self.owned);
+            return;
         }
         self.device.pool_core().leave(self.number());
     }

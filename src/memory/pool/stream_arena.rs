@@ -70,6 +70,11 @@ impl StreamArena {
         self.number.store(stream.number(), Ordering::Relaxed);
     }
 
+    /// The stream goes, but may still have work: the arena stays its own, and keeps it.
+    pub(crate) fn keep(&self, stream: &Arc<OwnedStream>) {
+        self.owner().kept = Some(stream.clone());
+    }
+
     /// The stream has finished all its work and goes.
     pub(crate) fn orphan(&self) {
         let mut owner = self.owner();
