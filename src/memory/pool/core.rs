@@ -262,22 +262,32 @@ impl PoolCore {
     ) -> DriverResult<Option<PoolBlock>> {
         let kind = Kind::of(units);
         let others = self.all();
-        // Idle memory first: it costs nothing.
+        // Idle memory first: it costs nothing. The stream is asked for once the segment is out: one that came meanwhile may
+        // have used it.
         for other in others.iter().filter(|o| o.number() == 0 && !Arc::ptr_eq(o, arena)) {
-            if other.stream().is_none()
-                && let Some(segment) = self.idle_segment(other, units, kind)
-            {
-                return Ok(self.move_in(arena, segment, bytes, units));
+            if other.stream().is_some() || self.is_pinned(other) {
+                continue;
             }
+            let Some(segment) = self.idle_segment(other, units, kind) else { continue };
+            if other.stream().is_some() {
+                other.put_back([segment]);
+                continue;
+            }
+            return Ok(self.move_in(arena, segment, bytes, units));
         }
         let Some(stream) = stream else { return Ok(None) };
         if arena.core().regrets(u64::from(units) * GRANULE) {
             return Ok(None);
         }
         for other in others.iter().filter(|o| o.number() != 0 && !Arc::ptr_eq(o, arena)) {
-            let Some(owner) = other.stream().filter(|_| other.capture().is_none()) else { continue };
+            if other.capture().is_some() {
+                continue;
+            }
             let Some(segment) = other.core().give_segment(units, kind) else { continue };
-            if let Err(e) = self.shared.order(&owner, stream) {
+            // Who had it before this one has finished.
+            if let Some(owner) = other.stream()
+                && let Err(e) = self.shared.order(&owner, stream)
+            {
                 other.put_back([segment]);
                 return Err(e);
             }

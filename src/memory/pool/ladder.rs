@@ -195,18 +195,20 @@ impl PoolCore {
             if Arc::ptr_eq(&other, arena) || self.is_pinned(&other) || other.capture().is_some() {
                 continue;
             }
-            let owner = other.stream();
-            let taken = match (stream, &owner) {
-                (Some(stream), _) => other.core().lend(bytes, units, StreamRef::new(stream)),
+            let taken = match stream {
+                Some(stream) => other.core().lend(bytes, units, StreamRef::new(stream)),
                 // Memory of no stream may be used at once, so only idle memory will do.
-                (None, None) => other.core().allocate_anywhere(bytes, units),
-                (None, Some(_)) => None,
+                None if other.stream().is_none() => other.core().allocate_anywhere(bytes, units),
+                None => None,
             };
             let Some(taken) = taken else { continue };
             let block = other.block(taken, bytes);
-            if let (Some(owner), Some(stream)) = (&owner, stream) {
-                // On a failure the block goes back by its drop.
-                self.shared.order(owner, stream)?;
+            // Asked for once the block is out: a stream that came meanwhile may have used it. If that can't be waited for,
+            // the block goes back by its drop.
+            match (stream, other.stream()) {
+                (Some(stream), Some(owner)) => self.shared.order(&owner, stream)?,
+                (None, Some(_)) => continue,
+                (_, None) => {}
             }
             arena.core().with(|_, counters| counters.steals[class_of(units)] += 1);
             return Ok(Some(block));
