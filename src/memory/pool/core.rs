@@ -110,9 +110,11 @@ impl PoolCore {
         self.refill(arena, None, bytes.max(u64::from(units) * GRANULE), units, Caller::Free)
     }
 
-    /// Every live stream.
+    /// Every live stream, with the graph that it is recorded into.
     pub(crate) fn streams(&self) -> Vec<StreamRef> {
-        self.lock().live.values().filter_map(|a| a.stream()).collect()
+        let arenas = self.lock();
+        let stream = |a: &Arc<StreamArena>| Some(StreamRef { capture: a.capture_mark(), ..a.stream()? });
+        arenas.live.values().filter_map(stream).collect()
     }
 
     /// Every arena: the common one, the streams', the orphans', the graphs'.
@@ -214,8 +216,13 @@ impl PoolCore {
     /// Within a recorded graph no driver call is legal: there is what was set aside, and nothing else.
     fn allocate_pinned(&self, pinned: &Arc<StreamArena>, bytes: u64, units: u32) -> DriverResult<PoolBlock> {
         match pinned.core().allocate_anywhere(bytes, units) {
-            Some(taken) => Ok(pinned.block(taken, bytes)),
+            Some(taken) => {
+                pinned.core().with(|_, counters| counters.hit(units));
+                Ok(pinned.block(taken, bytes))
+            }
             None => {
+                pinned.core().with(|_, counters| counters.misses[class_of(units)] += 1);
+                self.shared.trace(Action::AllocateFailure, 0, bytes, pinned.number(), None);
                 let set_aside = pinned.core().with(|heap, _| heap.bytes.reserved);
                 let detail = format!(
                     "{bytes} bytes while a graph is recorded, for which {set_aside} were set aside: set more aside"
