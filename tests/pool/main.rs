@@ -2,7 +2,7 @@
 #![cfg(feature = "emulator")]
 
 // mod backends;
-// mod capture;
+mod capture;
 mod counting;
 mod defects;
 // mod errors;
@@ -13,5 +13,5 @@ mod ladder;
 // mod limits;
 // mod property;
 mod rig;
-// mod streams;
+mod streams;
 // mod threads;

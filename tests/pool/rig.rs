@@ -120,6 +120,13 @@ impl Rig {
         result
     }
 
+    /// Runs `f`, in which the driver is asked for no memory.
+    pub(crate) fn without_malloc<R>(&self, f: impl FnOnce() -> R) -> R {
+        let (result, counts) = self.calls(f);
+        assert_eq!(counts[CallKind::DeviceAllocation], 0, "{counts}");
+        result
+    }
+
     pub(crate) fn fail(&self, kind: CallKind, code: ErrorCode) {
         self.layer.inject(kind, 1, code);
     }
