@@ -52,7 +52,8 @@ pub(crate) fn count(counter: &AtomicU64) {
 
 impl Shared {
     pub(crate) fn new(driver: Arc<dyn Driver>, device: DeviceId, options: &PoolOptions) -> Shared {
-        let watched = driver.watches_pools();
+        // Where each block is an allocation of the driver's own pool, layers see it without being told.
+        let watched = driver.watches_pools() && options.backend != PoolBackend::StreamOrdered;
         Shared {
             backend: options.backend,
             cap: AtomicU64::new(options.cap.unwrap_or(u64::MAX)),
