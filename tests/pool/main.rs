@@ -1,11 +1,11 @@
 //! The stream-aware memory pool, over the emulated driver with the validation layer around it.
 #![cfg(feature = "emulator")]
 
-// mod backends;
+mod backends;
 mod capture;
 mod counting;
 mod defects;
-// mod errors;
+mod errors;
 mod failures;
 mod hooked;
 mod ladder;
