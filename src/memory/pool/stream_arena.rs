@@ -236,8 +236,7 @@ impl StreamArena {
 
     #[cold]
     fn free_uncached(&self, node: u32, address: u64, bytes: u64) {
-        if self.arena.owners(node) > 1 {
-            self.arena.free(&self.shared, node, || {});
+        if !self.arena.give_up(node) {
             return;
         }
         let marks = self.arena.take_marks(node);
