@@ -1,8 +1,8 @@
 //! Misuse of addresses: typed here, and seen by the validation layer.
 
 use hiplaunch::Error;
-use hiplaunch::driver::{DevicePtr, Driver};
 use hiplaunch::driver::validation::{CallKind, MemoryKind, Violation};
+use hiplaunch::driver::{DevicePtr, Driver};
 use hiplaunch::memory::PoolError;
 
 use crate::rig::{KIB, MIB, Rig};
@@ -79,7 +79,10 @@ fn foreign_pointers() {
             other => panic!("{other}"),
         }
         assert!(matches!(rig.violation(), Violation::UnknownAddress { call: CallKind::NotePoolRecord, .. }));
-        assert!(matches!(misuse(rig.pool.locate(ptr)), PoolError::ForeignPointer { call: "Pool::locate", .. }));
+        assert!(matches!(
+            misuse(rig.pool.locate(ptr)),
+            PoolError::ForeignPointer { call: "Pool::locate", .. }
+        ));
     }
     // Memory of the driver that is no pool's.
     let bare = rig.device.driver().malloc(rig.device.id(), 4096).unwrap();
@@ -106,7 +109,10 @@ fn pointers_inside_of_blocks_and_of_blocks_with_owners() {
         (owned.ptr().offset(256), owned.ptr(), 2000, 256),
     ] {
         let error = misuse(rig.pool.free_raw(at));
-        assert!(error.to_string().contains(&format!("{offset} bytes into the {bytes} bytes at {block}")), "{error}");
+        assert!(
+            error.to_string().contains(&format!("{offset} bytes into the {bytes} bytes at {block}")),
+            "{error}"
+        );
         match error {
             PoolError::NotYours { ptr: p, block: b, bytes: n, offset: o, .. } => {
                 assert_eq!((p, b, n, o), (at, block, bytes, offset));
@@ -145,7 +151,10 @@ fn use_after_free() {
         }
     }
     // A use noted too late, and one enqueued.
-    assert!(matches!(misuse(rig.pool.record_raw(ptr, &b)), PoolError::UseAfterFree { call: "Pool::record_raw", .. }));
+    assert!(matches!(
+        misuse(rig.pool.record_raw(ptr, &b)),
+        PoolError::UseAfterFree { call: "Pool::record_raw", .. }
+    ));
     assert!(matches!(rig.violation(), Violation::UseAfterFree { call: CallKind::NotePoolRecord, .. }));
     // SAFETY: refused by the layer.
     let refused = unsafe { rig.layer.memset_d8_async(rig.device.id(), ptr, 0, 1000, a.raw()) };

@@ -44,7 +44,8 @@ fn blocks_that_outlive_the_pool_are_named_and_still_given_back() {
     let unbound = rig.pool.allocate_for_any(77_777).unwrap();
     let Rig { layer, device, pool } = rig;
     drop((a, b, pool, device));
-    let [first, second, third] = blocks.each_ref().map(|block| format!("{} bytes at {}", block.bytes(), block.ptr()));
+    let [first, second, third] =
+        blocks.each_ref().map(|block| format!("{} bytes at {}", block.bytes(), block.ptr()));
     for named in [first, second, third, format!("77777 bytes at {}", unbound.ptr())] {
         assert_eq!(logged(&named), [format!("leak: {named}")]);
     }

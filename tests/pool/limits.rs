@@ -41,8 +41,9 @@ fn threads_together_stay_within_the_cap() {
             scope.spawn(|| {
                 let stream = rig.stream();
                 for round in 0..40 {
-                    let blocks: Vec<_> =
-                        (0..4).filter_map(|i| rig.pool.allocate(&stream, (1 + (round + i) % 3) * MIB).ok()).collect();
+                    let blocks: Vec<_> = (0..4)
+                        .filter_map(|i| rig.pool.allocate(&stream, (1 + (round + i) % 3) * MIB).ok())
+                        .collect();
                     blocks.iter().for_each(|block| rig.fill(&stream, block));
                     assert!(rig.device.held_bytes() <= 8 * MIB);
                 }
@@ -160,7 +161,10 @@ fn counters_add_up_and_peaks_stay_until_reset() {
         b.synchronize().unwrap();
         rig.pool.empty_cache().unwrap();
         let c = rig.counters();
-        assert_eq!((c.requested, c.in_use, c.held_back, c.cached, c.reserved, c.segments), (0, 0, 0, 0, 0, 0));
+        assert_eq!(
+            (c.requested, c.in_use, c.held_back, c.cached, c.reserved, c.segments),
+            (0, 0, 0, 0, 0, 0)
+        );
         assert!(c.peak_reserved == peak && c.peak_in_use > 0 && c.peak_requested > 0);
         rig.pool.reset_peaks();
         let c = rig.counters();
@@ -193,7 +197,8 @@ fn fragmentation_is_what_no_request_can_have_in_one_piece() {
     drop(rig.allocate(&a, 8 * MIB));
     assert_eq!(rig.counters().fragmentation(), 0.0);
     let blocks: Vec<_> = (0..8).map(|_| rig.without_calls(|| rig.allocate(&a, MIB))).collect();
-    let kept: Vec<_> = blocks.into_iter().enumerate().filter(|(i, _)| i % 2 == 0).map(|(_, block)| block).collect();
+    let kept: Vec<_> =
+        blocks.into_iter().enumerate().filter(|(i, _)| i % 2 == 0).map(|(_, block)| block).collect();
     // Four megabytes free, in pieces of one.
     let c = rig.counters();
     assert_eq!((c.cached, c.largest_free, c.fragmentation()), (4 * MIB, MIB, 0.75));
@@ -224,7 +229,12 @@ fn steady_traffic_reserves_little_more_than_it_asks_for() {
     }
     let c = rig.counters();
     let over = c.peak_reserved as f64 / c.peak_requested as f64;
-    assert!(over < 1.35, "peak reserved {} over peak requested {}: {over}", c.peak_reserved, c.peak_requested);
+    assert!(
+        over < 1.35,
+        "peak reserved {} over peak requested {}: {over}",
+        c.peak_reserved,
+        c.peak_requested
+    );
     // In few calls.
     assert!(c.calls.total() < 200 && c.hits > 50 * c.misses, "{c:?}");
     drop((live, a));

@@ -14,4 +14,4 @@ mod limits;
 // mod property;
 mod rig;
 mod streams;
-// mod threads;
+mod threads;
