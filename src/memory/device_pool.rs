@@ -171,7 +171,7 @@ impl Pool {
         let arena = pool.pinned_arena();
         if bytes > 0 {
             // A block that comes back at once leaves its segment.
-            drop(self.set_aside(&arena, bytes)?);
+            arena.take_back(self.set_aside(&arena, bytes)?);
         }
         let token = Arc::new(CaptureToken);
         stream.owned().set_capturing(true);

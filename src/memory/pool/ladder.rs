@@ -203,12 +203,16 @@ impl PoolCore {
             };
             let Some(taken) = taken else { continue };
             let block = other.block(taken, bytes);
-            // Asked for once the block is out: a stream that came meanwhile may have used it. If that can't be waited for,
-            // the block goes back by its drop.
-            match (stream, other.stream()) {
-                (Some(stream), Some(owner)) => self.shared.order(&owner, stream)?,
-                (None, Some(_)) => continue,
-                (_, None) => {}
+            // Asked for once the block is out: a stream that came meanwhile may have used it.
+            let ordered = match (stream, other.stream()) {
+                (Some(stream), Some(owner)) => self.shared.order(&owner, stream).map(|()| true),
+                (None, Some(_)) => Ok(false),
+                (_, None) => Ok(true),
+            };
+            if !matches!(ordered, Ok(true)) {
+                other.take_back(block);
+                ordered?;
+                continue;
             }
             arena.core().with(|_, counters| counters.steals[class_of(units)] += 1);
             return Ok(Some(block));

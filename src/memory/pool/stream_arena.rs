@@ -158,6 +158,13 @@ impl StreamArena {
         PoolBlock::new(self.clone(), taken.node, taken.address, bytes)
     }
 
+    /// Takes a block back that was not handed out after all: no free of the user's.
+    #[cold]
+    pub(crate) fn take_back(&self, block: PoolBlock) {
+        drop(block);
+        self.arena.with(|_, counters| counters.frees -= 1);
+    }
+
     #[cold]
     fn say_allocated(&self, taken: Taken, bytes: u64) {
         if self.shared.watched {
