@@ -35,6 +35,8 @@ fn while_recording_memory_comes_from_what_was_set_aside() {
         check_sums(&c);
         assert_eq!((c.hits + c.misses) - (before.hits + before.misses), 4, "requests: {c:?}");
         assert_eq!((c.hits - before.hits, c.calls), (3, before.calls));
+        // One free before, and three of the graph's.
+        assert_eq!((before.frees, c.frees), (1, 4));
         memory.end();
         // From its own again.
         drop(rig.without_calls(|| rig.allocate(&a, MIB)));

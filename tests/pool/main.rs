@@ -11,7 +11,7 @@ mod hooked;
 mod ladder;
 mod leaks;
 mod limits;
-// mod property;
+mod property;
 mod rig;
 mod streams;
 mod threads;

@@ -65,6 +65,14 @@ impl Rig {
             .expect("a fill");
     }
 
+    /// Enqueues a copy of as much of one block as fits into another.
+    pub(crate) fn copy(&self, stream: &StreamCore, from: &PoolBlock, to: &PoolBlock) {
+        let bytes = from.capacity().min(to.capacity()) as usize;
+        // SAFETY: as in `fill_bytes`, of two blocks, which do not overlap.
+        unsafe { self.layer.memcpy_dtod_async(self.device.id(), to.ptr(), from.ptr(), bytes, stream.raw()) }
+            .expect("a copy");
+    }
+
     /// Lets go of the memory as another stream's: fills it there, in order, and says so.
     pub(crate) fn use_on(&self, stream: &StreamCore, owner: &StreamCore, block: &PoolBlock) {
         self.order(owner, stream);
