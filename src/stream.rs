@@ -74,6 +74,20 @@ impl StreamCore {
         Ok(())
     }
 
+    /// Records a use of `block` here where that is to be: it is another stream's, or a graph that is being recorded will
+    /// use it again.
+    #[inline]
+    pub(crate) fn note_use(&self, block: &PoolBlock) {
+        if !block.is_noted_for(self.number()) || self.owned.is_capturing() {
+            self.note_use_slow(block);
+        }
+    }
+
+    #[cold]
+    fn note_use_slow(&self, block: &PoolBlock) {
+        block.record(self.stream_ref());
+    }
+
     pub(crate) fn stream_ref(&self) -> StreamRef {
         StreamRef { capture: self.arena.capture_mark(), ..StreamRef::new(&self.owned) }
     }

@@ -15,6 +15,9 @@ mod threads_and_streams;
 #[path = "../examples/05_replace.rs"]
 mod replace;
 
+#[path = "../examples/06_memory.rs"]
+mod memory;
+
 /// The README's program is the first example, word for word, so that it keeps compiling.
 #[test]
 fn the_readme_shows_the_first_example() {

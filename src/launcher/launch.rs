@@ -152,9 +152,8 @@ fn note_uses(lane: &Lane, args: &[Arg<'_>]) {
     for arg in args {
         if let Arg::Buffer(buffer) = arg
             && let Some(block) = buffer.block()
-            && block.is_foreign_to(lane.core.number())
         {
-            block.record(lane.core.stream_ref());
+            lane.core.note_use(block);
         }
     }
 }

@@ -70,10 +70,8 @@ impl Memory {
     /// Notes that `stream` uses it.
     #[inline]
     pub(super) fn used_on(&self, stream: &StreamCore) {
-        if let Some(block) = &self.block
-            && block.is_foreign_to(stream.number())
-        {
-            block.record(stream.stream_ref());
+        if let Some(block) = &self.block {
+            stream.note_use(block);
         }
     }
 

@@ -38,11 +38,11 @@ impl Pool {
         self.allocate_in(stream.arena(), bytes)
     }
 
-    /// A block of at least `bytes` that any stream may use at once.
+    /// A block of at least `bytes` that any stream may use at once. It is nobody's: say which streams use it
+    /// ([`record_use`](StreamCore::record_use)), or keep it until they have done with it.
     ///
     /// # Errors
-    /// As [`allocate`](Pool::allocate); the backend [`StreamOrdered`](super::PoolBackend::StreamOrdered) has no such
-    /// memory.
+    /// As [`allocate`](Pool::allocate).
     pub fn allocate_for_any(&self, bytes: u64) -> Result<PoolBlock> {
         self.allocate_in(self.0.pool_core().common(), bytes)
     }

@@ -72,20 +72,16 @@ impl PoolBlock {
     }
 
     /// Notes that another stream uses it.
-    #[inline]
     pub(crate) fn record(&self, stream: StreamRef) {
-        let again = self.recorded.load(Ordering::Relaxed) == stream.number && stream.capture.is_none();
-        if !again {
-            let number = if stream.capture.is_none() { stream.number } else { 0 };
-            self.arena.mark(self.node, self.address, stream);
-            self.recorded.store(number, Ordering::Relaxed);
-        }
+        let number = if stream.capture.is_none() { stream.number } else { 0 };
+        self.arena.mark(self.node, self.address, stream);
+        self.recorded.store(number, Ordering::Relaxed);
     }
 
-    /// Whether a launch on the stream of that number has to be recorded.
+    /// Whether a use on the stream of that number need not be recorded: it is the block's own, or was recorded last.
     #[inline]
-    pub(crate) fn is_foreign_to(&self, stream: u64) -> bool {
-        self.arena.number() != stream
+    pub(crate) fn is_noted_for(&self, stream: u64) -> bool {
+        self.arena.number() == stream || self.recorded.load(Ordering::Relaxed) == stream
     }
 }
 

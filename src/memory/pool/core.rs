@@ -130,6 +130,15 @@ impl PoolCore {
         all
     }
 
+    /// Every arena that others may take memory from: none that a graph pins, and none whose stream is being recorded, on
+    /// which no event may be recorded.
+    pub(crate) fn lenders(&self) -> Vec<Arc<StreamArena>> {
+        let pinned: Vec<_> = self.lock().pinned.iter().map(std::sync::Weak::as_ptr).collect();
+        let mut all = self.all();
+        all.retain(|a| !pinned.contains(&Arc::as_ptr(a)) && a.capture().is_none());
+        all
+    }
+
     /// A new arena for a recorded graph.
     pub(crate) fn pinned_arena(&self) -> Arc<StreamArena> {
         let arena = Arc::new(StreamArena::new(&self.shared, true));
@@ -268,11 +277,11 @@ impl PoolCore {
         units: u32,
     ) -> DriverResult<Option<PoolBlock>> {
         let kind = Kind::of(units);
-        let others = self.all();
+        let others = self.lenders();
         // Idle memory first: it costs nothing. The stream is asked for once the segment is out: one that came meanwhile may
         // have used it.
         for other in others.iter().filter(|o| o.number() == 0 && !Arc::ptr_eq(o, arena)) {
-            if other.stream().is_some() || self.is_pinned(other) {
+            if other.stream().is_some() {
                 continue;
             }
             let Some(segment) = self.idle_segment(other, units, kind) else { continue };
@@ -287,9 +296,6 @@ impl PoolCore {
             return Ok(None);
         }
         for other in others.iter().filter(|o| o.number() != 0 && !Arc::ptr_eq(o, arena)) {
-            if other.capture().is_some() {
-                continue;
-            }
             let Some(segment) = other.core().give_segment(units, kind) else { continue };
             // Who had it before this one has finished.
             if let Some(owner) = other.stream()
@@ -366,22 +372,15 @@ impl PoolCore {
     /// Gives free segments of at least `wanted` bytes to the driver, of idle arenas first; how many bytes went.
     pub(crate) fn release_free(&self, wanted: u64, wait: bool) -> DriverResult<u64> {
         let mut given = 0;
-        let mut arenas = self.all();
+        let mut arenas = self.lenders();
         arenas.sort_by_key(|a| a.number() != 0);
         for arena in arenas {
             if given >= wanted {
                 break;
             }
-            if self.is_pinned(&arena) || arena.capture().is_some() {
-                continue;
-            }
             given += arena.release_free(wanted - given, wait)?;
         }
         Ok(given)
-    }
-
-    pub(crate) fn is_pinned(&self, arena: &Arc<StreamArena>) -> bool {
-        self.lock().pinned.iter().any(|p| std::ptr::eq(p.as_ptr(), Arc::as_ptr(arena)))
     }
 
     /// Gives cached segments back until at most `keep` bytes are held; waits for the streams whose memory goes.

@@ -13,6 +13,11 @@ use super::nodes::{NIL, Node, Nodes, State};
 const SMALL: u32 = 128;
 /// Bytes in the lists of exact sizes, above which freed blocks are joined at once.
 const CACHED_MAX: u64 = 4 << 20;
+/// Freed large blocks that are kept for the next request of exactly their size.
+const RECENT: usize = 4;
+/// Requests of so many granules (32 MiB) and more are not cut out of a block that is more than an eighth larger: that
+/// would keep all of it for a part. The driver has such sizes.
+const HUGE: u32 = 1 << 17;
 /// Most granules left unsplit at a block's end: 1 MiB.
 const UNSPLIT_MAX: u32 = 4096;
 
@@ -75,6 +80,9 @@ pub(crate) struct Heap {
     /// Lists of cached blocks by size in granules.
     cached: [u32; SMALL as usize + 1],
     cached_bytes: u64,
+    /// Large blocks freed last, the oldest replaced next; [`NIL`] where there is none.
+    recent: [u32; RECENT],
+    oldest: usize,
     segments: Vec<Segment>,
     vacant_segments: Vec<u32>,
     /// Segments that are one free block.
@@ -97,6 +105,8 @@ impl Heap {
             large: Bins::new(),
             cached: [NIL; SMALL as usize + 1],
             cached_bytes: 0,
+            recent: [NIL; RECENT],
+            oldest: 0,
             segments: Vec::new(),
             vacant_segments: Vec::new(),
             whole: 0,
@@ -151,17 +161,52 @@ impl Heap {
         None
     }
 
+    #[inline]
     fn take_large(&mut self, units: u32) -> Option<u32> {
-        let id = self.large.find(&self.nodes.all, units)?;
+        for place in &mut self.recent {
+            if *place != NIL && self.nodes[*place].units == units {
+                return Some(std::mem::replace(place, NIL));
+            }
+        }
+        let most = if units < HUGE { u32::MAX } else { units + units / 8 };
+        if let Some(id) = self.large.find(&self.nodes.all, units)
+            && self.nodes[id].units <= most
+        {
+            return Some(self.split(id, units));
+        }
+        self.take_joined(units, most)
+    }
+
+    /// What joining the blocks freed last makes room for.
+    #[cold]
+    fn take_joined(&mut self, units: u32, most: u32) -> Option<u32> {
+        if !self.join_recent() {
+            return None;
+        }
+        let id = self.large.find(&self.nodes.all, units).filter(|&id| self.nodes[id].units <= most)?;
         Some(self.split(id, units))
     }
 
-    /// As [`allocate`](Heap::allocate), for a small block from the large ones' segments: better than to fail.
+    /// Joins the large blocks freed last with their neighbours; whether there were any.
+    fn join_recent(&mut self) -> bool {
+        let recent = std::mem::replace(&mut self.recent, [NIL; RECENT]);
+        let mut any = false;
+        for id in recent.into_iter().filter(|&id| id != NIL) {
+            self.put_free(id);
+            any = true;
+        }
+        any
+    }
+
+    /// As [`allocate`](Heap::allocate), also from where a block had better not be: a small one from the large ones'
+    /// segments, a huge one from one that is far larger. Better than to fail.
     pub(crate) fn allocate_anywhere(&mut self, bytes: u64, units: u32) -> Option<(u32, u64)> {
         if let Some(found) = self.allocate(bytes, units) {
             return Some(found);
         }
-        let id = self.take_large(units)?;
+        self.join_recent();
+        let id = self.large.find(&self.nodes.all, units)?;
+        let id = self.split(id, units);
         Some(self.hand_out(id, bytes))
     }
 
@@ -225,7 +270,14 @@ impl Heap {
     #[inline]
     fn reuse(&mut self, id: u32) {
         let units = self.nodes[id].units;
-        if units <= SMALL && self.cached_bytes < CACHED_MAX {
+        if units > SMALL {
+            self.nodes[id].state = State::Cached;
+            let last = std::mem::replace(&mut self.recent[self.oldest], id);
+            self.oldest = (self.oldest + 1) % RECENT;
+            if last != NIL {
+                self.put_free(last);
+            }
+        } else if self.cached_bytes < CACHED_MAX {
             self.cache(id);
         } else {
             self.put_free(id);
@@ -280,6 +332,7 @@ impl Heap {
 
     /// Joins every cached block with its neighbours.
     pub(crate) fn join_cached(&mut self) {
+        self.join_recent();
         for units in 0..self.cached.len() {
             let mut at = std::mem::replace(&mut self.cached[units], NIL);
             while at != NIL {
@@ -477,7 +530,9 @@ mod tests {
             }
             let b = self.bytes;
             assert_eq!((in_use, held, reserved), (b.in_use, b.held_back, b.reserved));
-            assert_eq!((cached, whole), (self.cached_bytes, self.whole));
+            let recent = self.recent.iter().filter(|&&id| id != NIL);
+            let recent: u64 = recent.map(|&id| u64::from(self.nodes[id].units) * GRANULE).sum();
+            assert_eq!((cached, whole), (self.cached_bytes + recent, self.whole));
         }
     }
 
@@ -527,8 +582,32 @@ mod tests {
         let ids: Vec<_> = [200, 300, 400, 300].map(|k| take(&mut heap, k * 256).unwrap()).into();
         heap.free(ids[0].0, false);
         heap.free(ids[2].0, false);
+        heap.join_cached();
         assert_eq!(take(&mut heap, 200 * 256).unwrap().1, ids[0].1);
         assert_eq!(take(&mut heap, 399 * 256).unwrap().1, ids[2].1);
+        heap.check();
+    }
+
+    #[test]
+    fn a_large_block_freed_last_comes_back_as_it_was_and_others_are_joined() {
+        let mut heap = Heap::new();
+        heap.add_segment(0, 1000, Kind::Large);
+        let ids: Vec<_> = (0..5).map(|_| take(&mut heap, 200 * 256).unwrap()).collect();
+        ids.iter().for_each(|(id, _)| heap.free(*id, false));
+        assert_eq!(take(&mut heap, 200 * 256), Some(ids[4]), "one of the four that are kept");
+        heap.check();
+        // Only joined do the rest make this up.
+        assert_eq!(take(&mut heap, 600 * 256).unwrap().1, ids[0].1);
+        heap.check();
+    }
+
+    #[test]
+    fn a_huge_request_leaves_a_far_larger_block_alone_unless_there_is_nothing_else() {
+        let (mut heap, huge) = (Heap::new(), u64::from(HUGE) * GRANULE);
+        heap.add_segment(0, 2 * HUGE, Kind::Large);
+        assert_eq!(take(&mut heap, huge), None);
+        assert_eq!(heap.allocate_anywhere(huge, HUGE).unwrap().1, 0);
+        assert_eq!(take(&mut heap, huge).unwrap().1, huge, "what is left fits");
         heap.check();
     }
 

@@ -191,10 +191,7 @@ impl PoolCore {
     /// has done with it.
     fn borrow(&self, request: &Request<'_>) -> DriverResult<Option<PoolBlock>> {
         let Request { arena, stream, bytes, units } = *request;
-        for other in self.all() {
-            if Arc::ptr_eq(&other, arena) || self.is_pinned(&other) || other.capture().is_some() {
-                continue;
-            }
+        for other in self.lenders().iter().filter(|o| !Arc::ptr_eq(o, arena)) {
             let taken = match stream {
                 Some(stream) => other.core().lend(bytes, units, StreamRef::new(stream)),
                 // Memory of no stream may be used at once, so only idle memory will do.

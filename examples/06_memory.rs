@@ -1,0 +1,69 @@
+//! Device memory: results in memory that is used again, buffers that several streams share, and what the pool says.
+
+use hiplaunch::{Arg, DeviceBuffer, Error, Event, LaunchDims, Launcher, args};
+
+const N: usize = 1 << 16;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let launcher = Launcher::new()?;
+    let device = launcher.device(0)?.clone();
+    let stream = launcher.stream(&device)?;
+    let code = std::fs::read(format!(
+        "{}/hip/vector.{}.co",
+        env!("CARGO_MANIFEST_DIR"),
+        device.properties().target.processor
+    ))?;
+    // SAFETY: the kernels of hip/ do what their README says.
+    let vadd = unsafe { launcher.register(&device, &code, "vadd_f32")? };
+    let dims = LaunchDims::cover(N as u32, 256);
+
+    // A result goes to memory that we own: allocated once, then used again.
+    let x = DeviceBuffer::from_slice(&stream, &vec![1.0f32; N])?;
+    let mut sum: Option<DeviceBuffer<f32>> = None;
+    for _ in 0..100 {
+        let args = args![&x, &x, Arg::Destination, N as i32];
+        // SAFETY: the kernel takes two arrays of N floats, writes a third, and N.
+        unsafe { launcher.launch_into(vadd, &stream, dims, &args, &mut sum, &[256, 256])? };
+    }
+    let sum = sum.ok_or("launched")?;
+    assert_eq!((sum.shape(), sum.to_vec(&stream)?), (&[256, 256][..], vec![2.0; N]));
+    let counters = device.pool().counters();
+    println!("100 results, {} requests that the driver had to serve", counters.misses);
+
+    // An output that is an input would be overwritten while it is read: refused.
+    let mut y = DeviceBuffer::from_slice(&stream, &vec![0.5f32; N])?;
+    let alias = y.view();
+    let args = args![&x, &alias, Arg::Destination, N as i32];
+    // SAFETY: as above.
+    let refused = unsafe { launcher.launch_into(vadd, &stream, dims, &args, &mut y, &[N]) };
+    assert!(matches!(refused, Err(Error::Launch { .. })));
+    // This kernel may: each work-item reads its element before it writes it.
+    // SAFETY: that is so.
+    unsafe { launcher.declare_in_place(vadd, true)? };
+    // SAFETY: as above.
+    unsafe { launcher.launch_into(vadd, &stream, dims, &args, &mut y, &[N])? };
+    assert_eq!(alias.to_vec(&stream)?[0], 1.5);
+
+    // Another stream waits for this one before it uses the buffer; that it does is noticed, so the buffer may go at once.
+    let other = launcher.stream(&device)?;
+    let ready = Event::new(&device, false)?;
+    ready.record(&stream)?;
+    ready.wait_on(&other)?;
+    let out = DeviceBuffer::<f32>::on(&other, N)?;
+    // SAFETY: as above.
+    unsafe { launcher.launch(vadd, &other, dims, &args![&x, &x, &out, N as i32])? };
+    drop(x);
+    println!("{} bytes held back for the other stream", device.pool().counters().held_back);
+    assert_eq!(out.to_vec(&other)?[N - 1], 2.0);
+
+    drop((sum, y, alias, out));
+    let given = device.pool().empty_cache()?;
+    println!("{given} bytes went back to the driver, {} are held", device.held_bytes());
+    assert_eq!(device.held_bytes(), 0);
+    Ok(())
+}
+
+#[test]
+fn runs() {
+    main().unwrap();
+}
