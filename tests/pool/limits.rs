@@ -1,8 +1,13 @@
 //! Limits and counters: cap, soft target, trimming, sums, peaks, fragmentation.
 
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::memory::{BlockState, PoolOptions};
 
+use crate::hooked::HookedDriver;
 use crate::rig::{KIB, MIB, Rig, check_sums, on_each, out_of_memory};
 
 #[test]
@@ -111,6 +116,70 @@ fn trimming_gives_whole_free_segments_and_waits_for_their_work() {
         drop((live, a, b));
         rig.finish();
     });
+}
+
+/// A driver's free need not wait for the device, though HIP's and the emulator's do.
+#[test]
+fn nothing_is_given_to_the_driver_while_its_stream_is_at_work() {
+    let options = EmulatorOptions { threads: 1, ..EmulatorOptions::default() };
+    let hooked = HookedDriver::new(EmulatedDriver::new(options).unwrap());
+    let rig = Rig::over(hooked.clone(), PoolOptions::default());
+    let (a, b) = (Arc::new(rig.stream()), rig.stream());
+    let idle = Arc::new(Mutex::new(Vec::new()));
+    hooked.set(Some(Arc::new({
+        let (a, idle) = (a.clone(), idle.clone());
+        move |call| {
+            if call == "free" {
+                idle.lock().unwrap().push(a.is_idle().unwrap());
+            }
+        }
+    })));
+    let give: [(&str, &dyn Fn()); 4] = [
+        ("trim", &|| assert_eq!(rig.pool.trim(0).unwrap(), 3 * MIB)),
+        ("soft target", &|| {
+            rig.pool.set_soft_target(Some(0));
+            a.synchronize().unwrap();
+            rig.pool.set_soft_target(None);
+        }),
+        ("ladder", &|| {
+            rig.pool.set_cap(Some(4 * MIB));
+            drop(rig.allocate(&b, 4 * MIB));
+            rig.pool.set_cap(None);
+        }),
+        ("growth", &|| {
+            rig.pool.set_soft_target(Some(4 * MIB));
+            drop(rig.allocate(&b, 4 * MIB));
+            rig.pool.set_soft_target(None);
+        }),
+    ];
+    for (what, give) in give {
+        let block = rig.allocate(&a, 3 * MIB);
+        let gate = rig.gate(&a);
+        rig.fill(&a, &block);
+        drop(block);
+        let opener = std::thread::spawn({
+            let (layer, before) = (rig.layer.clone(), rig.layer.counts());
+            // Soon after somebody waits; or a free has been seen that did not.
+            move || {
+                while layer.counts().since(&before)[CallKind::Synchronize] == 0
+                    && layer.counts().since(&before)[CallKind::Free] == 0
+                {
+                    std::thread::yield_now();
+                }
+                std::thread::sleep(Duration::from_millis(5));
+                gate.open();
+            }
+        });
+        give();
+        opener.join().unwrap();
+        let seen = std::mem::take(&mut *idle.lock().unwrap());
+        assert!(!seen.is_empty() && seen.iter().all(|idle| *idle), "{what}: {seen:?}");
+        rig.pool.empty_cache().unwrap();
+        idle.lock().unwrap().clear();
+    }
+    hooked.set(None);
+    drop((a, b));
+    rig.finish();
 }
 
 #[test]

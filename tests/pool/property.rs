@@ -7,14 +7,15 @@
 //! | Change | Found |
 //! |---|---|
 //! | `take_over` does not order the two streams | race |
-//! | `borrow` does not order the two streams; `lend` sets no mark | race |
+//! | `borrow` does not order the two streams | race |
+//! | `lend` sets no mark | race |
 //! | `Arena::free` ignores the marks | race |
-//! | `hold` leaves the last mark out, or `poll` takes unreached fences for reached | race |
-//! | `release_free` gives segments to the driver without waiting | free while in flight |
-//! | `leave` calls a stream's memory idle that was not waited for | race |
-//! | `put_free` forgets to take a joined neighbour out of its bin | overlap |
+//! | `hold` leaves the last mark out | race |
+//! | `poll` takes fences for reached that are not | race |
+//! | a stream goes without waiting for its work | race |
+//! | `put_free` does not take a joined neighbour out of its bin | panic |
 //! | `take_over` drops the segment where the order fails | counters |
-//! | `hit` counts nothing | counters |
+//! | `Arena::allocate` counts no hit | counters |
 
 use std::collections::{BTreeMap, BTreeSet};
 

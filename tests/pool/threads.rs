@@ -3,10 +3,13 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
 use hiplaunch::driver::validation::CallKind;
+use hiplaunch::driver::{Driver, StreamOptions};
 use hiplaunch::memory::{PoolBackend, PoolBlock, PoolOptions};
 use hiplaunch::stream::StreamCore;
 
+use crate::hooked::HookedDriver;
 use crate::rig::{KIB, MIB, REFUSED, Rig, check_sums};
 
 /// A block and the stream that it is of.
@@ -109,6 +112,46 @@ fn streams_that_come_go_and_adopt_while_others_take_over() {
     rig.finish();
 }
 
+/// Between the look at who owns idle memory and the taking of it, a new stream may adopt, use and free it.
+#[test]
+fn memory_that_is_adopted_while_it_is_taken_over_is_waited_for() {
+    let options = EmulatorOptions { threads: 1, ..EmulatorOptions::default() };
+    let hooked = HookedDriver::new(EmulatedDriver::new(options).unwrap());
+    let rig = Rig::over(hooked.clone(), PoolOptions::default());
+    let (a, b, c) = (rig.stream(), rig.stream(), rig.stream());
+    let (free, held) = (rig.allocate(&a, MIB), rig.allocate(&a, 2 * MIB));
+    let address = free.ptr();
+    let gate = rig.gate(&b);
+    rig.use_on(&b, &a, &held);
+    drop((free, held, a));
+    // Nobody's now. When c looks for idle memory, the held block's event is asked; then comes d.
+    let d = Arc::new(Mutex::new(None));
+    hooked.set(Some(Arc::new({
+        let (d, device, pool, layer) = (d.clone(), rig.device.clone(), rig.pool.clone(), rig.layer.clone());
+        move |call| {
+            let mut d = d.lock().unwrap();
+            if call == "event_query" && d.is_none() {
+                let stream = StreamCore::new(&device, StreamOptions::default()).unwrap();
+                let block = pool.allocate(&stream, MIB).unwrap();
+                assert_eq!(block.ptr(), address);
+                // SAFETY: a live stream and a live block of so many bytes.
+                unsafe { layer.memset_d8_async(device.id(), address, 1, MIB as usize, stream.raw()) }
+                    .unwrap();
+                *d = Some(stream);
+            }
+        }
+    })));
+    let block = rig.allocate(&c, MIB);
+    hooked.set(None);
+    let d = d.lock().unwrap().take();
+    assert!(d.is_some());
+    rig.fill(&c, &block);
+    rig.clean();
+    gate.open();
+    drop((block, b, c, d));
+    rig.finish();
+}
+
 #[test]
 fn hits_and_frees_go_on_while_another_thread_waits() {
     let rig = Rig::capped(8 * MIB);
@@ -165,8 +208,14 @@ fn the_last_of_several_owners_frees_once() {
                 let dropped = &dropped;
                 scope.spawn(move || {
                     for (n, owner) in owners.into_iter().enumerate() {
+                        let mut turns = 0;
                         while dropped[1 - i].load(Ordering::Acquire) < n as u64 {
-                            std::thread::yield_now();
+                            turns += 1;
+                            if turns % 10_000 == 0 {
+                                std::thread::yield_now()
+                            } else {
+                                std::hint::spin_loop()
+                            }
                         }
                         drop(owner);
                         dropped[i].fetch_add(1, Ordering::Release);
