@@ -139,15 +139,17 @@ impl PoolCore {
         all
     }
 
-    /// A new arena for a recorded graph.
-    pub(crate) fn pinned_arena(&self) -> Arc<StreamArena> {
+    /// A new arena for a graph that the stream of that number is recorded into.
+    pub(crate) fn pinned_arena(&self, stream: u64) -> Arc<StreamArena> {
         let arena = Arc::new(StreamArena::new(&self.shared, true));
+        arena.set_number(stream);
         self.lock().pinned.push(Arc::downgrade(&arena));
         arena
     }
 
     /// A graph's memory comes back; nothing uses it any more.
     pub(crate) fn unpin(&self, arena: Arc<StreamArena>) {
+        arena.set_number(0);
         let mut arenas = self.lock();
         arenas.pinned.retain(|a| !std::ptr::eq(a.as_ptr(), Arc::as_ptr(&arena)));
         // With another backend no stream could use it: it goes with its last block.

@@ -92,6 +92,11 @@ impl StreamArena {
         self.number.load(Ordering::Relaxed)
     }
 
+    /// Names a graph's memory by the stream that the graph is recorded on.
+    pub(crate) fn set_number(&self, number: u64) {
+        self.number.store(number, Ordering::Relaxed);
+    }
+
     #[inline]
     pub(crate) fn is_caching(&self) -> bool {
         self.caching
