@@ -119,6 +119,40 @@ fn blocks_that_a_graph_uses_are_held_until_it_is_gone() {
 }
 
 #[test]
+fn a_graphs_own_memory_is_used_again_within_it() {
+    on_each(|rig| {
+        let (a, b) = (rig.stream(), rig.stream());
+        let mut memory = rig.pool.begin_capture(&a, 4 * MIB).unwrap();
+        let kept = rig.without_calls(|| {
+            for _ in 0..5 {
+                // Noted as used there, and its address known: it is this stream's all the same.
+                let buffer = DeviceBuffer::<u8>::on(&a, 3 * MIB as usize).unwrap();
+                assert_eq!(buffer.stream_number(), a.number());
+                a.record_use(buffer.block().unwrap()).unwrap();
+                assert!(!buffer.ptr().is_null());
+                let raw = rig.pool.allocate_raw(&a, 100).unwrap();
+                rig.pool.record_raw(raw, &a).unwrap();
+                rig.pool.free_raw(raw).unwrap();
+            }
+            assert_eq!(rig.counters().held_back, 0);
+            rig.allocate(&a, 3 * MIB)
+        });
+        memory.end();
+        // Another stream counts as ever.
+        rig.use_on(&b, &a, &kept);
+        drop(kept);
+        assert_eq!(rig.counters().held_back, 3 * MIB);
+        drop(memory);
+        // And from then on it is anybody's.
+        let block = rig.without_malloc(|| rig.allocate(&b, 3 * MIB));
+        rig.fill(&b, &block);
+        assert_eq!(block.stream_number(), b.number());
+        drop((block, a, b));
+        rig.finish();
+    });
+}
+
+#[test]
 fn a_buffer_of_no_stream_is_held_for_the_graph_that_may_have_its_address() {
     let rig = Rig::new();
     let (a, b) = (rig.stream(), rig.stream());
