@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 
+use hiplaunch::Error;
 use hiplaunch::driver::ErrorCode;
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::memory::PoolBlock;
@@ -193,5 +194,27 @@ fn what_waits_for_a_lost_device_is_given_back() {
     // A device that is lost runs nothing any more.
     rig.layer.inject_repeating(CallKind::EventQuery, 1, ErrorCode::ILLEGAL_ADDRESS);
     rig.layer.inject_repeating(CallKind::EventSynchronize, 1, ErrorCode::ILLEGAL_ADDRESS);
+    rig.finish();
+}
+
+#[test]
+fn a_lost_device_hands_nothing_out_and_takes_all_back() {
+    let rig = Rig::new();
+    let (a, b) = (rig.stream(), rig.stream());
+    let (live, held) = (rig.allocate(&a, MIB), rig.allocate(&a, 2 * MIB));
+    let raw = rig.pool.allocate_raw(&a, 300).unwrap();
+    rig.use_on(&b, &a, &held);
+    drop(held);
+    for call in [CallKind::StreamSynchronize, CallKind::EventQuery, CallKind::EventSynchronize] {
+        rig.layer.inject_repeating(call, 1, ErrorCode::ILLEGAL_ADDRESS);
+    }
+    assert!(matches!(a.synchronize(), Err(Error::DeviceLost(_))));
+    // Not even of what is cached.
+    assert!(matches!(rig.pool.allocate(&a, 256), Err(Error::DeviceLost(_))));
+    assert!(matches!(rig.pool.allocate_for_any(256), Err(Error::DeviceLost(_))));
+    rig.pool.free_raw(raw).unwrap();
+    drop((live, a, b));
+    rig.pool.empty_cache().unwrap();
+    assert_eq!((rig.counters().live_blocks, rig.counters().reserved), (0, 0));
     rig.finish();
 }

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use hiplaunch::DeviceScratchBuffer;
 use hiplaunch::driver::ErrorCode;
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::memory::Rung;
@@ -260,5 +261,26 @@ fn the_drivers_own_lack_of_memory_climbs_too() {
     assert!(e.why.is_some());
     out_of_memory(rig.pool.allocate(&a, 1 << 39));
     drop((a, b));
+    rig.finish();
+}
+
+#[test]
+fn scratch_that_can_not_double_takes_what_is_needed() {
+    let rig = Rig::capped(11 * MIB / 4);
+    let a = rig.stream();
+    let mut scratch = DeviceScratchBuffer::new(&rig.device);
+    assert!(scratch.ensure(MIB as usize, &a).unwrap());
+    // Twice as much, beside what it has, would be over the cap.
+    assert!(scratch.ensure(3 * MIB as usize / 2, &a).unwrap());
+    assert_eq!((scratch.capacity() as u64, scratch.growths()), (3 * MIB / 2, 2));
+    // And what is too much leaves it as it is.
+    let before = scratch.ptr();
+    out_of_memory(scratch.ensure(3 * MIB as usize, &a));
+    assert_eq!(
+        (scratch.ptr(), scratch.capacity() as u64, scratch.held() as u64),
+        (before, 3 * MIB / 2, 3 * MIB / 2)
+    );
+    assert!(!scratch.ensure(MIB as usize, &a).unwrap());
+    drop((scratch, a));
     rig.finish();
 }

@@ -15,3 +15,4 @@ mod property;
 mod rig;
 mod streams;
 mod threads;
+mod trace;
