@@ -384,6 +384,13 @@ impl Drop for StreamArena {
                 break;
             }
         }
+        let left = self.arena.with(|heap, _| heap.bytes.reserved);
+        if left > 0 {
+            let device = self.shared.device;
+            log::warn!(
+                "{left} bytes on {device} are not given back: what may use them could not be waited for"
+            );
+        }
         self.arena.discard_held(&self.shared);
     }
 }
