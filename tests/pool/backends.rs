@@ -1,9 +1,12 @@
 //! Pools that cache nothing themselves: HIP's own pool, and none at all.
 
-use hiplaunch::Error;
+use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
 use hiplaunch::driver::validation::{CallCounts, CallKind};
+use hiplaunch::driver::{Capability, DeviceId};
 use hiplaunch::memory::{PoolBackend, PoolOptions};
+use hiplaunch::{Device, Error};
 
+use crate::hooked::HookedDriver;
 use crate::rig::{KIB, MIB, Rig, check_sums, out_of_memory};
 
 fn open(backend: PoolBackend) -> Rig {
@@ -27,6 +30,23 @@ fn words_of_the_environment() {
         assert!(error.to_string().contains(word) && error.to_string().contains("caching, async or plain"));
     }
     assert_eq!(PoolBackend::default(), PoolOptions::default().backend);
+}
+
+#[test]
+fn a_driver_without_the_ability_is_refused() {
+    let emulator =
+        || EmulatedDriver::new(EmulatorOptions { threads: 1, ..EmulatorOptions::default() }).unwrap();
+    let driver = HookedDriver::without(emulator(), Capability::StreamOrderedAllocator);
+    let open = |backend| {
+        let options = PoolOptions { backend, ..PoolOptions::default() };
+        Device::open_with(driver.clone(), DeviceId(0), &options)
+    };
+    let error = open(PoolBackend::StreamOrdered).unwrap_err();
+    assert!(matches!(error, Error::Invalid { what: "PoolBackend::StreamOrdered", .. }), "{error}");
+    assert!(error.to_string().contains("hipMallocAsync"), "{error}");
+    for backend in [PoolBackend::Caching, PoolBackend::Plain] {
+        drop(open(backend).unwrap().pool().allocate_for_any(256).unwrap());
+    }
 }
 
 #[test]

@@ -5,9 +5,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use hiplaunch::driver::{
-    Capabilities, DeviceId, DeviceProperties, DevicePtr, Driver, DriverInfo, DriverResult, EventOptions,
-    HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent, RawFunction, RawModule, RawStream,
-    StreamOptions,
+    Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverInfo, DriverResult,
+    EventOptions, HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent, RawFunction, RawModule,
+    RawStream, StreamOptions,
 };
 
 type Hook = Arc<dyn Fn(&'static str) + Send + Sync>;
@@ -16,11 +16,17 @@ type Hook = Arc<dyn Fn(&'static str) + Send + Sync>;
 pub(crate) struct HookedDriver {
     inner: Arc<dyn Driver>,
     hook: Mutex<Option<Hook>>,
+    lacks: Option<Capability>,
 }
 
 impl HookedDriver {
     pub(crate) fn new(inner: Arc<dyn Driver>) -> Arc<HookedDriver> {
-        Arc::new(HookedDriver { inner, hook: Mutex::new(None) })
+        Arc::new(HookedDriver { inner, hook: Mutex::new(None), lacks: None })
+    }
+
+    /// A driver that lacks an ability.
+    pub(crate) fn without(inner: Arc<dyn Driver>, lacks: Capability) -> Arc<HookedDriver> {
+        Arc::new(HookedDriver { inner, hook: Mutex::new(None), lacks: Some(lacks) })
     }
 
     /// Sets the hook; it gets the call's name in the trait.
@@ -46,12 +52,14 @@ impl fmt::Debug for HookedDriver {
 
 macro_rules! pass_on {
     (
+        own { $($own:item)* }
         safe { $(fn $safe:ident($($a:ident: $t:ty),*) -> $r:ty;)* }
         hooked { $(fn $hooked:ident($($ha:ident: $ht:ty),*) -> $hr:ty;)* }
         asynchronous { $(fn $asynchronous:ident($($aa:ident: $at:ty),*) -> $ar:ty;)* }
         hooked_asynchronous { $(fn $both:ident($($ba:ident: $bt:ty),*) -> $br:ty;)* }
     ) => {
         impl Driver for HookedDriver {
+            $($own)*
             $(fn $safe(&self, $($a: $t),*) -> $r {
                 self.inner.$safe($($a),*)
             })*
@@ -73,9 +81,13 @@ macro_rules! pass_on {
 }
 
 pass_on! {
+    own {
+        fn capabilities(&self) -> Capabilities {
+            self.inner.capabilities().iter().filter(|c| Some(*c) != self.lacks).collect()
+        }
+    }
     safe {
         fn info() -> DriverInfo;
-        fn capabilities() -> Capabilities;
         fn device_count() -> DriverResult<u32>;
         fn device_properties(device: DeviceId) -> DriverResult<DeviceProperties>;
         fn mem_info(device: DeviceId) -> DriverResult<MemInfo>;

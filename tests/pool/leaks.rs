@@ -2,7 +2,9 @@
 
 use std::sync::{Mutex, Once};
 
-use crate::rig::{KIB, MIB, Rig};
+use hiplaunch::driver::validation::{CallKind, Leak};
+
+use crate::rig::{KIB, MIB, REFUSED, Rig};
 
 static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
@@ -95,4 +97,22 @@ fn many_leaks_are_counted_and_ten_named() {
     assert_eq!(logged(&format!("leak: {} bytes at", MIB + 4321)).len(), 10);
     drop(blocks);
     layer.assert_clean_and_empty().unwrap_or_else(|e| panic!("{e}"));
+}
+
+#[test]
+fn what_can_not_be_waited_for_is_kept_from_the_driver_and_named() {
+    listen();
+    let rig = Rig::new();
+    let (a, b) = (rig.stream(), rig.stream());
+    let block = rig.allocate(&a, 7 * MIB + 64 * KIB);
+    rig.use_on(&b, &a, &block);
+    drop((block, a, b));
+    for call in [CallKind::EventQuery, CallKind::EventSynchronize] {
+        rig.layer.inject_repeating(call, 1, REFUSED);
+    }
+    let Rig { layer, device, pool } = rig;
+    drop((device, pool));
+    let leaks = layer.report_leaks();
+    assert!(matches!(&leaks[..], [Leak::Memory(memory)] if memory.bytes == 7 * MIB + 64 * KIB), "{leaks:?}");
+    assert_eq!(logged(&format!("{} bytes on device 0 are not given back", 7 * MIB + 64 * KIB)).len(), 1);
 }
