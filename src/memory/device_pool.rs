@@ -51,7 +51,7 @@ impl Pool {
         self.0.check()?;
         self.0
             .pool_core()
-            .allocate(arena, bytes, Caller::Free)
+            .allocate(arena, bytes.max(1), Caller::Free)
             .map_err(|e| self.0.allocation_error("device", usize::try_from(bytes).unwrap_or(usize::MAX), e))
     }
 

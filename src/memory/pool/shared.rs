@@ -52,7 +52,7 @@ pub(crate) fn count(counter: &AtomicU64) {
 
 impl Shared {
     pub(crate) fn new(driver: Arc<dyn Driver>, device: DeviceId, options: &PoolOptions) -> Shared {
-        // Where each block is an allocation of the driver's own pool, layers see it without being told.
+        // Where each block is an allocation of the driver's own pool, layers see it as such.
         let watched = driver.watches_pools() && options.backend != PoolBackend::StreamOrdered;
         Shared {
             backend: options.backend,
