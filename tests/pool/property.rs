@@ -276,9 +276,10 @@ impl Run {
     }
 
     fn allocated(&mut self, block: PoolBlock, on: Option<usize>, bytes: u64) -> Result<(), TestCaseError> {
+        let bytes = bytes.max(1);
         let (start, capacity) = (block.ptr().0, block.capacity());
         prop_assert_eq!((start % 256, block.bytes(), block.owners()), (0, bytes, 1));
-        let least = bytes.max(1).next_multiple_of(256);
+        let least = bytes.next_multiple_of(256);
         prop_assert!(capacity >= least && capacity <= least + least / 64, "{} for {}", capacity, bytes);
         let before = self.ranges.range(..start + capacity).next_back();
         if let Some((&other, &other_bytes)) = before {
