@@ -77,8 +77,7 @@ impl Pool {
     /// # Errors
     /// [`Error::Pool`] when it was freed or is not from here.
     pub fn record_raw(&self, ptr: DevicePtr, stream: &StreamCore) -> Result<()> {
-        self.0.pool_core().raw_block("Pool::record_raw", ptr)?.record(stream.stream_ref());
-        Ok(())
+        stream.record_use(&self.0.pool_core().raw_block("Pool::record_raw", ptr)?)
     }
 
     /// The live block that an address is in.
@@ -168,10 +167,10 @@ impl Pool {
             ));
         }
         let pool = self.0.pool_core();
-        let arena = pool.pinned_arena();
+        let arena = pool.pinned_arena(stream.number());
         if bytes > 0 {
             // A block that comes back at once leaves its segment.
-            drop(self.set_aside(&arena, bytes)?);
+            arena.take_back(self.set_aside(&arena, bytes)?);
         }
         let token = Arc::new(CaptureToken);
         stream.owned().set_capturing(true);

@@ -136,6 +136,11 @@ impl<S: Fences> Arena<S> {
         lock(&self.inner).heap.node(node).owners
     }
 
+    /// One owner of a live block gives it up; whether that was the last one, who then frees it.
+    pub(crate) fn give_up(&self, node: u32) -> bool {
+        lock(&self.inner).heap.unshare(node) == 0
+    }
+
     /// One owner of a live block gives it up; the last one's giving up frees it.
     #[inline]
     pub(crate) fn free(&self, fences: &S, node: u32, about_to_free: impl FnOnce()) {

@@ -71,6 +71,11 @@ impl PoolBlock {
         self.node == other.node && Arc::ptr_eq(&self.arena, &other.arena)
     }
 
+    /// Whether it is of that arena.
+    pub(crate) fn is_of(&self, arena: &Arc<StreamArena>) -> bool {
+        Arc::ptr_eq(&self.arena, arena)
+    }
+
     /// Notes that another stream uses it.
     pub(crate) fn record(&self, stream: StreamRef) {
         let number = if stream.capture.is_none() { stream.number } else { 0 };

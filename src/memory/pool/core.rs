@@ -110,9 +110,11 @@ impl PoolCore {
         self.refill(arena, None, bytes.max(u64::from(units) * GRANULE), units, Caller::Free)
     }
 
-    /// Every live stream.
+    /// Every live stream, with the graph that it is recorded into.
     pub(crate) fn streams(&self) -> Vec<StreamRef> {
-        self.lock().live.values().filter_map(|a| a.stream()).collect()
+        let arenas = self.lock();
+        let stream = |a: &Arc<StreamArena>| Some(StreamRef { capture: a.capture_mark(), ..a.stream()? });
+        arenas.live.values().filter_map(stream).collect()
     }
 
     /// Every arena: the common one, the streams', the orphans', the graphs'.
@@ -137,15 +139,17 @@ impl PoolCore {
         all
     }
 
-    /// A new arena for a recorded graph.
-    pub(crate) fn pinned_arena(&self) -> Arc<StreamArena> {
+    /// A new arena for a graph that the stream of that number is recorded into.
+    pub(crate) fn pinned_arena(&self, stream: u64) -> Arc<StreamArena> {
         let arena = Arc::new(StreamArena::new(&self.shared, true));
+        arena.set_number(stream);
         self.lock().pinned.push(Arc::downgrade(&arena));
         arena
     }
 
     /// A graph's memory comes back; nothing uses it any more.
     pub(crate) fn unpin(&self, arena: Arc<StreamArena>) {
+        arena.set_number(0);
         let mut arenas = self.lock();
         arenas.pinned.retain(|a| !std::ptr::eq(a.as_ptr(), Arc::as_ptr(&arena)));
         // With another backend no stream could use it: it goes with its last block.
@@ -223,8 +227,13 @@ impl PoolCore {
     /// Within a recorded graph no driver call is legal: there is what was set aside, and nothing else.
     fn allocate_pinned(&self, pinned: &Arc<StreamArena>, bytes: u64, units: u32) -> DriverResult<PoolBlock> {
         match pinned.core().allocate_anywhere(bytes, units) {
-            Some(taken) => Ok(pinned.block(taken, bytes)),
+            Some(taken) => {
+                pinned.core().with(|_, counters| counters.hit(units));
+                Ok(pinned.block(taken, bytes))
+            }
             None => {
+                pinned.core().with(|_, counters| counters.misses[class_of(units)] += 1);
+                self.shared.trace(Action::AllocateFailure, 0, bytes, pinned.number(), None);
                 let set_aside = pinned.core().with(|heap, _| heap.bytes.reserved);
                 let detail = format!(
                     "{bytes} bytes while a graph is recorded, for which {set_aside} were set aside: set more aside"
@@ -271,22 +280,29 @@ impl PoolCore {
     ) -> DriverResult<Option<PoolBlock>> {
         let kind = Kind::of(units);
         let others = self.lenders();
-        // Idle memory first: it costs nothing.
+        // Idle memory first: it costs nothing. The stream is asked for once the segment is out: one that came meanwhile may
+        // have used it.
         for other in others.iter().filter(|o| o.number() == 0 && !Arc::ptr_eq(o, arena)) {
-            if other.stream().is_none()
-                && let Some(segment) = self.idle_segment(other, units, kind)
-            {
-                return Ok(self.move_in(arena, segment, bytes, units));
+            if other.stream().is_some() {
+                continue;
             }
+            let Some(segment) = self.idle_segment(other, units, kind) else { continue };
+            if other.stream().is_some() {
+                other.put_back([segment]);
+                continue;
+            }
+            return Ok(self.move_in(arena, segment, bytes, units));
         }
         let Some(stream) = stream else { return Ok(None) };
         if arena.core().regrets(u64::from(units) * GRANULE) {
             return Ok(None);
         }
         for other in others.iter().filter(|o| o.number() != 0 && !Arc::ptr_eq(o, arena)) {
-            let Some(owner) = other.stream() else { continue };
             let Some(segment) = other.core().give_segment(units, kind) else { continue };
-            if let Err(e) = self.shared.order(&owner, stream) {
+            // Who had it before this one has finished.
+            if let Some(owner) = other.stream()
+                && let Err(e) = self.shared.order(&owner, stream)
+            {
                 other.put_back([segment]);
                 return Err(e);
             }

@@ -192,18 +192,24 @@ impl PoolCore {
     fn borrow(&self, request: &Request<'_>) -> DriverResult<Option<PoolBlock>> {
         let Request { arena, stream, bytes, units } = *request;
         for other in self.lenders().iter().filter(|o| !Arc::ptr_eq(o, arena)) {
-            let owner = other.stream();
-            let taken = match (stream, &owner) {
-                (Some(stream), _) => other.core().lend(bytes, units, StreamRef::new(stream)),
+            let taken = match stream {
+                Some(stream) => other.core().lend(bytes, units, StreamRef::new(stream)),
                 // Memory of no stream may be used at once, so only idle memory will do.
-                (None, None) => other.core().allocate_anywhere(bytes, units),
-                (None, Some(_)) => None,
+                None if other.stream().is_none() => other.core().allocate_anywhere(bytes, units),
+                None => None,
             };
             let Some(taken) = taken else { continue };
             let block = other.block(taken, bytes);
-            if let (Some(owner), Some(stream)) = (&owner, stream) {
-                // On a failure the block goes back by its drop.
-                self.shared.order(owner, stream)?;
+            // Asked for once the block is out: a stream that came meanwhile may have used it.
+            let ordered = match (stream, other.stream()) {
+                (Some(stream), Some(owner)) => self.shared.order(&owner, stream).map(|()| true),
+                (None, Some(_)) => Ok(false),
+                (_, None) => Ok(true),
+            };
+            if !matches!(ordered, Ok(true)) {
+                other.take_back(block);
+                ordered?;
+                continue;
             }
             arena.core().with(|_, counters| counters.steals[class_of(units)] += 1);
             return Ok(Some(block));

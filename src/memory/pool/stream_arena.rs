@@ -70,6 +70,11 @@ impl StreamArena {
         self.number.store(stream.number(), Ordering::Relaxed);
     }
 
+    /// The stream goes, but may still have work: the arena stays its own, and keeps it.
+    pub(crate) fn keep(&self, stream: &Arc<OwnedStream>) {
+        self.owner().kept = Some(stream.clone());
+    }
+
     /// The stream has finished all its work and goes.
     pub(crate) fn orphan(&self) {
         let mut owner = self.owner();
@@ -85,6 +90,11 @@ impl StreamArena {
     #[inline]
     pub(crate) fn number(&self) -> u64 {
         self.number.load(Ordering::Relaxed)
+    }
+
+    /// Names a graph's memory by the stream that the graph is recorded on.
+    pub(crate) fn set_number(&self, number: u64) {
+        self.number.store(number, Ordering::Relaxed);
     }
 
     #[inline]
@@ -148,17 +158,26 @@ impl StreamArena {
     #[inline]
     pub(crate) fn block(self: &Arc<Self>, taken: Taken, bytes: u64) -> PoolBlock {
         if self.shared.is_noisy() {
-            self.say_allocated(taken.address, bytes);
+            self.say_allocated(taken, bytes);
         }
         PoolBlock::new(self.clone(), taken.node, taken.address, bytes)
     }
 
+    /// Takes a block back that was not handed out after all: no free of the user's.
     #[cold]
-    fn say_allocated(&self, address: u64, bytes: u64) {
+    pub(crate) fn take_back(&self, block: PoolBlock) {
+        drop(block);
+        self.arena.with(|_, counters| counters.frees -= 1);
+    }
+
+    #[cold]
+    fn say_allocated(&self, taken: Taken, bytes: u64) {
         if self.shared.watched {
-            self.shared.driver.note_pool_allocate(self.shared.device, DevicePtr(address), bytes as usize);
+            // All of the block may be used.
+            let capacity = self.capacity(taken.node) as usize;
+            self.shared.driver.note_pool_allocate(self.shared.device, DevicePtr(taken.address), capacity);
         }
-        self.shared.trace(Action::Allocate, address, bytes, self.number(), None);
+        self.shared.trace(Action::Allocate, taken.address, bytes, self.number(), None);
     }
 
     #[cold]
@@ -229,8 +248,7 @@ impl StreamArena {
 
     #[cold]
     fn free_uncached(&self, node: u32, address: u64, bytes: u64) {
-        if self.arena.owners(node) > 1 {
-            self.arena.free(&self.shared, node, || {});
+        if !self.arena.give_up(node) {
             return;
         }
         let marks = self.arena.take_marks(node);
@@ -365,6 +383,13 @@ impl Drop for StreamArena {
                 log::warn!("giving {bytes} bytes back on {}: {e}", self.shared.device);
                 break;
             }
+        }
+        let left = self.arena.with(|heap, _| heap.bytes.reserved);
+        if left > 0 {
+            let device = self.shared.device;
+            log::warn!(
+                "{left} bytes on {device} are not given back: what may use them could not be waited for"
+            );
         }
         self.arena.discard_held(&self.shared);
     }
