@@ -63,6 +63,8 @@ struct Inner<S: Fences> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Taken {
     pub(crate) node: u32,
+    /// Its size in granules.
+    pub(crate) units: u32,
     pub(crate) address: u64,
 }
 
@@ -75,6 +77,13 @@ pub(crate) struct Arena<S: Fences> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Taken {
+    #[inline]
+    fn of(heap: &Heap, (node, address): (u32, u64)) -> Taken {
+        Taken { node, units: heap.node(node).units, address }
+    }
 }
 
 impl<S: Fences> Arena<S> {
@@ -95,15 +104,23 @@ impl<S: Fences> Arena<S> {
     #[inline]
     pub(crate) fn allocate(&self, bytes: u64, units: u32) -> Option<Taken> {
         let mut inner = lock(&self.inner);
-        let (node, address) = inner.heap.allocate(bytes, units)?;
+        let found = inner.heap.allocate(bytes, units)?;
         inner.counters.hit(units);
-        Some(Taken { node, address })
+        Some(Taken::of(&inner.heap, found))
     }
 
-    /// As [`allocate`](Arena::allocate), also from segments of the other kind, and not counted as a hit.
+    /// As [`allocate`](Arena::allocate), not counted as a hit.
+    pub(crate) fn allocate_again(&self, bytes: u64, units: u32) -> Option<Taken> {
+        let heap = &mut lock(&self.inner).heap;
+        let found = heap.allocate(bytes, units)?;
+        Some(Taken::of(heap, found))
+    }
+
+    /// As [`allocate_again`](Arena::allocate_again), also from where the block had better not be.
     pub(crate) fn allocate_anywhere(&self, bytes: u64, units: u32) -> Option<Taken> {
-        let (node, address) = lock(&self.inner).heap.allocate_anywhere(bytes, units)?;
-        Some(Taken { node, address })
+        let heap = &mut lock(&self.inner).heap;
+        let found = heap.allocate_anywhere(bytes, units)?;
+        Some(Taken::of(heap, found))
     }
 
     /// A block for another stream, which makes its work wait for this arena's stream; marked, so that its free does the
@@ -113,7 +130,7 @@ impl<S: Fences> Arena<S> {
         let (node, address) = inner.heap.allocate_anywhere(bytes, units)?;
         *inner.heap.marked(node) = true;
         inner.marks.insert(node, vec![to]);
-        Some(Taken { node, address })
+        Some(Taken::of(&inner.heap, (node, address)))
     }
 
     /// Notes that `stream`, another than the arena's own, uses a live block.
@@ -218,8 +235,8 @@ impl<S: Fences> Arena<S> {
         let mut inner = lock(&self.inner);
         inner.heap.add_segment(address, units, kind);
         let (bytes, units) = take?;
-        let (node, address) = inner.heap.allocate_anywhere(bytes, units)?;
-        Some(Taken { node, address })
+        let found = inner.heap.allocate_anywhere(bytes, units)?;
+        Some(Taken::of(&inner.heap, found))
     }
 
     /// Takes out free segments of at least `wanted` bytes in all. What uses their memory on the arena's own stream may

@@ -8,7 +8,7 @@ use crate::driver::{DeviceId, Driver, DriverError, DriverResult, ErrorCode, Owne
 
 use super::bins::GRANULE;
 use super::block::PoolBlock;
-use super::heap::{Kind, Segment};
+use super::heap::{HUGE, Kind, Segment};
 use super::ladder::{Ladder, ReclaimFn};
 use super::options::{PoolBackend, PoolOptions};
 use super::raw::RawBlocks;
@@ -327,10 +327,16 @@ impl PoolCore {
         Some(arena.block(taken, bytes))
     }
 
-    /// Bytes asked for by the owners of live blocks, over all streams: now, and the most that was seen.
-    pub(crate) fn requested(&self) -> (u64, u64) {
-        let now = self.all().iter().map(|a| a.core().with(|heap, _| heap.bytes.requested)).sum();
-        (now, self.peak_seen.fetch_max(now, Ordering::Relaxed).max(now))
+    /// Bytes asked for by the owners of live blocks, over all streams: now, the most that was seen, and the sum of each
+    /// stream's most.
+    fn requested(&self) -> (u64, u64, u64) {
+        let (mut now, mut peaks) = (0, 0);
+        for arena in self.all() {
+            let bytes = arena.core().with(|heap, _| heap.bytes);
+            now += bytes.requested;
+            peaks += bytes.peak_requested;
+        }
+        (now, self.peak_seen.fetch_max(now, Ordering::Relaxed).max(now), peaks)
     }
 
     pub(crate) fn reset_peak_seen(&self) {
@@ -340,7 +346,7 @@ impl PoolCore {
     /// Takes a segment from the driver; `None` where that would be too much for the soft target.
     ///
     /// Segments grow with what is there, so that few are made and little of the last one is unused; what is cached and
-    /// of no use goes first where the pool would hold a quarter more than was ever asked for at once.
+    /// of no use goes first where the pool would hold a fifth more than was asked for at once.
     pub(crate) fn grow(
         &self,
         arena: &Arc<StreamArena>,
@@ -352,7 +358,10 @@ impl PoolCore {
         let least = round(u64::from(units));
         let share = arena.core().with(|heap, _| heap.kind_units(kind)) / 8;
         let most = if kind == Kind::Small { SMALL_MAX } else { LARGE_MAX };
-        let (now, peak) = self.requested();
+        let (now, seen, peaks) = self.requested();
+        // What streams keep for themselves they will want again, and waiting for it costs them more than it is worth; the
+        // huge blocks of all streams together are worth a wait.
+        let peak = if units >= HUGE { seen } else { peaks };
         let allowed = peak.max(now.saturating_add(bytes)).saturating_add(peak / 5);
         let room = (allowed.saturating_sub(self.shared.reserved()) / GRANULE).min(share);
         // A whole number of blocks like this one: less than two and the rest would be waste.

@@ -17,7 +17,13 @@ const CACHED_MAX: u64 = 4 << 20;
 const RECENT: usize = 4;
 /// Requests of so many granules (32 MiB) and more are not cut out of a block that is more than an eighth larger: that
 /// would keep all of it for a part. The driver has such sizes.
-const HUGE: u32 = 1 << 17;
+pub(crate) const HUGE: u32 = 1 << 17;
+
+/// The largest block that a request is served from.
+#[inline]
+fn most(units: u32) -> u32 {
+    if units < HUGE { u32::MAX } else { units + units / 8 }
+}
 /// Most granules left unsplit at a block's end: 1 MiB.
 const UNSPLIT_MAX: u32 = 4096;
 
@@ -168,7 +174,7 @@ impl Heap {
                 return Some(std::mem::replace(place, NIL));
             }
         }
-        let most = if units < HUGE { u32::MAX } else { units + units / 8 };
+        let most = most(units);
         if let Some(id) = self.large.find(&self.nodes.all, units)
             && self.nodes[id].units <= most
         {
@@ -385,7 +391,8 @@ impl Heap {
             s.first != NIL && nodes[s.first].state == State::Free && nodes[s.first].next == NIL
         };
         if let Some((units, kind)) = fitting {
-            let fits = |s: &&Segment| is_free(s, &self.nodes) && s.kind == kind && s.units >= units;
+            let sizes = units..=most(units);
+            let fits = |s: &&Segment| is_free(s, &self.nodes) && s.kind == kind && sizes.contains(&s.units);
             if let Some(segment) = self.segments.iter().filter(fits).min_by_key(|s| s.units).copied() {
                 self.take_segment(segment.first);
                 taken.push(segment);

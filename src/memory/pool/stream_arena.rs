@@ -164,14 +164,14 @@ impl StreamArena {
         if self.shared.is_noisy() {
             self.say_allocated(taken, bytes);
         }
-        PoolBlock::new(self.clone(), taken.node, taken.address, bytes)
+        PoolBlock::new(self.clone(), taken, bytes)
     }
 
     #[cold]
     fn say_allocated(&self, taken: Taken, bytes: u64) {
         if self.shared.watched {
             // All of the block may be used.
-            let capacity = self.capacity(taken.node) as usize;
+            let capacity = taken.units as usize * GRANULE as usize;
             self.shared.driver.note_pool_allocate(self.shared.device, DevicePtr(taken.address), capacity);
         }
         self.shared.trace(Action::Allocate, taken.address, bytes, self.number(), None);
@@ -203,10 +203,6 @@ impl StreamArena {
 
     pub(crate) fn owners(&self, node: u32) -> u32 {
         self.arena.owners(node)
-    }
-
-    pub(crate) fn capacity(&self, node: u32) -> u64 {
-        self.arena.with(|heap, _| u64::from(heap.node(node).units) * GRANULE)
     }
 
     /// Notes that a stream uses a block.
