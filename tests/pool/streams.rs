@@ -171,10 +171,10 @@ fn two_streams_that_take_turns_end_with_memory_of_their_own() {
             let block = rig.allocate(stream, MIB);
             rig.fill(stream, &block);
         };
-        (0..6).for_each(turn);
-        // No game without end: what was taken once is not taken back.
+        (0..40).for_each(turn);
+        // No game without end: after a few turns each has its own.
         let before = rig.counters();
-        assert!(before.reserved <= 2 * MIB && before.steals <= 2, "{before:?}");
+        assert!(before.reserved == 2 * MIB && before.steals <= 20, "{before:?}");
         for i in 0..100 {
             let block = rig.without_calls(|| rig.allocate(&streams[i % 2], MIB));
             rig.fill(&streams[i % 2], &block);
@@ -246,7 +246,7 @@ fn a_stream_that_used_a_block_may_go_before_it() {
 fn a_new_stream_adopts_the_memory_of_one_that_is_gone() {
     on_each(|rig| {
         let a = rig.stream();
-        let blocks: BTreeSet<_> = [256, 40 * KIB, MIB]
+        let blocks: BTreeSet<_> = [256, 200 * KIB, MIB]
             .map(|bytes| {
                 let block = rig.allocate(&a, bytes);
                 rig.fill(&a, &block);
@@ -260,7 +260,7 @@ fn a_new_stream_adopts_the_memory_of_one_that_is_gone() {
         opener.join().unwrap();
         let b = rig.stream();
         rig.without_calls(|| {
-            let again: Vec<_> = [256, 40 * KIB, MIB].map(|bytes| rig.allocate(&b, bytes)).into();
+            let again: Vec<_> = [256, 200 * KIB, MIB].map(|bytes| rig.allocate(&b, bytes)).into();
             assert!(again.iter().all(|block| block.stream_number() == b.number()));
             assert_eq!(again.iter().map(|block| block.ptr()).collect::<BTreeSet<_>>(), blocks);
         });
