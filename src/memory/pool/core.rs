@@ -1,6 +1,5 @@
 //! The pool of a device: the arenas of its streams, and where a block comes from when its stream has none.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -49,8 +48,8 @@ pub(crate) struct PoolCore {
 
 #[derive(Default)]
 struct Arenas {
-    /// By stream number.
-    live: HashMap<u64, Arc<StreamArena>>,
+    /// Of streams, in the order in which they came.
+    live: Vec<Arc<StreamArena>>,
     /// Of streams that are gone: their free memory is idle.
     orphans: Vec<Arc<StreamArena>>,
     /// What recorded graphs pin.
@@ -87,14 +86,15 @@ impl PoolCore {
             Arc::new(StreamArena::new(&self.shared, self.shared.backend == PoolBackend::Caching))
         });
         arena.adopt(stream);
-        arenas.live.insert(stream.number(), arena.clone());
+        arenas.live.push(arena.clone());
         arena
     }
 
     /// The stream goes; all its work has finished.
     pub(crate) fn leave(&self, number: u64) {
         let mut arenas = self.lock();
-        if let Some(arena) = arenas.live.remove(&number) {
+        if let Some(index) = arenas.live.iter().position(|a| a.number() == number) {
+            let arena = arenas.live.remove(index);
             arena.orphan();
             arenas.orphans.push(arena);
         }
@@ -115,28 +115,31 @@ impl PoolCore {
     pub(crate) fn streams(&self) -> Vec<StreamRef> {
         let arenas = self.lock();
         let stream = |a: &Arc<StreamArena>| Some(StreamRef { capture: a.capture_mark(), ..a.stream()? });
-        arenas.live.values().filter_map(stream).collect()
+        arenas.live.iter().filter_map(stream).collect()
     }
 
     /// Every arena: the common one, the streams', the orphans', the graphs'.
     pub(crate) fn all(&self) -> Vec<Arc<StreamArena>> {
         let mut arenas = self.lock();
         arenas.pinned.retain(|a| a.strong_count() > 0);
-        let mut all = vec![self.common.clone()];
-        let mut live: Vec<_> = arenas.live.iter().collect();
-        live.sort_by_key(|(number, _)| **number);
-        all.extend(live.into_iter().map(|(_, a)| a.clone()));
-        all.extend(arenas.orphans.iter().cloned());
+        let mut all = self.unpinned(&arenas);
         all.extend(arenas.pinned.iter().filter_map(std::sync::Weak::upgrade));
+        all
+    }
+
+    fn unpinned(&self, arenas: &Arenas) -> Vec<Arc<StreamArena>> {
+        let mut all = Vec::with_capacity(1 + arenas.live.len() + arenas.orphans.len() + arenas.pinned.len());
+        all.push(self.common.clone());
+        all.extend(arenas.live.iter().cloned());
+        all.extend(arenas.orphans.iter().cloned());
         all
     }
 
     /// Every arena that others may take memory from: none that a graph pins, and none whose stream is being recorded, on
     /// which no event may be recorded.
     pub(crate) fn lenders(&self) -> Vec<Arc<StreamArena>> {
-        let pinned: Vec<_> = self.lock().pinned.iter().map(std::sync::Weak::as_ptr).collect();
-        let mut all = self.all();
-        all.retain(|a| !pinned.contains(&Arc::as_ptr(a)) && a.capture().is_none());
+        let mut all = self.unpinned(&self.lock());
+        all.retain(|a| a.capture().is_none());
         all
     }
 
