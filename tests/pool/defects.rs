@@ -14,11 +14,11 @@ use hiplaunch::{Backend, Device};
 
 use crate::counting::heap_allocations;
 use crate::hooked::HookedDriver;
-use crate::rig::{KIB, MIB, Rig, on_each, out_of_memory};
+use crate::rig::{KIB, MIB, Rig, on_each, on_each_with_gates, out_of_memory};
 
 #[test]
 fn defect_1_the_live_path_ignores_streams() {
-    on_each(|rig| {
+    on_each_with_gates(|rig| {
         let (a, b) = (rig.stream(), rig.stream());
         // Keeps the segment a's, so that all of it can't be taken over.
         let kept = rig.allocate(&a, 256);
@@ -42,7 +42,7 @@ fn defect_1_the_live_path_ignores_streams() {
 
 #[test]
 fn defect_2_marks_go_to_free_blocks_and_to_all_of_a_size() {
-    on_each(|rig| {
+    on_each_with_gates(|rig| {
         let (a, b) = (rig.stream(), rig.stream());
         let [free, plain, marked] = [0; 3].map(|_| rig.allocate(&a, 4 * KIB));
         let (free_ptr, plain_ptr, marked_ptr) = (free.ptr(), plain.ptr(), marked.ptr());
@@ -318,7 +318,7 @@ fn defect_7_driver_calls_under_the_lock() {
 
 #[test]
 fn defect_8_freeing_clears_the_marks() {
-    on_each(|rig| {
+    on_each_with_gates(|rig| {
         let (a, b, c) = (rig.stream(), rig.stream(), rig.stream());
         let keep = rig.allocate(&a, 256);
         let block = rig.allocate(&a, 4 * KIB);

@@ -4,7 +4,7 @@ use std::sync::{Arc, mpsc};
 
 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
 use hiplaunch::driver::validation::{CallCounts, CallKind, ValidationDriver, Violation};
-use hiplaunch::driver::{DeviceId, Driver, ErrorCode, MemInfo, StreamOptions};
+use hiplaunch::driver::{Capability, DeviceId, Driver, ErrorCode, MemInfo, StreamOptions};
 use hiplaunch::error::OutOfMemory;
 use hiplaunch::memory::{Pool, PoolBlock, PoolCounters, PoolOptions, Rung};
 use hiplaunch::stream::StreamCore;
@@ -201,9 +201,27 @@ pub(crate) fn check_sums(c: &PoolCounters) {
 
 /// Runs a test on each backend of this machine; what is missing is said.
 pub(crate) fn on_each(test: impl Fn(Rig)) {
+    on_each_that_has(&[], test);
+}
+
+/// As [`on_each`], for tests with a [`gate`](Rig::gate): host functions are HIP's from 5.3 on.
+pub(crate) fn on_each_with_gates(test: impl Fn(Rig)) {
+    on_each_that_has(&[Capability::HostFunc], test);
+}
+
+fn on_each_that_has(needed: &[Capability], test: impl Fn(Rig)) {
     for backend in [Backend::Emulator, Backend::Hip] {
         match hiplaunch::driver::backend::open(backend, Some(false)) {
-            Ok(opened) => test(Rig::over(opened.driver, PoolOptions::default())),
+            Ok(opened) => {
+                let capabilities = opened.driver.capabilities();
+                match needed.iter().find(|c| !capabilities.has(**c)) {
+                    None => test(Rig::over(opened.driver, PoolOptions::default())),
+                    Some(c) => {
+                        assert_ne!(backend, Backend::Emulator, "the emulator has {c:?}");
+                        println!("skipped: backend {backend} has no {c:?}");
+                    }
+                }
+            }
             Err(e) => {
                 assert_ne!(backend, Backend::Emulator, "the emulator is always there");
                 println!("skipped: backend {backend}: {e}");

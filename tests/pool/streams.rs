@@ -8,11 +8,11 @@ use hiplaunch::driver::{DeviceId, Driver, StreamOptions};
 use hiplaunch::stream::StreamCore;
 use hiplaunch::{Backend, Device, DeviceBuffer, LaunchDims, Launcher, args};
 
-use crate::rig::{KIB, MIB, REFUSED, Rig, check_sums, on_each};
+use crate::rig::{KIB, MIB, REFUSED, Rig, check_sums, on_each, on_each_with_gates};
 
 #[test]
 fn reuse_on_the_same_stream_makes_no_call_and_needs_no_wait() {
-    on_each(|rig| {
+    on_each_with_gates(|rig| {
         let a = rig.stream();
         let first = rig.allocate(&a, MIB);
         let address = first.ptr();
@@ -111,7 +111,7 @@ fn what_is_used_elsewhere_and_not_recorded_is_what_the_layer_is_for() {
 
 #[test]
 fn a_whole_segment_is_taken_over_behind_an_event() {
-    on_each(|rig| {
+    on_each_with_gates(|rig| {
         let (a, b) = (rig.stream(), rig.stream());
         let block = rig.allocate(&a, MIB);
         let address = block.ptr();
@@ -192,7 +192,7 @@ fn two_streams_that_take_turns_end_with_memory_of_their_own() {
 
 #[test]
 fn blocks_outlive_their_stream() {
-    on_each(|rig| {
+    on_each_with_gates(|rig| {
         let (a, b) = (rig.stream(), rig.stream());
         let live = rig.allocate(&a, MIB);
         let held = rig.allocate(&a, 3 * MIB);
@@ -244,7 +244,7 @@ fn a_stream_that_used_a_block_may_go_before_it() {
 
 #[test]
 fn a_new_stream_adopts_the_memory_of_one_that_is_gone() {
-    on_each(|rig| {
+    on_each_with_gates(|rig| {
         let a = rig.stream();
         let blocks: BTreeSet<_> = [256, 200 * KIB, MIB]
             .map(|bytes| {
@@ -277,7 +277,7 @@ fn a_new_stream_adopts_the_memory_of_one_that_is_gone() {
 
 #[test]
 fn memory_of_no_stream_is_idle_for_all() {
-    on_each(|rig| {
+    on_each_with_gates(|rig| {
         let (a, b) = (rig.stream(), rig.stream());
         let block = rig.pool.allocate_for_any(MIB).unwrap();
         assert_eq!(block.stream_number(), 0);
