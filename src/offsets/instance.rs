@@ -63,6 +63,11 @@ impl Lists {
         &self.all[self.start[item] as usize..self.start[item + 1] as usize]
     }
 
+    /// How many lists there are.
+    pub(super) fn len(&self) -> usize {
+        self.start.len().saturating_sub(1)
+    }
+
     /// The numbers of all items together.
     pub(super) fn total(&self) -> usize {
         self.all.len()

@@ -34,13 +34,16 @@
 //! ```
 
 mod bound;
+mod cliques;
 mod error;
+mod exact;
 mod greedy;
 mod instance;
 mod online;
 mod order;
 mod plan;
 mod problem;
+mod search;
 mod verify;
 
 pub use error::OffsetsError;

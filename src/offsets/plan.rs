@@ -2,12 +2,12 @@
 
 use std::fmt;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::bound::lower_bound;
 use super::greedy::{Scratch, sorted};
 use super::instance::{InPlace, Instance};
-use super::{BufferId, OffsetsError, Problem, online, verify_offsets};
+use super::{BufferId, OffsetsError, Problem, exact, online, verify_offsets};
 
 /// Visits of conflicting items at most over all greedy orders that list them; the first order is always run.
 const GREEDY_WORK: usize = 30_000_000;
@@ -197,6 +197,7 @@ impl Best {
 /// [`OverCapacity`](OffsetsError::OverCapacity) when no plan fits the problem's capacity or none was found, and
 /// [`StartPlan`](OffsetsError::StartPlan) when the plan to start from is not valid.
 pub fn plan(problem: &Problem, options: &PlanOptions<'_>) -> Result<Plan, OffsetsError> {
+    let begun = Instant::now();
     if problem.buffers().is_empty() {
         return Ok(Plan { offsets: Vec::new(), total: 0, lower_bound: 0, method: Method::Empty, nodes: 0 });
     }
@@ -215,17 +216,19 @@ pub fn plan(problem: &Problem, options: &PlanOptions<'_>) -> Result<Plan, Offset
         true => &[InPlace::None],
         false => &[InPlace::All, InPlace::SameSize, InPlace::None],
     };
-    let mut instances: Vec<(Instance, u64)> = Vec::with_capacity(rules.len());
+    let mut instances: Vec<Instance> = Vec::with_capacity(rules.len());
     for &rule in rules {
         if !instances.is_empty() && best.is_enough() {
             break;
         }
         let instance = Instance::new(problem, rule);
-        let before = best.total;
         greedy(&instance, &mut best);
-        instances.push((instance, before));
+        instances.push(instance);
     }
-    let nodes = 0;
+    let nodes = match options.budget {
+        Budget::Greedy => 0,
+        _ => exact::improve(&instances, &mut best, options, begun),
+    };
     let Best { offsets, total, method, lower_bound, .. } = best;
     match problem.capacity() {
         Some(capacity) if total > capacity => Err(OffsetsError::OverCapacity {

@@ -1,0 +1,222 @@
+//! What the search is asked: first whether the lower bound can be reached, and in between whether the best plan can be
+//! bettered by half of what is left; several orders take turns, with twice the nodes each round.
+
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use super::cliques::Cliques;
+use super::instance::{Instance, Item};
+use super::plan::{Best, Budget, Method, PlanOptions};
+use super::search::{Engine, Outcome};
+
+/// Nodes of the first turn.
+const FIRST_TURN: u64 = 512;
+
+/// Conflicts at most, counted from both sides: a node looks at all of them.
+const MOST_CONFLICTS: usize = 1_000_000;
+
+/// Orders in a round: by area, size, lifetime and conflicts, then the same with every item's measure multiplied by a
+/// number between 0.75 and 1.25. A good plan takes few nodes in some order and very many in most.
+const ORDERS: u64 = 16;
+
+/// What is left of the budget.
+struct Left<'a> {
+    options: &'a PlanOptions<'a>,
+    begun: Instant,
+    nodes: u64,
+    spent: bool,
+}
+
+impl Left<'_> {
+    /// Counts a node; true when the search has to end.
+    fn take(&mut self) -> bool {
+        self.spent |= match self.options.budget {
+            Budget::Greedy => true,
+            Budget::Nodes(nodes) => self.nodes >= nodes,
+            // Looking at the clock costs something, too.
+            Budget::Time(time) => self.nodes.is_multiple_of(64) && self.begun.elapsed() >= time,
+        };
+        self.spent |= self.options.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed));
+        if !self.spent {
+            self.nodes += 1;
+        }
+        self.spent
+    }
+}
+
+/// Betters a plan within the budget; gives the nodes visited.
+pub(super) fn improve(
+    instances: &[Instance],
+    best: &mut Best,
+    options: &PlanOptions<'_>,
+    begun: Instant,
+) -> u64 {
+    let mut left = Left { options, begun, nodes: 0, spent: false };
+    // With pairs in place there are several instances, and none of them alone proves anything.
+    let proves = instances.len() == 1;
+    let cliques: Vec<Option<Cliques>> = instances
+        .iter()
+        .map(|instance| {
+            let listed = instance.conflicts.as_ref().filter(|c| c.total() <= MOST_CONFLICTS)?;
+            (!instance.fixed_share).then(|| Cliques::new(instance, listed))
+        })
+        .collect();
+    let mut searches: Vec<Search<'_>> = instances
+        .iter()
+        .zip(&cliques)
+        .filter_map(|(instance, cliques)| Search::new(instance, cliques.as_ref()?))
+        .collect();
+    let (mut turn, mut seed) = (FIRST_TURN, 0);
+    while !searches.is_empty() && !best.is_enough() {
+        let mut open = false;
+        for order in 0..ORDERS {
+            seed += 1;
+            for search in &mut searches {
+                let rank = ranks(search.instance, order, seed);
+                open |= search.round(&rank, turn, best, &mut left, proves);
+                if left.spent || best.is_enough() {
+                    return left.nodes;
+                }
+            }
+        }
+        if !open {
+            break;
+        }
+        turn = turn.saturating_mul(2);
+    }
+    left.nodes
+}
+
+/// One instance at the scale of the search.
+struct Search<'a> {
+    instance: &'a Instance,
+    engine: Engine<'a>,
+    /// Bytes of one unit: all sizes and offsets are multiples of it.
+    unit: u64,
+    /// Below this, in bytes, this instance has no plan.
+    bound: u64,
+}
+
+impl<'a> Search<'a> {
+    fn new(instance: &'a Instance, cliques: &'a Cliques) -> Option<Search<'a>> {
+        let items = &instance.items;
+        let mut unit = items.iter().fold(0, |g, item| gcd(gcd(g, item.size), item.fixed.unwrap_or(0)));
+        // An alignment that divides the unit holds by itself; another has to be a multiple of it.
+        for item in items {
+            if !unit.is_multiple_of(item.align) {
+                unit = gcd(unit, item.align);
+            }
+        }
+        let scale = |bytes: u64| bytes / unit;
+        let align = items
+            .iter()
+            .map(|item| if unit.is_multiple_of(item.align) { 1 } else { scale(item.align) })
+            .collect();
+        let engine = Engine::new(
+            items.iter().map(|item| scale(item.size)).collect(),
+            align,
+            items.iter().map(|item| item.fixed.map_or(u64::MAX, scale)).collect(),
+            instance.conflicts.as_ref()?,
+            cliques,
+            classes(instance),
+        );
+        Some(Search { instance, engine, unit, bound: 0 })
+    }
+
+    /// One turn of one order: at the least total that may be possible, then half-way to it. Whether it can go on.
+    fn round(&mut self, rank: &[u32], turn: u64, best: &mut Best, left: &mut Left<'_>, proves: bool) -> bool {
+        for half_way in [false, true] {
+            // Each answer moves the bound or the best plan; ask until a turn runs out.
+            loop {
+                let from = self.bound.max(best.lower_bound).max(best.enough.min(best.total - 1));
+                let below = (best.total - 1) / self.unit;
+                let least = from.div_ceil(self.unit);
+                if least > below || best.is_enough() {
+                    return false;
+                }
+                let target = if half_way { least + (below - least) / 2 } else { least };
+                if half_way && target == least {
+                    break;
+                }
+                let end = left.nodes.saturating_add(turn);
+                match self.engine.run(target, rank, || left.nodes >= end || left.take()) {
+                    Outcome::Found(mut offsets) => {
+                        for offset in &mut offsets {
+                            *offset *= self.unit;
+                        }
+                        best.offer(self.instance, &offsets, Method::Search);
+                    }
+                    Outcome::Infeasible => {
+                        self.bound = (target + 1) * self.unit;
+                        if proves {
+                            best.lower_bound = best.lower_bound.max(self.bound.min(best.total));
+                        }
+                    }
+                    Outcome::Stopped => break,
+                }
+            }
+            if left.spent {
+                return true;
+            }
+        }
+        true
+    }
+}
+
+/// The place of each item in one of the orders.
+fn ranks(instance: &Instance, order: u64, seed: u64) -> Vec<u32> {
+    let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut factor = || {
+        if order < 4 {
+            return 1024;
+        }
+        // xorshift64
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        768 + u128::from(random >> 55)
+    };
+    let degree = |i: usize| instance.conflicts.as_ref().map_or(0, |conflicts| conflicts.of(i).len());
+    let measure = |(i, item): (usize, &Item)| match order % 4 {
+        0 => item.area(),
+        1 => item.size.into(),
+        2 => item.length().into(),
+        _ => degree(i) as u128,
+    };
+    let measures: Vec<u128> =
+        instance.items.iter().enumerate().map(|i| measure(i).saturating_mul(factor())).collect();
+    let mut sorted: Vec<u32> = (0..measures.len() as u32).collect();
+    sorted.sort_unstable_by_key(|&i| (std::cmp::Reverse(measures[i as usize]), i));
+    let mut ranks = vec![0; measures.len()];
+    for (place, item) in sorted.into_iter().enumerate() {
+        ranks[item as usize] = place as u32;
+    }
+    ranks
+}
+
+/// Items that differ in nothing get one number.
+fn classes(instance: &Instance) -> Vec<u32> {
+    let n = instance.items.len();
+    if !instance.intervals {
+        return (0..n as u32).collect();
+    }
+    let key = |i: u32| {
+        let item = &instance.items[i as usize];
+        (item.first, item.last, item.size, item.align, item.fixed)
+    };
+    let mut order: Vec<u32> = (0..n as u32).collect();
+    order.sort_unstable_by_key(|&i| (key(i), i));
+    let mut class = vec![0; n];
+    for (at, &i) in order.iter().enumerate() {
+        let same = at.checked_sub(1).map(|before| order[before]).filter(|&j| key(j) == key(i));
+        class[i as usize] = same.map_or(i, |j| class[j as usize]);
+    }
+    class
+}
+
+fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}

@@ -1,0 +1,551 @@
+//! Branch and bound: whether the items fit into a capacity.
+//!
+//! A clique is a stack of items, and a decision says which item comes next on one of them: with no other item that is
+//! still open below it anywhere, or, as the last choice, that whichever comes next there has another open item below it
+//! elsewhere. Both only push lower bounds of offsets up, so that the first leaf is a plan in which every item is as low
+//! as it gets, and no plan is met twice.
+//!
+//! - Bound: in each clique the lowest open item's least offset plus the sizes of all open items.
+//! - A clique with a single choice is taken at once, else the lowest one: there nearly every item is ruled out, because
+//!   it would leave bytes free below it that the clique can't spare.
+//! - Each bound knows the decision that pushed it up. A dead end is traced to the decisions that it rests on, and the
+//!   search goes back to the last of these, over decisions that have nothing to do with it: parts of the problem that
+//!   do not touch are so solved apart from each other.
+//! - Items that are alike in everything are taken in one order.
+
+use super::cliques::Cliques;
+use super::instance::{Lists, align_up};
+
+/// No level, no item.
+const NONE: u32 = u32::MAX;
+
+/// The problem at a fixed scale.
+pub(super) struct Engine<'a> {
+    pub(super) size: Vec<u64>,
+    pub(super) align: Vec<u64>,
+    /// `u64::MAX` for none.
+    pub(super) fixed: Vec<u64>,
+    pub(super) conflicts: &'a Lists,
+    pub(super) cliques: &'a Cliques,
+    /// The alignment that all have.
+    pub(super) common: u64,
+    /// Items that are alike have one number.
+    pub(super) class: Vec<u32>,
+    state: State,
+}
+
+/// How a search ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Found(Vec<u64>),
+    Infeasible,
+    /// Nodes or time ran out, or it was cancelled.
+    Stopped,
+}
+
+#[derive(Default)]
+struct State {
+    least: Vec<u64>,
+    /// The level that pushed `least` up.
+    cause: Vec<u32>,
+    placed: Vec<bool>,
+    /// The level that put off an item until another one conflicting with it is placed.
+    put_off: Vec<u32>,
+    /// Of each clique, the open items' sizes, each rounded up to the common alignment.
+    open: Vec<u64>,
+    trail: Vec<Change>,
+    frames: Vec<Frame>,
+    choices: Vec<u32>,
+    /// For each level, the earlier levels that its failure rests on.
+    blame: Vec<u64>,
+    words: usize,
+    // Of each clique, for one node.
+    floor: Vec<u64>,
+    low: Vec<Low>,
+    // Of each item, for one node.
+    available: Vec<bool>,
+    deferred: Vec<u64>,
+}
+
+/// The two lowest tops that open items of a clique can have.
+#[derive(Clone, Copy, Default)]
+struct Low {
+    first: u64,
+    item: u32,
+    second: u64,
+}
+
+#[derive(Clone, Copy)]
+enum Change {
+    Least { item: u32, least: u64, cause: u32 },
+    PutOff { item: u32, level: u32 },
+}
+
+struct Frame {
+    clique: u32,
+    /// Where its choices start in `choices`, and which is next.
+    choices: usize,
+    next: usize,
+    end: usize,
+    trail: usize,
+    /// The item placed now; `NONE` for what is put off.
+    item: u32,
+    /// Whether to put off is still to be tried, and how high the next item of the clique then is at least.
+    defer_next: bool,
+    deferred: u64,
+}
+
+/// What a node is like before any choice.
+enum Node {
+    Leaf,
+    /// A dead end; the levels it rests on are in the row of the level.
+    Dead,
+    Branch,
+}
+
+impl<'a> Engine<'a> {
+    pub(super) fn new(
+        size: Vec<u64>,
+        align: Vec<u64>,
+        fixed: Vec<u64>,
+        conflicts: &'a Lists,
+        cliques: &'a Cliques,
+        class: Vec<u32>,
+    ) -> Engine<'a> {
+        let common = align.iter().copied().min().unwrap_or(1);
+        Engine { size, align, fixed, conflicts, cliques, common, class, state: State::default() }
+    }
+
+    /// Looks for a plan with a total of at most `capacity`. Of choices that are equally low, that of the item with the
+    /// lower rank comes first. `stop` is asked at each node.
+    pub(super) fn run(&mut self, capacity: u64, rank: &[u32], mut stop: impl FnMut() -> bool) -> Outcome {
+        let n = self.size.len();
+        let padding = self.size.iter().map(|&s| align_up(s, self.common) - s).max().unwrap_or(0);
+        let mut run = Run {
+            n,
+            capacity,
+            room: capacity + padding,
+            size: &self.size,
+            align: &self.align,
+            fixed: &self.fixed,
+            conflicts: self.conflicts,
+            cliques: self.cliques,
+            common: self.common,
+            class: &self.class,
+            rank,
+            s: &mut self.state,
+        };
+        run.start();
+        run.search(&mut stop)
+    }
+}
+
+struct Run<'e> {
+    n: usize,
+    capacity: u64,
+    /// The capacity, and what rounding sizes up may add to the topmost.
+    room: u64,
+    size: &'e [u64],
+    align: &'e [u64],
+    fixed: &'e [u64],
+    conflicts: &'e Lists,
+    cliques: &'e Cliques,
+    common: u64,
+    class: &'e [u32],
+    rank: &'e [u32],
+    s: &'e mut State,
+}
+
+impl Run<'_> {
+    fn start(&mut self) {
+        let (n, k) = (self.n, self.cliques.members.len());
+        let open = (0..k)
+            .map(|c| {
+                self.cliques.members.of(c).iter().map(|&i| align_up(self.size[i as usize], self.common)).sum()
+            })
+            .collect();
+        let s = &mut *self.s;
+        s.least.clear();
+        s.least.extend(self.fixed.iter().map(|&fixed| if fixed == u64::MAX { 0 } else { fixed }));
+        for (list, value) in [(&mut s.cause, NONE), (&mut s.put_off, NONE)] {
+            list.clear();
+            list.resize(n, value);
+        }
+        s.placed.clear();
+        s.placed.resize(n, false);
+        s.open = open;
+        s.trail.clear();
+        s.frames.clear();
+        s.choices.clear();
+        s.words = (2 * n + 2).div_ceil(64);
+        s.blame.clear();
+        s.floor.resize(k, 0);
+        s.low.resize(k, Low::default());
+        s.available.resize(n, false);
+        s.deferred.resize(n, 0);
+    }
+
+    fn search(&mut self, stop: &mut impl FnMut() -> bool) -> Outcome {
+        loop {
+            if stop() || self.s.frames.len() >= 2 * self.n + 1 {
+                return Outcome::Stopped;
+            }
+            let level = self.s.frames.len();
+            self.s.blame.resize(level * self.s.words, 0);
+            self.s.blame.resize((level + 1) * self.s.words, 0);
+            let dead = match self.node(level) {
+                Node::Leaf => return Outcome::Found(self.s.least.clone()),
+                Node::Dead => true,
+                Node::Branch => false,
+            };
+            if !self.advance(dead) {
+                return Outcome::Infeasible;
+            }
+        }
+    }
+
+    /// Goes on from a new frame, or from a dead end: to the next choice that there is. False when there is none left.
+    fn advance(&mut self, mut failed: bool) -> bool {
+        loop {
+            if failed && !self.back() {
+                return false;
+            }
+            if self.choose() {
+                return true;
+            }
+            failed = true;
+        }
+    }
+
+    /// Takes the next choice of the last frame. False when there is none: the frame is gone then, and its row says why.
+    fn choose(&mut self) -> bool {
+        loop {
+            let level = self.s.frames.len().wrapping_sub(1);
+            let Some(frame) = self.s.frames.last_mut() else { return false };
+            let fits = if frame.next < frame.end {
+                frame.item = self.s.choices[frame.next];
+                frame.next += 1;
+                let item = frame.item as usize;
+                self.place(item, level as u32)
+            } else if frame.defer_next {
+                frame.item = NONE;
+                frame.defer_next = false;
+                let (clique, least) = (frame.clique as usize, frame.deferred);
+                self.put_off(clique, least, level as u32)
+            } else {
+                self.s.choices.truncate(frame.choices);
+                self.s.frames.pop();
+                return false;
+            };
+            if fits {
+                return true;
+            }
+            // It pushes a fixed item away.
+            self.undo(level);
+            self.resolve(level);
+        }
+    }
+
+    /// The node after the last frame has failed for what its row says: goes back to the last level in it.
+    fn back(&mut self) -> bool {
+        loop {
+            let failed = self.s.frames.len();
+            let Some(level) = failed.checked_sub(1) else { return false };
+            self.undo(level);
+            let words = self.s.words;
+            let (own, child) = self.s.blame.split_at_mut(failed * words);
+            let own = &mut own[level * words..];
+            let child = &child[..words];
+            if child[level / 64] >> (level % 64) & 1 != 0 {
+                for (to, from) in own.iter_mut().zip(child) {
+                    *to |= from;
+                }
+                own[level / 64] &= !(1 << (level % 64));
+                self.resolve(level);
+                return true;
+            }
+            // Whatever is chosen here, it fails.
+            own.copy_from_slice(child);
+            if let Some(frame) = self.s.frames.pop() {
+                self.s.choices.truncate(frame.choices);
+            }
+        }
+    }
+
+    /// In a row, what the choice of the last frame itself rests on takes the place of the choice.
+    fn resolve(&mut self, level: usize) {
+        let Some(frame) = self.s.frames.last() else { return };
+        match frame.item {
+            NONE => self.blame_deferred(level, frame.clique as usize, frame.deferred),
+            item if self.fixed[item as usize] == u64::MAX => self.blame(level, self.s.cause[item as usize]),
+            _ => {}
+        }
+    }
+
+    fn blame(&mut self, level: usize, on: u32) {
+        if on != NONE {
+            self.s.blame[level * self.s.words + on as usize / 64] |= 1 << (on % 64);
+        }
+    }
+
+    /// That a clique's next item has to be at least at `least` where another one is below it elsewhere rests on what
+    /// pushed the one or the other up.
+    fn blame_deferred(&mut self, level: usize, clique: usize, least: u64) {
+        for &c in self.cliques.members.of(clique) {
+            let c = c as usize;
+            if self.s.placed[c] {
+                continue;
+            }
+            if self.s.least[c] >= least {
+                self.blame(level, self.s.cause[c]);
+                continue;
+            }
+            for &y in self.conflicts.of(c) {
+                if !self.s.placed[y as usize] && self.size[y as usize] < least {
+                    self.blame(level, self.s.cause[y as usize]);
+                }
+            }
+        }
+    }
+
+    /// Puts an item at its least offset, below all open ones that conflict with it. False if a fixed one can't be.
+    fn place(&mut self, item: usize, level: u32) -> bool {
+        let s = &mut *self.s;
+        s.placed[item] = true;
+        let top = s.least[item] + self.size[item];
+        let size = align_up(self.size[item], self.common);
+        for &k in self.cliques.of_item.of(item) {
+            s.open[k as usize] -= size;
+        }
+        let mut fits = true;
+        for &y in self.conflicts.of(item) {
+            let y = y as usize;
+            if s.placed[y] {
+                continue;
+            }
+            if s.put_off[y] != NONE {
+                s.trail.push(Change::PutOff { item: y as u32, level: s.put_off[y] });
+                s.put_off[y] = NONE;
+            }
+            if top > s.least[y] {
+                s.trail.push(Change::Least { item: y as u32, least: s.least[y], cause: s.cause[y] });
+                s.least[y] = align_up(top, self.align[y]);
+                s.cause[y] = level;
+                fits &= self.fixed[y] == u64::MAX;
+            }
+        }
+        fits
+    }
+
+    /// Whichever open item of the clique comes next has another below it elsewhere.
+    fn put_off(&mut self, clique: usize, least: u64, level: u32) -> bool {
+        let s = &mut *self.s;
+        let mut fits = true;
+        for &c in self.cliques.members.of(clique) {
+            let c = c as usize;
+            if s.placed[c] {
+                continue;
+            }
+            if s.put_off[c] == NONE {
+                s.trail.push(Change::PutOff { item: c as u32, level: NONE });
+                s.put_off[c] = level;
+            }
+            if least > s.least[c] {
+                s.trail.push(Change::Least { item: c as u32, least: s.least[c], cause: s.cause[c] });
+                s.least[c] = align_up(least, self.align[c]);
+                s.cause[c] = level;
+                fits &= self.fixed[c] == u64::MAX;
+            }
+        }
+        fits
+    }
+
+    /// Takes back what the frame at a level has done.
+    fn undo(&mut self, level: usize) {
+        let s = &mut *self.s;
+        let Some(frame) = s.frames.get(level) else { return };
+        for change in s.trail.drain(frame.trail..).rev() {
+            match change {
+                Change::Least { item, least, cause } => {
+                    s.least[item as usize] = least;
+                    s.cause[item as usize] = cause;
+                }
+                Change::PutOff { item, level } => s.put_off[item as usize] = level,
+            }
+        }
+        if frame.item != NONE {
+            let item = frame.item as usize;
+            s.placed[item] = false;
+            let size = align_up(self.size[item], self.common);
+            for &k in self.cliques.of_item.of(item) {
+                s.open[k as usize] += size;
+            }
+        }
+    }
+
+    /// Looks at a new node: adds a frame with its choices, or says why there are none.
+    fn node(&mut self, level: usize) -> Node {
+        let cliques = self.cliques.members.len();
+        for k in 0..cliques {
+            let s = &mut *self.s;
+            if s.open[k] == 0 {
+                continue;
+            }
+            let mut floor = u64::MAX;
+            let mut low = Low { first: u64::MAX, item: NONE, second: u64::MAX };
+            for &c in self.cliques.members.of(k) {
+                let i = c as usize;
+                if s.placed[i] {
+                    continue;
+                }
+                floor = floor.min(s.least[i]);
+                let top = s.least[i] + self.size[i];
+                if top < low.first {
+                    low = Low { first: top, item: c, second: low.first };
+                } else {
+                    low.second = low.second.min(top);
+                }
+            }
+            s.floor[k] = floor;
+            s.low[k] = low;
+            if floor + s.open[k] > self.room {
+                self.blame_floor(level, k);
+                return Node::Dead;
+            }
+        }
+        let mut all_placed = true;
+        for i in 0..self.n {
+            let s = &mut *self.s;
+            if s.placed[i] {
+                continue;
+            }
+            all_placed = false;
+            let least = s.least[i];
+            if least + self.size[i] > self.capacity {
+                let cause = s.cause[i];
+                self.blame(level, cause);
+                return Node::Dead;
+            }
+            let (mut most, mut under) = (0, u64::MAX);
+            for &k in self.cliques.of_item.of(i) {
+                let k = k as usize;
+                most = most.max(s.open[k]);
+                let low = &s.low[k];
+                under = under.min(if low.item == i as u32 { low.second } else { low.first });
+            }
+            s.available[i] = s.put_off[i] == NONE && least + most <= self.room;
+            s.deferred[i] = least.max(under);
+        }
+        if all_placed {
+            return Node::Leaf;
+        }
+        let Some(clique) = self.select() else {
+            // In any plan the lowest open item would be available.
+            for i in 0..self.n {
+                if !self.s.placed[i] {
+                    self.blame_unavailable(level, i);
+                }
+            }
+            return Node::Dead;
+        };
+        self.branch(level, clique);
+        Node::Branch
+    }
+
+    /// A clique with no choice or a single one, else the lowest one, of several the one with the fewest choices.
+    fn select(&self) -> Option<usize> {
+        let s = &*self.s;
+        let mut best: Option<((u32, u64, u32), usize)> = None;
+        for k in 0..self.cliques.members.len() {
+            if s.open[k] == 0 {
+                continue;
+            }
+            let (mut choices, mut put_off, mut least) = (0u32, false, u64::MAX);
+            for &c in self.cliques.members.of(k) {
+                let i = c as usize;
+                if s.placed[i] {
+                    continue;
+                }
+                choices += u32::from(s.available[i]);
+                put_off |= s.put_off[i] != NONE;
+                least = least.min(s.deferred[i]);
+            }
+            let defer = least.saturating_add(s.open[k]) <= self.room;
+            if choices == 0 && put_off && defer {
+                continue;
+            }
+            let all = choices + u32::from(defer);
+            let key = if all < 2 { (all, 0, 0) } else { (2, s.floor[k], all) };
+            if best.as_ref().is_none_or(|(least, _)| key < *least) {
+                best = Some((key, k));
+                if key.0 == 0 {
+                    break;
+                }
+            }
+        }
+        best.map(|(_, k)| k)
+    }
+
+    fn branch(&mut self, level: usize, clique: usize) {
+        let start = self.s.choices.len();
+        let mut least = u64::MAX;
+        for &c in self.cliques.members.of(clique) {
+            let i = c as usize;
+            if self.s.placed[i] {
+                continue;
+            }
+            least = least.min(self.s.deferred[i]);
+            if self.s.available[i] {
+                self.s.choices.push(c);
+            } else {
+                self.blame_unavailable(level, i);
+            }
+        }
+        let s = &mut *self.s;
+        let (class, rank) = (self.class, self.rank);
+        // Of those that are alike only the first one.
+        s.choices[start..].sort_unstable_by_key(|&c| (s.least[c as usize], class[c as usize], c));
+        let mut kept = start;
+        for at in start..s.choices.len() {
+            let c = s.choices[at];
+            if kept == start || class[s.choices[kept - 1] as usize] != class[c as usize] {
+                s.choices[kept] = c;
+                kept += 1;
+            }
+        }
+        s.choices.truncate(kept);
+        s.choices[start..].sort_unstable_by_key(|&c| (s.least[c as usize], rank[c as usize]));
+        let open = s.open[clique];
+        let defer_next = least.saturating_add(open) <= self.room;
+        let frame = Frame {
+            clique: clique as u32,
+            choices: start,
+            next: start,
+            end: s.choices.len(),
+            trail: s.trail.len(),
+            item: NONE,
+            defer_next,
+            deferred: least,
+        };
+        s.frames.push(frame);
+        if !defer_next {
+            self.blame_deferred(level, clique, self.room - open + 1);
+        }
+    }
+
+    fn blame_floor(&mut self, level: usize, clique: usize) {
+        for &c in self.cliques.members.of(clique) {
+            if !self.s.placed[c as usize] {
+                self.blame(level, self.s.cause[c as usize]);
+            }
+        }
+    }
+
+    fn blame_unavailable(&mut self, level: usize, item: usize) {
+        let on = match self.s.put_off[item] {
+            NONE => self.s.cause[item],
+            put_off => put_off,
+        };
+        self.blame(level, on);
+    }
+}
