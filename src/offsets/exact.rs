@@ -123,6 +123,14 @@ impl<'a> Search<'a> {
         Some(Search { instance, engine, unit, bound: 0 })
     }
 
+    /// The least total from `least` units on at which an item can end: offsets are multiples of the common alignment.
+    fn end_from(&self, least: u64) -> u64 {
+        let common = self.engine.common;
+        let end = |&size: &u64| size + least.saturating_sub(size).next_multiple_of(common);
+        // Fixed items have been counted in the lower bound, and end where they do.
+        self.engine.size.iter().map(end).min().unwrap_or(least)
+    }
+
     /// One turn of one order: at the least total that may be possible, then half-way to it. Whether it can go on.
     fn round(&mut self, rank: &[u32], turn: u64, best: &mut Best, left: &mut Left<'_>, proves: bool) -> bool {
         for half_way in [false, true] {
@@ -130,7 +138,10 @@ impl<'a> Search<'a> {
             loop {
                 let from = self.bound.max(best.lower_bound).max(best.enough.min(best.total - 1));
                 let below = (best.total - 1) / self.unit;
-                let least = from.div_ceil(self.unit);
+                let least = self.end_from(from.div_ceil(self.unit));
+                if proves && best.enough <= best.lower_bound {
+                    best.lower_bound = best.lower_bound.max((least * self.unit).min(best.total));
+                }
                 if least > below || best.is_enough() {
                     return false;
                 }

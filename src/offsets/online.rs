@@ -114,23 +114,37 @@ pub(super) fn best_fit(instance: &Instance) -> Vec<u64> {
     offsets
 }
 
-/// What is put on top of a stack stays above all that was live then, and goes when it is on top and dead: nvFuser's
-/// stack of shared memory, with a barrier between any two positions. O(n log n).
+/// nvFuser's stack of shared memory, with a barrier between any two positions: items wait until one that waits is dead;
+/// then all that wait are pushed, the longest-lived first, and what is dead on top is popped. While something waits
+/// nothing is popped, so that it can be pushed on top of all that was live with it. O(n log n).
 pub(super) fn stack(instance: &Instance) -> Vec<u64> {
-    let mut offsets = vec![0; instance.items.len()];
-    let mut stack: Vec<u32> = Vec::new();
-    for i in arrivals(instance, |i| Reverse(instance.items[i as usize].last)) {
-        let item = &instance.items[i as usize];
-        while let Some(&top) = stack.last() {
-            if instance.items[top as usize].last >= item.first {
-                break;
-            }
-            stack.pop();
+    let items = &instance.items;
+    let mut offsets = vec![0; items.len()];
+    let (mut live, mut waiting): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
+    let mut first_dead = u64::MAX;
+    let mut push = |waiting: &mut Vec<u32>, live: &mut Vec<u32>| {
+        waiting.sort_by_key(|&i| (Reverse(items[i as usize].last), i));
+        for i in waiting.drain(..) {
+            let floor = live.last().map_or(0, |&top| offsets[top as usize] + items[top as usize].size);
+            offsets[i as usize] = align_up(floor, items[i as usize].align);
+            live.push(i);
         }
-        let floor = stack.last().map_or(0, |&top| offsets[top as usize] + instance.items[top as usize].size);
-        offsets[i as usize] = align_up(floor, item.align);
-        stack.push(i);
+    };
+    for &i in &instance.by_first {
+        let item = &items[i as usize];
+        if first_dead < item.first {
+            push(&mut waiting, &mut live);
+            first_dead = u64::MAX;
+        }
+        if waiting.is_empty() {
+            while live.last().is_some_and(|&top| items[top as usize].last < item.first) {
+                live.pop();
+            }
+        }
+        waiting.push(i);
+        first_dead = first_dead.min(item.last);
     }
+    push(&mut waiting, &mut live);
     offsets
 }
 

@@ -187,14 +187,16 @@ impl ProblemBuilder {
         }
         let overflow = OffsetsError::Overflow { buffer: name(), size: buffer.size };
         let sum = buffer.size.checked_add(buffer.alignment - 1).and_then(|s| s.checked_add(self.sum));
-        let fixed_end = buffer.fixed.unwrap_or(0).checked_add(buffer.size).map(|e| e.max(self.fixed_end));
+        let fixed_end = match buffer.fixed {
+            Some(offset) => offset.checked_add(buffer.size).map(|end| end.max(self.fixed_end)),
+            None => Some(self.fixed_end),
+        };
         let index = u32::try_from(self.buffers.len()).ok();
         match (sum, fixed_end, index) {
             (Some(sum), Some(fixed_end), Some(index))
                 if sum.checked_add(fixed_end).is_some_and(|end| end <= LARGEST) =>
             {
-                (self.sum, self.fixed_end) =
-                    (sum, if buffer.fixed.is_some() { fixed_end } else { self.fixed_end });
+                (self.sum, self.fixed_end) = (sum, fixed_end);
                 self.buffers.push(buffer);
                 Ok(BufferId(index))
             }

@@ -53,6 +53,8 @@ struct State {
     put_off: Vec<u32>,
     /// Of each clique, the open items' sizes, each rounded up to the common alignment.
     open: Vec<u64>,
+    /// Of each item, where a stack of items with rounded sizes may end if it is topmost.
+    cap: Vec<u64>,
     trail: Vec<Change>,
     frames: Vec<Frame>,
     choices: Vec<u32>,
@@ -61,6 +63,7 @@ struct State {
     words: usize,
     // Of each clique, for one node.
     floor: Vec<u64>,
+    room: Vec<u64>,
     low: Vec<Low>,
     // Of each item, for one node.
     available: Vec<bool>,
@@ -120,11 +123,16 @@ impl<'a> Engine<'a> {
     /// lower rank comes first. `stop` is asked at each node.
     pub(super) fn run(&mut self, capacity: u64, rank: &[u32], mut stop: impl FnMut() -> bool) -> Outcome {
         let n = self.size.len();
-        let padding = self.size.iter().map(|&s| align_up(s, self.common) - s).max().unwrap_or(0);
+        let common = self.common;
+        // With sizes rounded up, a stack may end above the capacity by what its topmost item was rounded up by.
+        let cap = |&size: &u64| match capacity.checked_sub(size) {
+            Some(offset) => offset / common * common + align_up(size, common),
+            None => 0,
+        };
+        self.state.cap = self.size.iter().map(cap).collect();
         let mut run = Run {
             n,
             capacity,
-            room: capacity + padding,
             size: &self.size,
             align: &self.align,
             fixed: &self.fixed,
@@ -143,8 +151,6 @@ impl<'a> Engine<'a> {
 struct Run<'e> {
     n: usize,
     capacity: u64,
-    /// The capacity, and what rounding sizes up may add to the topmost.
-    room: u64,
     size: &'e [u64],
     align: &'e [u64],
     fixed: &'e [u64],
@@ -180,6 +186,7 @@ impl Run<'_> {
         s.words = (2 * n + 2).div_ceil(64);
         s.blame.clear();
         s.floor.resize(k, 0);
+        s.room.resize(k, 0);
         s.low.resize(k, Low::default());
         s.available.resize(n, false);
         s.deferred.resize(n, 0);
@@ -391,7 +398,7 @@ impl Run<'_> {
             if s.open[k] == 0 {
                 continue;
             }
-            let mut floor = u64::MAX;
+            let (mut floor, mut room) = (u64::MAX, 0);
             let mut low = Low { first: u64::MAX, item: NONE, second: u64::MAX };
             for &c in self.cliques.members.of(k) {
                 let i = c as usize;
@@ -399,6 +406,7 @@ impl Run<'_> {
                     continue;
                 }
                 floor = floor.min(s.least[i]);
+                room = room.max(s.cap[i]);
                 let top = s.least[i] + self.size[i];
                 if top < low.first {
                     low = Low { first: top, item: c, second: low.first };
@@ -408,7 +416,8 @@ impl Run<'_> {
             }
             s.floor[k] = floor;
             s.low[k] = low;
-            if floor + s.open[k] > self.room {
+            s.room[k] = room;
+            if floor + s.open[k] > room {
                 self.blame_floor(level, k);
                 return Node::Dead;
             }
@@ -426,14 +435,14 @@ impl Run<'_> {
                 self.blame(level, cause);
                 return Node::Dead;
             }
-            let (mut most, mut under) = (0, u64::MAX);
+            let (mut fits, mut under) = (s.put_off[i] == NONE, u64::MAX);
             for &k in self.cliques.of_item.of(i) {
                 let k = k as usize;
-                most = most.max(s.open[k]);
+                fits &= least + s.open[k] <= s.room[k];
                 let low = &s.low[k];
                 under = under.min(if low.item == i as u32 { low.second } else { low.first });
             }
-            s.available[i] = s.put_off[i] == NONE && least + most <= self.room;
+            s.available[i] = fits;
             s.deferred[i] = least.max(under);
         }
         if all_placed {
@@ -470,7 +479,7 @@ impl Run<'_> {
                 put_off |= s.put_off[i] != NONE;
                 least = least.min(s.deferred[i]);
             }
-            let defer = least.saturating_add(s.open[k]) <= self.room;
+            let defer = least.saturating_add(s.open[k]) <= s.room[k];
             if choices == 0 && put_off && defer {
                 continue;
             }
@@ -515,8 +524,8 @@ impl Run<'_> {
         }
         s.choices.truncate(kept);
         s.choices[start..].sort_unstable_by_key(|&c| (s.least[c as usize], rank[c as usize]));
-        let open = s.open[clique];
-        let defer_next = least.saturating_add(open) <= self.room;
+        let (open, room) = (s.open[clique], s.room[clique]);
+        let defer_next = least.saturating_add(open) <= room;
         let frame = Frame {
             clique: clique as u32,
             choices: start,
@@ -529,7 +538,7 @@ impl Run<'_> {
         };
         s.frames.push(frame);
         if !defer_next {
-            self.blame_deferred(level, clique, self.room - open + 1);
+            self.blame_deferred(level, clique, room - open + 1);
         }
     }
 
