@@ -1,5 +1,5 @@
-//! What the search is asked: first whether the lower bound can be reached, and in between whether the best plan can be
-//! bettered by half of what is left; several orders take turns, with twice the nodes each round.
+//! What the search is asked: first whether the lower bound can be reached, and then whether the best plan can be bettered
+//! by a part of what is left; several orders take turns, with twice the nodes each round.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -131,9 +131,10 @@ impl<'a> Search<'a> {
         self.engine.size.iter().map(end).min().unwrap_or(least)
     }
 
-    /// One turn of one order: at the least total that may be possible, then half-way to it. Whether it can go on.
+    /// One turn of one order: at the least total that may be possible, then half of the way to it from the best plan, then
+    /// an eighth. Whether it can go on.
     fn round(&mut self, rank: &[u32], turn: u64, best: &mut Best, left: &mut Left<'_>, proves: bool) -> bool {
-        for half_way in [false, true] {
+        for part in [1, 2, 8] {
             // Each answer moves the bound or the best plan; ask until a turn runs out.
             loop {
                 let from = self.bound.max(best.lower_bound).max(best.enough.min(best.total - 1));
@@ -145,8 +146,8 @@ impl<'a> Search<'a> {
                 if least > below || best.is_enough() {
                     return false;
                 }
-                let target = if half_way { least + (below - least) / 2 } else { least };
-                if half_way && target == least {
+                let target = below - (below - least) / part;
+                if part > 1 && target == least {
                     break;
                 }
                 let end = left.nodes.saturating_add(turn);

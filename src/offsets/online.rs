@@ -123,7 +123,7 @@ pub(super) fn stack(instance: &Instance) -> Vec<u64> {
     let (mut live, mut waiting): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
     let mut first_dead = u64::MAX;
     let mut push = |waiting: &mut Vec<u32>, live: &mut Vec<u32>| {
-        waiting.sort_by_key(|&i| (Reverse(items[i as usize].last), i));
+        waiting.sort_by_key(|&i| Reverse(items[i as usize].last));
         for i in waiting.drain(..) {
             let floor = live.last().map_or(0, |&top| offsets[top as usize] + items[top as usize].size);
             offsets[i as usize] = align_up(floor, items[i as usize].align);

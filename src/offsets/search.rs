@@ -61,21 +61,32 @@ struct State {
     /// For each level, the earlier levels that its failure rests on.
     blame: Vec<u64>,
     words: usize,
-    // Of each clique, for one node.
-    floor: Vec<u64>,
-    room: Vec<u64>,
-    low: Vec<Low>,
-    // Of each item, for one node.
+    // What the last nodes have seen of each clique, and what has changed since.
+    stacks: Vec<Stack>,
+    stack_changed: Vec<bool>,
+    /// Choices to make, with putting off as one of them; none where that would change nothing.
+    counts: Vec<Option<u32>>,
+    choices_changed: Vec<bool>,
+    // The same of each item.
     available: Vec<bool>,
     deferred: Vec<u64>,
+    seen_put_off: Vec<bool>,
+    item_changed: Vec<bool>,
 }
 
-/// The two lowest tops that open items of a clique can have.
-#[derive(Clone, Copy, Default)]
-struct Low {
-    first: u64,
-    item: u32,
-    second: u64,
+/// The open items of a clique at one node.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Stack {
+    /// The lowest least offset.
+    floor: u64,
+    /// The sizes, each rounded up to the common alignment.
+    open: u64,
+    /// How far they may go with sizes rounded up.
+    room: u64,
+    /// The item that can have the lowest top, that top, and the lowest one of the others.
+    first: u32,
+    first_top: u64,
+    second_top: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -162,6 +173,16 @@ struct Run<'e> {
     s: &'e mut State,
 }
 
+impl State {
+    /// An open item's least offset has changed, or it is open again, or no longer.
+    fn changed(&mut self, item: usize, cliques: &Cliques) {
+        self.item_changed[item] = true;
+        for &k in cliques.of_item.of(item) {
+            self.stack_changed[k as usize] = true;
+        }
+    }
+}
+
 impl Run<'_> {
     fn start(&mut self) {
         let (n, k) = (self.n, self.cliques.members.len());
@@ -185,11 +206,17 @@ impl Run<'_> {
         s.choices.clear();
         s.words = (2 * n + 2).div_ceil(64);
         s.blame.clear();
-        s.floor.resize(k, 0);
-        s.room.resize(k, 0);
-        s.low.resize(k, Low::default());
+        s.stacks.resize(k, Stack::default());
+        s.counts.resize(k, None);
         s.available.resize(n, false);
         s.deferred.resize(n, 0);
+        s.seen_put_off.resize(n, false);
+        for (changed, count) in
+            [(&mut s.stack_changed, k), (&mut s.choices_changed, k), (&mut s.item_changed, n)]
+        {
+            changed.clear();
+            changed.resize(count, true);
+        }
     }
 
     fn search(&mut self, stop: &mut impl FnMut() -> bool) -> Outcome {
@@ -323,6 +350,8 @@ impl Run<'_> {
         let size = align_up(self.size[item], self.common);
         for &k in self.cliques.of_item.of(item) {
             s.open[k as usize] -= size;
+            s.stack_changed[k as usize] = true;
+            s.choices_changed[k as usize] = true;
         }
         let mut fits = true;
         for &y in self.conflicts.of(item) {
@@ -333,11 +362,13 @@ impl Run<'_> {
             if s.put_off[y] != NONE {
                 s.trail.push(Change::PutOff { item: y as u32, level: s.put_off[y] });
                 s.put_off[y] = NONE;
+                s.item_changed[y] = true;
             }
             if top > s.least[y] {
                 s.trail.push(Change::Least { item: y as u32, least: s.least[y], cause: s.cause[y] });
                 s.least[y] = align_up(top, self.align[y]);
                 s.cause[y] = level;
+                s.changed(y, self.cliques);
                 fits &= self.fixed[y] == u64::MAX;
             }
         }
@@ -356,11 +387,13 @@ impl Run<'_> {
             if s.put_off[c] == NONE {
                 s.trail.push(Change::PutOff { item: c as u32, level: NONE });
                 s.put_off[c] = level;
+                s.item_changed[c] = true;
             }
             if least > s.least[c] {
                 s.trail.push(Change::Least { item: c as u32, least: s.least[c], cause: s.cause[c] });
                 s.least[c] = align_up(least, self.align[c]);
                 s.cause[c] = level;
+                s.changed(c, self.cliques);
                 fits &= self.fixed[c] == u64::MAX;
             }
         }
@@ -371,79 +404,55 @@ impl Run<'_> {
     fn undo(&mut self, level: usize) {
         let s = &mut *self.s;
         let Some(frame) = s.frames.get(level) else { return };
-        for change in s.trail.drain(frame.trail..).rev() {
-            match change {
-                Change::Least { item, least, cause } => {
+        let (trail, item) = (frame.trail, frame.item);
+        while s.trail.len() > trail {
+            match s.trail.pop() {
+                Some(Change::Least { item, least, cause }) => {
                     s.least[item as usize] = least;
                     s.cause[item as usize] = cause;
+                    s.changed(item as usize, self.cliques);
                 }
-                Change::PutOff { item, level } => s.put_off[item as usize] = level,
+                Some(Change::PutOff { item, level }) => {
+                    s.put_off[item as usize] = level;
+                    s.item_changed[item as usize] = true;
+                }
+                None => {}
             }
         }
-        if frame.item != NONE {
-            let item = frame.item as usize;
+        if item != NONE {
+            let item = item as usize;
             s.placed[item] = false;
             let size = align_up(self.size[item], self.common);
             for &k in self.cliques.of_item.of(item) {
                 s.open[k as usize] += size;
+                s.choices_changed[k as usize] = true;
             }
+            s.changed(item, self.cliques);
         }
     }
 
-    /// Looks at a new node: adds a frame with its choices, or says why there are none.
+    /// Looks at a new node: adds a frame with its choices, or says why there are none. What is known of cliques and items
+    /// is kept from node to node, and only what has changed since is looked at again.
     fn node(&mut self, level: usize) -> Node {
-        let cliques = self.cliques.members.len();
-        for k in 0..cliques {
-            let s = &mut *self.s;
-            if s.open[k] == 0 {
-                continue;
-            }
-            let (mut floor, mut room) = (u64::MAX, 0);
-            let mut low = Low { first: u64::MAX, item: NONE, second: u64::MAX };
-            for &c in self.cliques.members.of(k) {
-                let i = c as usize;
-                if s.placed[i] {
-                    continue;
-                }
-                floor = floor.min(s.least[i]);
-                room = room.max(s.cap[i]);
-                let top = s.least[i] + self.size[i];
-                if top < low.first {
-                    low = Low { first: top, item: c, second: low.first };
-                } else {
-                    low.second = low.second.min(top);
-                }
-            }
-            s.floor[k] = floor;
-            s.low[k] = low;
-            s.room[k] = room;
-            if floor + s.open[k] > room {
+        for k in 0..self.cliques.members.len() {
+            if self.s.stack_changed[k] && self.s.open[k] > 0 && !self.look_at_stack(k) {
                 self.blame_floor(level, k);
                 return Node::Dead;
             }
         }
         let mut all_placed = true;
         for i in 0..self.n {
-            let s = &mut *self.s;
-            if s.placed[i] {
+            if self.s.placed[i] {
                 continue;
             }
             all_placed = false;
-            let least = s.least[i];
-            if least + self.size[i] > self.capacity {
-                let cause = s.cause[i];
-                self.blame(level, cause);
-                return Node::Dead;
+            if self.s.item_changed[i] {
+                if self.s.least[i] + self.size[i] > self.capacity {
+                    self.blame(level, self.s.cause[i]);
+                    return Node::Dead;
+                }
+                self.look_at_item(i);
             }
-            let (mut fits, mut under) = (s.put_off[i] == NONE, u64::MAX);
-            for &k in self.cliques.of_item.of(i) {
-                let k = k as usize;
-                fits &= least + s.open[k] <= s.room[k];
-                let low = &s.low[k];
-                under = under.min(if low.item == i as u32 { low.second } else { low.first });
-            }
-            s.available[i] = fits;
-            s.deferred[i] = least.max(under);
         }
         if all_placed {
             return Node::Leaf;
@@ -461,30 +470,75 @@ impl Run<'_> {
         Node::Branch
     }
 
+    /// Where the open items of a clique begin and how far they may go. False if they do not fit.
+    fn look_at_stack(&mut self, k: usize) -> bool {
+        let s = &mut *self.s;
+        let mut stack = Stack {
+            floor: u64::MAX,
+            room: 0,
+            first_top: u64::MAX,
+            first: NONE,
+            second_top: u64::MAX,
+            open: s.open[k],
+        };
+        for &c in self.cliques.members.of(k) {
+            let i = c as usize;
+            if s.placed[i] {
+                continue;
+            }
+            stack.floor = stack.floor.min(s.least[i]);
+            stack.room = stack.room.max(s.cap[i]);
+            let top = s.least[i] + self.size[i];
+            if top < stack.first_top {
+                (stack.first_top, stack.first, stack.second_top) = (top, c, stack.first_top);
+            } else {
+                stack.second_top = stack.second_top.min(top);
+            }
+        }
+        s.stack_changed[k] = false;
+        if s.stacks[k] != stack {
+            s.stacks[k] = stack;
+            s.choices_changed[k] = true;
+            for &c in self.cliques.members.of(k) {
+                s.item_changed[c as usize] = true;
+            }
+        }
+        stack.floor + stack.open <= stack.room
+    }
+
+    /// Whether an open item may come next wherever it is, and how high it is if another is below it.
+    fn look_at_item(&mut self, i: usize) {
+        let s = &mut *self.s;
+        let least = s.least[i];
+        let (mut fits, mut under) = (s.put_off[i] == NONE, u64::MAX);
+        for &k in self.cliques.of_item.of(i) {
+            let stack = &s.stacks[k as usize];
+            fits &= least + stack.open <= stack.room;
+            under = under.min(if stack.first == i as u32 { stack.second_top } else { stack.first_top });
+        }
+        s.item_changed[i] = false;
+        let deferred = least.max(under);
+        let put_off = s.put_off[i] != NONE;
+        if (s.available[i], s.deferred[i], s.seen_put_off[i]) != (fits, deferred, put_off) {
+            (s.available[i], s.deferred[i], s.seen_put_off[i]) = (fits, deferred, put_off);
+            for &k in self.cliques.of_item.of(i) {
+                s.choices_changed[k as usize] = true;
+            }
+        }
+    }
+
     /// A clique with no choice or a single one, else the lowest one, of several the one with the fewest choices.
-    fn select(&self) -> Option<usize> {
-        let s = &*self.s;
+    fn select(&mut self) -> Option<usize> {
         let mut best: Option<((u32, u64, u32), usize)> = None;
         for k in 0..self.cliques.members.len() {
-            if s.open[k] == 0 {
+            if self.s.open[k] == 0 {
                 continue;
             }
-            let (mut choices, mut put_off, mut least) = (0u32, false, u64::MAX);
-            for &c in self.cliques.members.of(k) {
-                let i = c as usize;
-                if s.placed[i] {
-                    continue;
-                }
-                choices += u32::from(s.available[i]);
-                put_off |= s.put_off[i] != NONE;
-                least = least.min(s.deferred[i]);
+            if self.s.choices_changed[k] {
+                self.look_at_choices(k);
             }
-            let defer = least.saturating_add(s.open[k]) <= s.room[k];
-            if choices == 0 && put_off && defer {
-                continue;
-            }
-            let all = choices + u32::from(defer);
-            let key = if all < 2 { (all, 0, 0) } else { (2, s.floor[k], all) };
+            let Some(choices) = self.s.counts[k] else { continue };
+            let key = if choices < 2 { (choices, 0, 0) } else { (2, self.s.stacks[k].floor, choices) };
             if best.as_ref().is_none_or(|(least, _)| key < *least) {
                 best = Some((key, k));
                 if key.0 == 0 {
@@ -493,6 +547,24 @@ impl Run<'_> {
             }
         }
         best.map(|(_, k)| k)
+    }
+
+    /// Counts the choices of a clique; none are counted where all there is to do is to put off again.
+    fn look_at_choices(&mut self, k: usize) {
+        let s = &mut *self.s;
+        let (mut choices, mut put_off, mut least) = (0u32, false, u64::MAX);
+        for &c in self.cliques.members.of(k) {
+            let i = c as usize;
+            if s.placed[i] {
+                continue;
+            }
+            choices += u32::from(s.available[i]);
+            put_off |= s.put_off[i] != NONE;
+            least = least.min(s.deferred[i]);
+        }
+        let defer = least.saturating_add(s.open[k]) <= s.stacks[k].room;
+        s.choices_changed[k] = false;
+        s.counts[k] = (choices > 0 || !put_off || !defer).then_some(choices + u32::from(defer));
     }
 
     fn branch(&mut self, level: usize, clique: usize) {
@@ -524,7 +596,7 @@ impl Run<'_> {
         }
         s.choices.truncate(kept);
         s.choices[start..].sort_unstable_by_key(|&c| (s.least[c as usize], rank[c as usize]));
-        let (open, room) = (s.open[clique], s.room[clique]);
+        let Stack { open, room, .. } = s.stacks[clique];
         let defer_next = least.saturating_add(open) <= room;
         let frame = Frame {
             clique: clique as u32,
