@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::cliques::Cliques;
 use super::instance::{Instance, Item};
 use super::plan::{Best, Budget, Method, PlanOptions};
-use super::search::{Engine, Outcome};
+use super::search::{Engine, Outcome, Pick};
 
 /// Nodes of the first turn.
 const FIRST_TURN: u64 = 512;
@@ -15,9 +15,12 @@ const FIRST_TURN: u64 = 512;
 /// Conflicts at most, counted from both sides: a node looks at all of them.
 const MOST_CONFLICTS: usize = 1_000_000;
 
-/// Orders in a round: by area, size, lifetime and conflicts, then the same with every item's measure multiplied by a
-/// number between 0.75 and 1.25. A good plan takes few nodes in some order and very many in most.
-const ORDERS: u64 = 16;
+/// Which clique is next, in turn.
+const PICKS: [Pick; 3] = [Pick::Lowest, Pick::LowestFullest, Pick::Bound];
+
+/// Orders in a round: with each way to pick by area, size, lifetime and conflicts, then all again with every item's
+/// measure multiplied by a number between 0.75 and 1.25. A good plan takes few nodes in some order and very many in most.
+const ORDERS: u64 = 24;
 
 /// What is left of the budget.
 struct Left<'a> {
@@ -73,7 +76,8 @@ pub(super) fn improve(
             seed += 1;
             for search in &mut searches {
                 let rank = ranks(search.instance, order, seed);
-                open |= search.round(&rank, turn, best, &mut left, proves);
+                let pick = PICKS[(order / 4) as usize % PICKS.len()];
+                open |= search.round(&rank, pick, turn, best, &mut left, proves);
                 if left.spent || best.is_enough() {
                     return left.nodes;
                 }
@@ -133,7 +137,15 @@ impl<'a> Search<'a> {
 
     /// One turn of one order: at the least total that may be possible, then half of the way to it from the best plan, then
     /// an eighth. Whether it can go on.
-    fn round(&mut self, rank: &[u32], turn: u64, best: &mut Best, left: &mut Left<'_>, proves: bool) -> bool {
+    fn round(
+        &mut self,
+        rank: &[u32],
+        pick: Pick,
+        turn: u64,
+        best: &mut Best,
+        left: &mut Left<'_>,
+        proves: bool,
+    ) -> bool {
         for part in [1, 2, 8] {
             // Each answer moves the bound or the best plan; ask until a turn runs out.
             loop {
@@ -151,7 +163,7 @@ impl<'a> Search<'a> {
                     break;
                 }
                 let end = left.nodes.saturating_add(turn);
-                match self.engine.run(target, rank, || left.nodes >= end || left.take()) {
+                match self.engine.run(target, rank, pick, || left.nodes >= end || left.take()) {
                     Outcome::Found(mut offsets) => {
                         for offset in &mut offsets {
                             *offset *= self.unit;
@@ -179,7 +191,7 @@ impl<'a> Search<'a> {
 fn ranks(instance: &Instance, order: u64, seed: u64) -> Vec<u32> {
     let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut factor = || {
-        if order < 4 {
+        if order < ORDERS / 2 {
             return 1024;
         }
         // xorshift64

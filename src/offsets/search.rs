@@ -6,8 +6,8 @@
 //! as it gets, and no plan is met twice.
 //!
 //! - Bound: in each clique the lowest open item's least offset plus the sizes of all open items.
-//! - A clique with a single choice is taken at once, else the lowest one: there nearly every item is ruled out, because
-//!   it would leave bytes free below it that the clique can't spare.
+//! - A clique with a single choice is taken at once, else a low one: there nearly every item is ruled out, because it
+//!   would leave bytes free below it that the clique can't spare.
 //! - Each bound knows the decision that pushed it up. A dead end is traced to the decisions that it rests on, and the
 //!   search goes back to the last of these, over decisions that have nothing to do with it: parts of the problem that
 //!   do not touch are so solved apart from each other.
@@ -43,6 +43,17 @@ pub(super) enum Outcome {
     Stopped,
 }
 
+/// Which clique is taken next where every one has several choices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pick {
+    /// The lowest, of several the one with the fewest choices.
+    Lowest,
+    /// The lowest, of several the one that had the most items at the start.
+    LowestFullest,
+    /// One in which putting off is no choice, of several the one with the fewest choices; else the lowest.
+    Bound,
+}
+
 #[derive(Default)]
 struct State {
     least: Vec<u64>,
@@ -66,6 +77,8 @@ struct State {
     stack_changed: Vec<bool>,
     /// Choices to make, with putting off as one of them; none where that would change nothing.
     counts: Vec<Option<u32>>,
+    /// Whether putting off is one of them.
+    defers: Vec<bool>,
     choices_changed: Vec<bool>,
     // The same of each item.
     available: Vec<bool>,
@@ -132,7 +145,13 @@ impl<'a> Engine<'a> {
 
     /// Looks for a plan with a total of at most `capacity`. Of choices that are equally low, that of the item with the
     /// lower rank comes first. `stop` is asked at each node.
-    pub(super) fn run(&mut self, capacity: u64, rank: &[u32], mut stop: impl FnMut() -> bool) -> Outcome {
+    pub(super) fn run(
+        &mut self,
+        capacity: u64,
+        rank: &[u32],
+        pick: Pick,
+        mut stop: impl FnMut() -> bool,
+    ) -> Outcome {
         let n = self.size.len();
         let common = self.common;
         // With sizes rounded up, a stack may end above the capacity by what its topmost item was rounded up by.
@@ -152,6 +171,7 @@ impl<'a> Engine<'a> {
             common: self.common,
             class: &self.class,
             rank,
+            pick,
             s: &mut self.state,
         };
         run.start();
@@ -170,6 +190,7 @@ struct Run<'e> {
     common: u64,
     class: &'e [u32],
     rank: &'e [u32],
+    pick: Pick,
     s: &'e mut State,
 }
 
@@ -208,6 +229,7 @@ impl Run<'_> {
         s.blame.clear();
         s.stacks.resize(k, Stack::default());
         s.counts.resize(k, None);
+        s.defers.resize(k, false);
         s.available.resize(n, false);
         s.deferred.resize(n, 0);
         s.seen_put_off.resize(n, false);
@@ -527,7 +549,7 @@ impl Run<'_> {
         }
     }
 
-    /// A clique with no choice or a single one, else the lowest one, of several the one with the fewest choices.
+    /// A clique with no choice or a single one, else the one to pick.
     fn select(&mut self) -> Option<usize> {
         let mut best: Option<((u32, u64, u32), usize)> = None;
         for k in 0..self.cliques.members.len() {
@@ -538,7 +560,10 @@ impl Run<'_> {
                 self.look_at_choices(k);
             }
             let Some(choices) = self.s.counts[k] else { continue };
-            let key = if choices < 2 { (choices, 0, 0) } else { (2, self.s.stacks[k].floor, choices) };
+            let key = match choices {
+                0 | 1 => (choices, 0, 0),
+                _ => self.key(k, choices),
+            };
             if best.as_ref().is_none_or(|(least, _)| key < *least) {
                 best = Some((key, k));
                 if key.0 == 0 {
@@ -547,6 +572,18 @@ impl Run<'_> {
             }
         }
         best.map(|(_, k)| k)
+    }
+
+    /// What a clique with several choices is picked by, the least first.
+    fn key(&self, k: usize, choices: u32) -> (u32, u64, u32) {
+        let floor = self.s.stacks[k].floor;
+        match self.pick {
+            Pick::Lowest => (2, floor, choices),
+            Pick::LowestFullest => (2, floor, u32::MAX - self.cliques.members.of(k).len() as u32),
+            // Offsets are far below 2^62.
+            Pick::Bound if self.s.defers[k] => (3, floor, choices),
+            Pick::Bound => (2, choices.into(), 0),
+        }
     }
 
     /// Counts the choices of a clique; none are counted where all there is to do is to put off again.
@@ -564,6 +601,7 @@ impl Run<'_> {
         }
         let defer = least.saturating_add(s.open[k]) <= s.stacks[k].room;
         s.choices_changed[k] = false;
+        s.defers[k] = defer;
         s.counts[k] = (choices > 0 || !put_off || !defer).then_some(choices + u32::from(defer));
     }
 
