@@ -4,6 +4,7 @@ mod demo;
 mod info;
 mod logging;
 mod output;
+mod plan;
 mod replay;
 mod run;
 mod session;
@@ -21,7 +22,8 @@ use output::Output;
 const AFTER_HELP: &str = "\
 Exit status:
   0  everything passed
-  1  an expectation was not met, a result was wrong, a kernel faulted, or the validation layer found a misuse
+  1  an expectation or a capacity was not met, a result was wrong, a kernel faulted, or the validation layer found a
+     misuse
   2  unusable input: the command line, a script, a trace, a code object, a launch that does not fit its kernel; or no driver
   3  the output could not be written
 
@@ -53,6 +55,7 @@ enum Command {
     Demo(demo::DemoArgs),
     Trace(Box<trace::TraceArgs>),
     Replay(replay::ReplayArgs),
+    Plan(plan::PlanArgs),
     Info(info::InfoArgs),
 }
 
@@ -90,6 +93,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Run(args) => run::run(args, &mut out),
         Command::Demo(args) => demo::run(&args, &mut out),
         Command::Trace(args) => trace::run(*args, &mut out),
+        Command::Plan(args) => plan::run(&args, &mut out),
         Command::Replay(args) => replay::run(&args, &mut out),
         Command::Info(args) => info::run(&args, &mut out),
     };

@@ -103,24 +103,10 @@ impl Instance {
     pub(super) fn new(problem: &Problem, rule: InPlace) -> Instance {
         let (item_of, count) = group(problem, rule);
         let buffers = problem.buffers();
-        let ranks = problem.order().map(|order| {
-            let mut ranks = vec![0u64; problem.nodes()];
-            for (rank, &node) in order.sorted().iter().enumerate() {
-                ranks[node as usize] = rank as u64;
-            }
-            ranks
-        });
         let mut items: Vec<Item> =
             vec![Item { size: 0, align: 1, fixed: None, first: u64::MAX, last: 0 }; count];
         for (b, buffer) in buffers.iter().enumerate() {
-            let (first, last) = match (&ranks, &buffer.lifetime) {
-                (Some(ranks), super::Lifetime::Nodes { definition, uses }) => {
-                    let rank = |node: &super::NodeId| ranks[node.index()];
-                    let last = uses.iter().map(rank).max().unwrap_or(0).max(rank(definition));
-                    (rank(definition), last)
-                }
-                _ => problem.interval(b).unwrap_or((0, 0)),
-            };
+            let (first, last) = problem.span(b);
             let item = &mut items[item_of[b] as usize];
             item.size = item.size.max(buffer.size);
             item.align = item.align.max(buffer.alignment);
@@ -129,7 +115,7 @@ impl Instance {
         }
         let mut by_first: Vec<u32> = (0..count as u32).collect();
         by_first.sort_by_key(|&i| (items[i as usize].first, i));
-        let intervals = ranks.is_none();
+        let intervals = problem.order().is_none();
         let mut instance =
             Instance { items, item_of, intervals, conflicts: None, fixed_share: false, by_first };
         let pairs = match intervals {

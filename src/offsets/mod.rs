@@ -41,6 +41,8 @@ mod greedy;
 mod instance;
 mod online;
 mod order;
+#[cfg(feature = "reports")]
+mod picture;
 mod plan;
 mod problem;
 mod search;

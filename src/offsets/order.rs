@@ -14,8 +14,8 @@ pub(super) struct HappensBefore {
     /// Of each node, for each chain, the last place that happens before the node or is it; 0 for none.
     clock: Vec<u32>,
     chains: usize,
-    /// The nodes, each after all that happen before it.
-    sorted: Vec<u32>,
+    /// The place of each node in an order in which each is after all that happen before it.
+    rank: Vec<u64>,
 }
 
 impl HappensBefore {
@@ -69,7 +69,11 @@ impl HappensBefore {
             let (chain, at) = place[v];
             clock[v * chains + chain as usize] = at;
         }
-        Ok(HappensBefore { place, clock, chains, sorted })
+        let mut rank = vec![0; n];
+        for (at, &v) in sorted.iter().enumerate() {
+            rank[v as usize] = at as u64;
+        }
+        Ok(HappensBefore { place, clock, chains, rank })
     }
 
     /// Whether there is a path from `a` to `b`, which is another node.
@@ -78,9 +82,9 @@ impl HappensBefore {
         a != b && self.clock[b.index() * self.chains + chain as usize] >= at
     }
 
-    /// The nodes, each after all that happen before it.
-    pub(super) fn sorted(&self) -> &[u32] {
-        &self.sorted
+    /// The place of a node in an order in which each node is after all that happen before it.
+    pub(super) fn place(&self, node: NodeId) -> u64 {
+        self.rank[node.index()]
     }
 }
 

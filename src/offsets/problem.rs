@@ -328,6 +328,18 @@ impl Problem {
         }
     }
 
+    /// First and last position of any buffer; in a graph, the places of its nodes in one order that agrees with it.
+    pub(super) fn span(&self, buffer: usize) -> (u64, u64) {
+        let place = |node: &NodeId| self.order.as_ref().map_or(0, |order| order.place(*node));
+        match self.buffers.get(buffer).map(|buffer| &buffer.lifetime) {
+            Some(Lifetime::Nodes { definition, uses }) => {
+                let first = place(definition);
+                (first, uses.iter().map(place).fold(first, u64::max))
+            }
+            _ => self.interval(buffer).unwrap_or((0, 0)),
+        }
+    }
+
     /// Whether every use of `a` happens before the definition of `b`.
     pub(super) fn ends_before(&self, a: usize, b: usize) -> bool {
         if let (Some((_, last)), Some((first, _))) = (self.interval(a), self.interval(b)) {

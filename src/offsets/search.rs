@@ -243,7 +243,7 @@ impl Run<'_> {
 
     fn search(&mut self, stop: &mut impl FnMut() -> bool) -> Outcome {
         loop {
-            if stop() || self.s.frames.len() >= 2 * self.n + 1 {
+            if stop() || self.s.frames.len() > 2 * self.n {
                 return Outcome::Stopped;
             }
             let level = self.s.frames.len();
