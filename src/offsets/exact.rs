@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::cliques::Cliques;
 use super::instance::{Instance, Item};
 use super::plan::{Best, Budget, Method, PlanOptions};
+use super::polish::Polish;
 use super::search::{Engine, Outcome, Pick};
 
 /// Nodes of the first turn.
@@ -86,9 +87,29 @@ pub(super) fn improve(
         if !open {
             break;
         }
+        for search in &searches {
+            polish(search.instance, turn / 2, seed, best, &mut left);
+            if left.spent || best.is_enough() {
+                return left.nodes;
+            }
+        }
         turn = turn.saturating_mul(2);
     }
     left.nodes
+}
+
+/// Betters the best plan a little, where the search may not get any further; a step costs about as much as some nodes.
+fn polish(instance: &Instance, steps: u64, seed: u64, best: &mut Best, left: &mut Left<'_>) {
+    let Some(offsets) = instance.items_at(&best.offsets) else { return };
+    let mut polish = Polish::new(instance, seed);
+    polish.start(instance, &offsets);
+    for _ in 0..steps {
+        let nodes = instance.items.len() / 32 + 1;
+        if best.is_enough() || (0..nodes).any(|_| left.take()) {
+            return;
+        }
+        polish.step(instance, best);
+    }
 }
 
 /// One instance at the scale of the search.

@@ -137,6 +137,17 @@ impl Instance {
         self.item_of.iter().map(|&item| of_items[item as usize]).collect()
     }
 
+    /// The offset of each item in a plan of the buffers; none if a plan does not have all of an item at one offset.
+    pub(super) fn items_at(&self, of_buffers: &[u64]) -> Option<Vec<u64>> {
+        let mut offsets = vec![None; self.items.len()];
+        for (&item, &offset) in self.item_of.iter().zip(of_buffers) {
+            if *offsets[item as usize].get_or_insert(offset) != offset {
+                return None;
+            }
+        }
+        offsets.into_iter().collect()
+    }
+
     /// Where the last item ends.
     pub(super) fn total(&self, offsets: &[u64]) -> u64 {
         self.items.iter().zip(offsets).map(|(item, offset)| offset + item.size).max().unwrap_or(0)

@@ -44,6 +44,7 @@ mod order;
 #[cfg(feature = "reports")]
 mod picture;
 mod plan;
+mod polish;
 mod problem;
 mod search;
 mod verify;

@@ -10,7 +10,7 @@ use super::instance::{InPlace, Instance};
 use super::{BufferId, OffsetsError, Problem, exact, online, verify_offsets};
 
 /// Visits of conflicting items at most over all greedy orders that list them; the first order is always run.
-const GREEDY_WORK: usize = 30_000_000;
+const GREEDY_WORK: usize = 12_000_000;
 
 /// How much the exact search may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +95,8 @@ pub enum Method {
     Stack,
     /// Items in an order, each on top of those before it.
     Skyline(SortBy),
+    /// First fit over an order that was changed step by step.
+    Polished,
     /// Branch and bound.
     Search,
 }
@@ -116,6 +118,7 @@ impl fmt::Display for Method {
             Method::OnlineBestFit => f.write_str("online best fit"),
             Method::Stack => f.write_str("stack"),
             Method::Skyline(sort) => write!(f, "skyline by {}", by(sort)),
+            Method::Polished => f.write_str("polished first fit"),
             Method::Search => f.write_str("exact search"),
         }
     }

@@ -1,0 +1,82 @@
+//! Bettering a plan step by step, for what the search can't decide: the order in which its items lie is changed a
+//! little, first fit is run over it, and what is no worse is kept.
+
+use super::greedy::Scratch;
+use super::instance::Instance;
+use super::plan::{Best, Fit, Method};
+
+/// First fit over one order that is changed step by step.
+pub(super) struct Polish {
+    order: Vec<u32>,
+    trial: Vec<u32>,
+    tops: Vec<u32>,
+    total: u64,
+    random: u64,
+    scratch: Scratch,
+}
+
+impl Polish {
+    pub(super) fn new(instance: &Instance, seed: u64) -> Polish {
+        let count = instance.items.len();
+        Polish {
+            order: Vec::with_capacity(count),
+            trial: Vec::with_capacity(count),
+            tops: Vec::new(),
+            total: u64::MAX,
+            random: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            scratch: Scratch::default(),
+        }
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        // xorshift64
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        ((self.random >> 11) % n.max(1) as u64) as usize
+    }
+
+    /// Goes on from offsets of the items.
+    pub(super) fn start(&mut self, instance: &Instance, offsets: &[u64]) {
+        self.order.clear();
+        self.order.extend(0..instance.items.len() as u32);
+        self.order.sort_by_key(|&i| offsets[i as usize]);
+        self.total = instance.total(offsets);
+        self.note_tops(instance, offsets);
+    }
+
+    /// Notes which items end highest: one of them has to come earlier.
+    fn note_tops(&mut self, instance: &Instance, offsets: &[u64]) {
+        let ends = |i: usize| offsets[i] + instance.items[i].size;
+        self.tops.clear();
+        self.tops.extend((0..offsets.len()).filter(|&i| ends(i) == self.total).map(|i| i as u32));
+    }
+
+    /// One step.
+    pub(super) fn step(&mut self, instance: &Instance, best: &mut Best) {
+        let (Some(conflicts), false) = (&instance.conflicts, self.tops.is_empty()) else { return };
+        self.trial.clone_from(&self.order);
+        let at = self.below(self.tops.len());
+        let top = self.tops[at];
+        // The item itself, or one that is in its way, comes earlier.
+        let others = conflicts.of(top as usize);
+        let moved = match self.below(3) {
+            0 if !others.is_empty() => others[self.below(others.len())],
+            _ => top,
+        };
+        if let Some(from) = self.trial.iter().position(|&i| i == moved) {
+            let to = self.below(from + 1);
+            self.trial[to..=from].rotate_right(1);
+        }
+        let Some(offsets) =
+            self.scratch.place(instance, conflicts, &self.trial, Fit::First, self.total.saturating_add(1))
+        else {
+            return;
+        };
+        let offsets = offsets.to_vec();
+        self.total = instance.total(&offsets);
+        std::mem::swap(&mut self.order, &mut self.trial);
+        self.note_tops(instance, &offsets);
+        best.offer(instance, &offsets, Method::Polished);
+    }
+}
