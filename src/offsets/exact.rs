@@ -19,8 +19,8 @@ const MOST_CONFLICTS: usize = 1_000_000;
 /// Which clique is next, in turn.
 const PICKS: [Pick; 3] = [Pick::Lowest, Pick::LowestFullest, Pick::Bound];
 
-/// Orders in a round: with each way to pick by area, size, lifetime and conflicts, then all again with every item's
-/// measure multiplied by a number between 0.75 and 1.25. A good plan takes few nodes in some order and very many in most.
+/// Orders in a round: with each way to pick by area, size, lifetime and conflicts, twice. After the first of them every
+/// item's measure is multiplied by a number between 0.75 and 1.25, another one each time. A good plan takes few nodes in some order and very many in most.
 const ORDERS: u64 = 24;
 
 /// What is left of the budget.
@@ -183,7 +183,9 @@ impl<'a> Search<'a> {
                 if part > 1 && target == least {
                     break;
                 }
-                let end = left.nodes.saturating_add(turn);
+                // With room to spare a plan is found soon or not at all.
+                let few = 4 * self.instance.items.len() as u64;
+                let end = left.nodes.saturating_add(if part == 1 { turn } else { turn.min(few) });
                 match self.engine.run(target, rank, pick, || left.nodes >= end || left.take()) {
                     Outcome::Found(mut offsets) => {
                         for offset in &mut offsets {
@@ -212,7 +214,7 @@ impl<'a> Search<'a> {
 fn ranks(instance: &Instance, order: u64, seed: u64) -> Vec<u32> {
     let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut factor = || {
-        if order < ORDERS / 2 {
+        if seed <= ORDERS / 2 {
             return 1024;
         }
         // xorshift64
