@@ -3,8 +3,8 @@
 //! Buffers that are live at one position, or at one node of a graph, are pairwise apart, so that the sum of their sizes
 //! is needed. With an alignment that all buffers have, each but the topmost needs its size rounded up. A pair that may
 //! share counts its smaller buffer not at all where both are live. In a graph the heaviest set of buffers of which no
-//! two may share can be heavier than what is live at any one node; the sets at each node are extended greedily, and
-//! the bound is the best of these.
+//! two may share can be heavier than what is live at any one node; where that bound is not reached, the sets at each
+//! node are extended greedily, and the bound is the best of these.
 
 use std::collections::HashMap;
 
@@ -16,12 +16,21 @@ const EXTENDING: usize = 2_000_000;
 
 /// A lower bound of the total, in bytes.
 pub(super) fn lower_bound(problem: &Problem) -> u64 {
+    bound(problem, 0)
+}
+
+/// A better one for a problem with a graph, which takes longer.
+pub(super) fn extended_bound(problem: &Problem) -> u64 {
+    bound(problem, EXTENDING)
+}
+
+fn bound(problem: &Problem, extending: usize) -> u64 {
     let buffers = problem.buffers();
     let align = buffers.iter().map(|b| b.alignment).min().unwrap_or(1);
     let padding = buffers.iter().map(|b| align_up(b.size, align) - b.size).max().unwrap_or(0);
     let load = match problem.order() {
         None => interval_load(problem, align),
-        Some(_) => order_load(problem, align),
+        Some(_) => order_load(problem, align, extending),
     };
     let largest = buffers.iter().map(|b| b.fixed.unwrap_or(0) + b.size).max().unwrap_or(0);
     load.saturating_sub(padding).max(largest)
@@ -65,11 +74,10 @@ fn interval_load(problem: &Problem, align: u64) -> u64 {
     most
 }
 
-fn order_load(problem: &Problem, align: u64) -> u64 {
+fn order_load(problem: &Problem, align: u64, mut work: usize) -> u64 {
     let n = problem.buffers().len();
     let size = |i: u32| align_up(problem.buffers()[i as usize].size, align);
     let mut most = 0;
-    let mut work = EXTENDING;
     let mut by_size: Vec<u32> = (0..n as u32).collect();
     by_size.sort_by_key(|&i| (std::cmp::Reverse(size(i)), i));
     for mut set in live_at_nodes(problem) {
@@ -85,7 +93,7 @@ fn order_load(problem: &Problem, align: u64) -> u64 {
             if work == 0 {
                 break;
             }
-            work = work.saturating_sub(kept.len());
+            work = work.saturating_sub(kept.len() + 1);
             if !kept.contains(&i) && kept.iter().all(|&j| apart(problem, i, j)) {
                 kept.push(i);
             }

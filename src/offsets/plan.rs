@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use super::bound::lower_bound;
+use super::bound::{extended_bound, lower_bound};
 use super::greedy::{Scratch, sorted};
 use super::instance::{InPlace, Instance};
 use super::{BufferId, OffsetsError, Problem, exact, online, verify_offsets};
@@ -227,6 +227,12 @@ pub fn plan(problem: &Problem, options: &PlanOptions<'_>) -> Result<Plan, Offset
         let instance = Instance::new(problem, rule);
         greedy(&instance, &mut best);
         instances.push(instance);
+    }
+    if problem.order().is_some() && !best.is_enough() {
+        best.lower_bound = extended_bound(problem);
+        if options.goal == Goal::Least {
+            best.enough = best.lower_bound;
+        }
     }
     let nodes = match options.budget {
         Budget::Greedy => 0,

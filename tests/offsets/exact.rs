@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use hiplaunch::offsets::{Budget, Buffer, Goal, Method, OffsetsError, Plan, PlanOptions, Problem, plan};
 
+use super::planned;
 use super::rectangle::{self, BYTES};
-use super::{intervals, planned};
 
 fn challenging(count: usize, seed: u64, capacity: Option<u64>) -> Problem {
     let mut problem = Problem::builder();
@@ -50,10 +50,16 @@ fn a_plan_without_search_is_within_twice_the_bound() {
 
 #[test]
 fn the_bound_rises_where_the_load_cannot_be_reached() {
-    // At no position more than 7 bytes, and yet 8 are needed: found by trying small problems at random.
-    let problem = intervals(&[(1, 0, 1), (2, 1, 2), (3, 2, 3), (3, 0, 0), (3, 1, 1), (1, 3, 3)], 1);
-    let plan = planned(&problem, &nodes(100_000)).unwrap();
-    assert!(plan.is_optimal());
+    // Seven bytes are live, but neither side of the fixed buffer's first two bytes holds the other one.
+    let mut problem = Problem::builder();
+    problem.add(Buffer::closed("fixed", 4, 0..=1).fixed_at(2)).unwrap();
+    problem.add(Buffer::closed("free", 3, 1..=2)).unwrap();
+    let problem = problem.build().unwrap();
+    let greedy = PlanOptions { budget: Budget::Greedy, ..PlanOptions::default() };
+    let plan = planned(&problem, &greedy).unwrap();
+    assert_eq!((plan.total(), plan.lower_bound(), plan.is_optimal()), (9, 7, false));
+    let plan = planned(&problem, &nodes(1000)).unwrap();
+    assert_eq!((plan.total(), plan.lower_bound(), plan.is_optimal()), (9, 9, true));
 }
 
 #[test]
