@@ -259,10 +259,14 @@ impl ProblemBuilder {
             return Err(OffsetsError::DuplicateBuffer { buffer: twice[0].into() });
         }
         drop(names);
-        let order = match self.nodes.is_empty() {
+        let mut order = match self.nodes.is_empty() {
             true => None,
             false => Some(HappensBefore::new(&self.nodes, &self.edges)?),
         };
+        if self.buffers.first().is_some_and(|first| !matches!(first.lifetime, Lifetime::Nodes { .. })) {
+            // A graph that no lifetime refers to.
+            order = None;
+        }
         let ProblemBuilder { buffers, nodes, edges, in_place, capacity, .. } = self;
         let problem = Problem { buffers, nodes, edges, order, in_place, capacity };
         problem.check_uses()?;
@@ -294,7 +298,7 @@ impl Problem {
         &self.buffers
     }
 
-    /// How many nodes the graph has; 0 where lifetimes are intervals.
+    /// How many nodes the graph has.
     pub fn nodes(&self) -> usize {
         self.nodes.len()
     }

@@ -133,9 +133,10 @@ pub fn verify_offsets(problem: &Problem, offsets: &[u64]) -> Result<u64, VerifyE
         .iter()
         .flat_map(|(a, b)| [(a.index(), b.index()), (b.index(), a.index())])
         .collect();
-    let overlap = match problem.nodes() {
-        0 => sweep(problem, &placed, &pairs),
-        _ => by_reachability(problem, &placed, &pairs),
+    // All lifetimes of a problem are of one kind.
+    let overlap = match buffers.first().map(|buffer| &buffer.lifetime) {
+        Some(Lifetime::Nodes { .. }) => by_reachability(problem, &placed, &pairs),
+        _ => sweep(problem, &placed, &pairs),
     };
     match overlap.and_then(|(a, b)| Some((buffers.get(a)?, buffers.get(b)?))) {
         Some((a, b)) => Err(VerifyError::Overlap { first: a.name.clone(), second: b.name.clone() }),
@@ -168,7 +169,7 @@ fn sweep(problem: &Problem, placed: &[Placed], pairs: &HashSet<(usize, usize)>) 
     // The live buffers at each offset.
     let mut live: BTreeMap<u64, Vec<Placed>> = BTreeMap::new();
     for (_, begins, index) in steps {
-        let new = *placed.get(index)?;
+        let Some(&new) = placed.get(index) else { continue };
         if !begins {
             if let Some(same) = live.get_mut(&new.offset) {
                 same.retain(|p| p.index != index);
@@ -207,7 +208,9 @@ fn by_reachability(
 ) -> Option<(usize, usize)> {
     let mut next = vec![Vec::new(); problem.nodes()];
     for (a, b) in problem.edges() {
-        next.get_mut(a.index())?.push(b.index());
+        if let Some(next) = next.get_mut(a.index()) {
+            next.push(b.index());
+        }
     }
     // For each buffer, how many of its uses each node comes after.
     let behind = |index: usize| -> Option<(Vec<u32>, u32)> {
@@ -236,9 +239,10 @@ fn by_reachability(
     // The pairs that overlap in bytes, and of these the ones that no order keeps apart.
     let mut apart: HashSet<(usize, usize)> = HashSet::new();
     for a in placed {
-        let (count, uses) = behind(a.index)?;
+        // What can't be looked up is not taken for apart.
+        let Some((count, uses)) = behind(a.index) else { continue };
         for b in placed {
-            if count.get(definition(b.index)?) == Some(&uses) {
+            if definition(b.index).and_then(|node| count.get(node)) == Some(&uses) {
                 apart.insert((a.index, b.index));
             }
         }

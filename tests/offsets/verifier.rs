@@ -43,6 +43,18 @@ fn single_faults() {
 }
 
 #[test]
+fn a_graph_that_no_lifetime_refers_to() {
+    let mut problem = Problem::builder();
+    problem.node("unused");
+    problem.add(Buffer::closed("a", 8, 0..=4)).unwrap();
+    problem.add(Buffer::closed("b", 8, 4..=9)).unwrap();
+    problem.add(Buffer::closed("c", 8, 5..=9)).unwrap();
+    let problem = problem.build().unwrap();
+    assert_eq!(by_default(&problem).total(), 16);
+    assert!(verify_offsets(&problem, &[0, 0, 8]).is_err());
+}
+
+#[test]
 fn totals_and_capacities() {
     let plan = by_default(&problem());
     assert_eq!(verify(&problem(), &plan), Ok(()));
