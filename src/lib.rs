@@ -10,6 +10,7 @@ pub mod fault;
 pub mod launcher;
 pub mod memory;
 pub mod module;
+pub mod offsets;
 mod progress;
 #[cfg(feature = "cli")]
 pub mod script;

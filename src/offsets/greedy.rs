@@ -1,0 +1,90 @@
+//! Greedy plans in one pass over an order of the items, each put into a gap between those already placed that conflict
+//! with it: the lowest gap that is large enough (first fit), or the tightest (best fit).
+
+use std::cmp::Reverse;
+
+use super::instance::{Instance, Item, Lists, align_up};
+use super::plan::{Fit, SortBy};
+
+/// No offset yet.
+const OPEN: u64 = u64::MAX;
+
+/// An order of the items, deterministic: ties go to the one that begins first, then to the one added first.
+pub(super) fn sorted(instance: &Instance, by: SortBy) -> Vec<u32> {
+    let mut order = instance.by_first.clone();
+    let item = |i: &u32| -> &Item { &instance.items[*i as usize] };
+    match by {
+        SortBy::Start => order.sort_by_key(|i| (item(i).first, Reverse(item(i).last), Reverse(item(i).size))),
+        SortBy::Size => order.sort_by_key(|i| Reverse((item(i).size, item(i).length()))),
+        SortBy::Lifetime => order.sort_by_key(|i| Reverse((item(i).length(), item(i).size))),
+        SortBy::Area => order.sort_by_key(|i| Reverse(item(i).area())),
+        SortBy::Conflicts => {
+            let degree = |i: &u32| instance.conflicts.as_ref().map_or(0, |c| c.of(*i as usize).len());
+            order.sort_by_key(|i| Reverse((degree(i), item(i).size)));
+        }
+    }
+    order
+}
+
+/// Working memory, used again from one order to the next.
+#[derive(Default)]
+pub(super) struct Scratch {
+    offsets: Vec<u64>,
+    spans: Vec<(u64, u64)>,
+}
+
+impl Scratch {
+    /// Places all items in an order, fixed ones first. `None` as soon as it passes `limit`, which a better plan has.
+    pub(super) fn place(
+        &mut self,
+        instance: &Instance,
+        conflicts: &Lists,
+        order: &[u32],
+        fit: Fit,
+        limit: u64,
+    ) -> Option<&[u64]> {
+        let Scratch { offsets, spans } = self;
+        offsets.clear();
+        offsets.extend(instance.items.iter().map(|item| item.fixed.unwrap_or(OPEN)));
+        for &i in order {
+            let item = &instance.items[i as usize];
+            if item.fixed.is_some() {
+                continue;
+            }
+            spans.clear();
+            spans.extend(conflicts.of(i as usize).iter().filter_map(|&j| {
+                let offset = offsets[j as usize];
+                (offset != OPEN).then(|| (offset, offset + instance.items[j as usize].size))
+            }));
+            spans.sort_unstable();
+            let offset = gap(spans, item, fit);
+            if offset + item.size >= limit {
+                return None;
+            }
+            offsets[i as usize] = offset;
+        }
+        Some(offsets)
+    }
+}
+
+/// Where an item goes between spans that are sorted by their start.
+fn gap(spans: &[(u64, u64)], item: &Item, fit: Fit) -> u64 {
+    let mut floor = 0;
+    let mut best: Option<(u64, u64)> = None;
+    for &(start, end) in spans {
+        let at = align_up(floor, item.align);
+        if at + item.size <= start {
+            match fit {
+                Fit::First => return at,
+                Fit::Best => {
+                    let waste = start - floor - item.size;
+                    if best.is_none_or(|(least, _)| waste < least) {
+                        best = Some((waste, at));
+                    }
+                }
+            }
+        }
+        floor = floor.max(end);
+    }
+    best.map_or_else(|| align_up(floor, item.align), |(_, at)| at)
+}

@@ -1,0 +1,260 @@
+//! What the algorithms work on: items to place (a buffer, or several in place of one another), and which may not
+//! overlap.
+
+use super::Problem;
+
+/// Conflicts are only listed up to this many, each counted from both sides; beyond, only what needs no list is run.
+const MOST_CONFLICTS: u64 = 8_000_000;
+
+/// Something to place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Item {
+    pub(super) size: u64,
+    pub(super) align: u64,
+    pub(super) fixed: Option<u64>,
+    /// First and last position; in a partial order a place in one order that agrees with it, to sort by only.
+    pub(super) first: u64,
+    pub(super) last: u64,
+}
+
+impl Item {
+    /// Positions it is live at.
+    pub(super) fn length(&self) -> u64 {
+        (self.last - self.first).saturating_add(1)
+    }
+
+    pub(super) fn area(&self) -> u128 {
+        u128::from(self.length()) * u128::from(self.size)
+    }
+}
+
+/// `value` rounded up to a multiple of `align`, a power of two.
+pub(super) fn align_up(value: u64, align: u64) -> u64 {
+    (value + (align - 1)) & !(align - 1)
+}
+
+/// For each item a list of numbers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lists {
+    start: Vec<u32>,
+    all: Vec<u32>,
+}
+
+impl Lists {
+    /// From pairs (item, number); a stable counting sort.
+    pub(super) fn new(items: usize, pairs: &[(u32, u32)]) -> Lists {
+        let mut start = vec![0u32; items + 1];
+        for &(item, _) in pairs {
+            start[item as usize + 1] += 1;
+        }
+        for i in 0..items {
+            start[i + 1] += start[i];
+        }
+        let mut next = start.clone();
+        let mut all = vec![0; pairs.len()];
+        for &(item, number) in pairs {
+            all[next[item as usize] as usize] = number;
+            next[item as usize] += 1;
+        }
+        Lists { start, all }
+    }
+
+    pub(super) fn of(&self, item: usize) -> &[u32] {
+        &self.all[self.start[item] as usize..self.start[item + 1] as usize]
+    }
+
+    /// The numbers of all items together.
+    pub(super) fn total(&self) -> usize {
+        self.all.len()
+    }
+}
+
+/// The items of a problem, with some pairs put in place.
+#[derive(Clone, Debug)]
+pub(super) struct Instance {
+    pub(super) items: Vec<Item>,
+    /// The item of each buffer.
+    item_of: Vec<u32>,
+    /// Whether items conflict exactly when their positions overlap.
+    pub(super) intervals: bool,
+    /// The items with which each conflicts; none where there are too many to list.
+    pub(super) conflicts: Option<Lists>,
+    /// Whether two fixed items share bytes, as pairs may.
+    pub(super) fixed_share: bool,
+    /// The items by their first position.
+    pub(super) by_first: Vec<u32>,
+}
+
+/// Which pairs are put in place of one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum InPlace {
+    None,
+    /// Those of one size.
+    SameSize,
+    All,
+}
+
+impl Instance {
+    pub(super) fn new(problem: &Problem, rule: InPlace) -> Instance {
+        let (item_of, count) = group(problem, rule);
+        let buffers = problem.buffers();
+        let ranks = problem.order().map(|order| {
+            let mut ranks = vec![0u64; problem.nodes()];
+            for (rank, &node) in order.sorted().iter().enumerate() {
+                ranks[node as usize] = rank as u64;
+            }
+            ranks
+        });
+        let mut items: Vec<Item> =
+            vec![Item { size: 0, align: 1, fixed: None, first: u64::MAX, last: 0 }; count];
+        for (b, buffer) in buffers.iter().enumerate() {
+            let (first, last) = match (&ranks, &buffer.lifetime) {
+                (Some(ranks), super::Lifetime::Nodes { definition, uses }) => {
+                    let rank = |node: &super::NodeId| ranks[node.index()];
+                    let last = uses.iter().map(rank).max().unwrap_or(0).max(rank(definition));
+                    (rank(definition), last)
+                }
+                _ => problem.interval(b).unwrap_or((0, 0)),
+            };
+            let item = &mut items[item_of[b] as usize];
+            item.size = item.size.max(buffer.size);
+            item.align = item.align.max(buffer.alignment);
+            item.fixed = item.fixed.or(buffer.fixed);
+            (item.first, item.last) = (item.first.min(first), item.last.max(last));
+        }
+        let mut by_first: Vec<u32> = (0..count as u32).collect();
+        by_first.sort_by_key(|&i| (items[i as usize].first, i));
+        let intervals = ranks.is_none();
+        let mut instance =
+            Instance { items, item_of, intervals, conflicts: None, fixed_share: false, by_first };
+        let pairs = match intervals {
+            true => instance.interval_conflicts(),
+            false => Some(instance.order_conflicts(problem)),
+        };
+        if let Some(mut pairs) = pairs {
+            // Fixed items are known to be compatible; two that have a byte in common are a pair that shares.
+            let count = pairs.len();
+            pairs.retain(|&(a, b)| !instance.share(a, b));
+            instance.fixed_share = pairs.len() < count;
+            instance.conflicts = Some(Lists::new(instance.items.len(), &pairs));
+        }
+        instance
+    }
+
+    /// The offset of each buffer, from those of the items.
+    pub(super) fn offsets(&self, of_items: &[u64]) -> Vec<u64> {
+        self.item_of.iter().map(|&item| of_items[item as usize]).collect()
+    }
+
+    /// Where the last item ends.
+    pub(super) fn total(&self, offsets: &[u64]) -> u64 {
+        self.items.iter().zip(offsets).map(|(item, offset)| offset + item.size).max().unwrap_or(0)
+    }
+
+    fn share(&self, a: u32, b: u32) -> bool {
+        let (a, b) = (&self.items[a as usize], &self.items[b as usize]);
+        match (a.fixed, b.fixed) {
+            (Some(at), Some(bt)) => at < bt + b.size && bt < at + a.size,
+            _ => false,
+        }
+    }
+
+    /// Both directions of every conflict, unless there are too many.
+    fn interval_conflicts(&self) -> Option<Vec<(u32, u32)>> {
+        let items = &self.items;
+        let mut ends: Vec<u64> = items.iter().map(|item| item.last).collect();
+        ends.sort_unstable();
+        let (mut ended, mut count) = (0usize, 0u64);
+        for (started, &i) in self.by_first.iter().enumerate() {
+            while ends.get(ended).is_some_and(|&end| end < items[i as usize].first) {
+                ended += 1;
+            }
+            count += 2 * (started - ended) as u64;
+        }
+        if count > MOST_CONFLICTS {
+            return None;
+        }
+        let mut pairs = Vec::with_capacity(count as usize);
+        let mut live: Vec<u32> = Vec::new();
+        for &i in &self.by_first {
+            let first = items[i as usize].first;
+            live.retain(|&j| items[j as usize].last >= first);
+            pairs.extend(live.iter().flat_map(|&j| [(i, j), (j, i)]));
+            live.push(i);
+        }
+        Some(pairs)
+    }
+
+    fn order_conflicts(&self, problem: &Problem) -> Vec<(u32, u32)> {
+        let mut members = vec![Vec::new(); self.items.len()];
+        for (buffer, &item) in self.item_of.iter().enumerate() {
+            members[item as usize].push(buffer);
+        }
+        let mut pairs = Vec::new();
+        for (i, own) in members.iter().enumerate() {
+            for (j, others) in members.iter().enumerate().skip(i + 1) {
+                let conflict = own.iter().any(|&a| {
+                    others.iter().any(|&b| !problem.ends_before(a, b) && !problem.ends_before(b, a))
+                });
+                if conflict {
+                    pairs.extend([(i as u32, j as u32), (j as u32, i as u32)]);
+                }
+            }
+        }
+        pairs
+    }
+}
+
+/// The item of each buffer, and how many items there are. Pairs become chains: each buffer gives its bytes to one other
+/// at most, and takes those of one other at most.
+fn group(problem: &Problem, rule: InPlace) -> (Vec<u32>, usize) {
+    let buffers = problem.buffers();
+    let n = buffers.len();
+    if rule == InPlace::None || problem.in_place_pairs().is_empty() {
+        return ((0..n as u32).collect(), n);
+    }
+    let mut pairs: Vec<(usize, usize)> =
+        problem.in_place_pairs().iter().map(|(a, b)| (a.index(), b.index())).collect();
+    pairs.retain(|&(a, b)| {
+        let (a, b) = (&buffers[a], &buffers[b]);
+        a.fixed.is_none() && b.fixed.is_none() && (rule == InPlace::All || a.size == b.size)
+    });
+    pairs.sort_by_key(|&(a, b)| std::cmp::Reverse(buffers[a].size.min(buffers[b].size)));
+    let (mut given, mut taken) = (vec![false; n], vec![false; n]);
+    let mut leader: Vec<usize> = (0..n).collect();
+    let mut members: Vec<Vec<usize>> = (0..n).map(|i| vec![i]).collect();
+    for (a, b) in pairs {
+        let (la, lb) = (leader[a], leader[b]);
+        if given[a] || taken[b] || la == lb {
+            continue;
+        }
+        // Only the pair itself may be live at one time.
+        let apart = members[la].iter().all(|&x| {
+            members[lb]
+                .iter()
+                .all(|&y| (x, y) == (a, b) || problem.ends_before(x, y) || problem.ends_before(y, x))
+        });
+        if !apart {
+            continue;
+        }
+        (given[a], taken[b]) = (true, true);
+        let moved = std::mem::take(&mut members[lb]);
+        for &y in &moved {
+            leader[y] = la;
+        }
+        members[la].extend(moved);
+    }
+    let mut number = vec![u32::MAX; n];
+    let mut count = 0;
+    let item_of = leader
+        .iter()
+        .map(|&l| {
+            if number[l] == u32::MAX {
+                number[l] = count;
+                count += 1;
+            }
+            number[l]
+        })
+        .collect();
+    (item_of, count as usize)
+}

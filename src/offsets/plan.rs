@@ -1,0 +1,281 @@
+//! Making a plan: the best of the greedy orders, then the exact search, within a budget.
+
+use std::fmt;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use super::bound::lower_bound;
+use super::greedy::{Scratch, sorted};
+use super::instance::{InPlace, Instance};
+use super::{BufferId, OffsetsError, Problem, online, verify_offsets};
+
+/// Visits of conflicting items at most over all greedy orders that list them; the first order is always run.
+const GREEDY_WORK: usize = 30_000_000;
+
+/// How much the exact search may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Budget {
+    /// None: the best greedy plan.
+    Greedy,
+    /// As many search nodes; the same problem gives the same plan on every machine.
+    Nodes(u64),
+    /// As much time, from the call on.
+    Time(Duration),
+}
+
+/// When the planner has done enough.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Goal {
+    /// When the total is proved to be the least, or the budget is spent.
+    #[default]
+    Least,
+    /// When the total is at most the problem's capacity; without a capacity, after the greedy orders.
+    Fits,
+}
+
+/// How to plan.
+#[derive(Clone, Copy, Debug)]
+pub struct PlanOptions<'a> {
+    /// How much the exact search may do.
+    pub budget: Budget,
+    /// When it has done enough.
+    pub goal: Goal,
+    /// Ends the search soon after it becomes true, with the best plan so far.
+    pub cancel: Option<&'a AtomicBool>,
+    /// Offsets in bytes known to be valid, of each buffer in the order in which they were added: the plan is never
+    /// worse.
+    pub start: Option<&'a [u64]>,
+}
+
+impl Default for PlanOptions<'_> {
+    /// A budget of 20,000 nodes, which takes a fraction of a second at most.
+    fn default() -> Self {
+        PlanOptions { budget: Budget::Nodes(20_000), goal: Goal::Least, cancel: None, start: None }
+    }
+}
+
+/// What items are sorted by, the most of it first except for [`Start`](SortBy::Start).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SortBy {
+    /// First position.
+    Start,
+    /// Bytes.
+    Size,
+    /// Positions.
+    Lifetime,
+    /// Bytes times positions.
+    Area,
+    /// How many others it may not share with.
+    Conflicts,
+}
+
+/// Which gap an item goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// The lowest that is large enough.
+    First,
+    /// The tightest.
+    Best,
+}
+
+/// What found a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Method {
+    /// There is nothing to place.
+    Empty,
+    /// It was given to start from, and nothing better was found.
+    Start,
+    /// Items in an order, each in a gap between those before it.
+    Greedy(SortBy, Fit),
+    /// Items by first position, each in the tightest free gap at that time.
+    OnlineBestFit,
+    /// Items by first position on a stack.
+    Stack,
+    /// Items in an order, each on top of those before it.
+    Skyline(SortBy),
+    /// Branch and bound.
+    Search,
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let by = |by: &SortBy| match by {
+            SortBy::Start => "start",
+            SortBy::Size => "size",
+            SortBy::Lifetime => "lifetime",
+            SortBy::Area => "area",
+            SortBy::Conflicts => "conflicts",
+        };
+        match self {
+            Method::Empty => f.write_str("nothing to place"),
+            Method::Start => f.write_str("given to start from"),
+            Method::Greedy(sort, Fit::First) => write!(f, "first fit by {}", by(sort)),
+            Method::Greedy(sort, Fit::Best) => write!(f, "best fit by {}", by(sort)),
+            Method::OnlineBestFit => f.write_str("online best fit"),
+            Method::Stack => f.write_str("stack"),
+            Method::Skyline(sort) => write!(f, "skyline by {}", by(sort)),
+            Method::Search => f.write_str("exact search"),
+        }
+    }
+}
+
+/// Offsets for the buffers of a problem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    pub(super) offsets: Vec<u64>,
+    pub(super) total: u64,
+    pub(super) lower_bound: u64,
+    pub(super) method: Method,
+    pub(super) nodes: u64,
+}
+
+impl Plan {
+    /// The offset in bytes of each buffer, in the order in which they were added.
+    pub fn offsets(&self) -> &[u64] {
+        &self.offsets
+    }
+
+    /// The offset of a buffer in bytes; `None` for one of another problem that has more buffers.
+    pub fn offset(&self, buffer: BufferId) -> Option<u64> {
+        self.offsets.get(buffer.index()).copied()
+    }
+
+    /// Where the last buffer ends, in bytes.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// No plan has a smaller total than this, in bytes.
+    pub fn lower_bound(&self) -> u64 {
+        self.lower_bound
+    }
+
+    /// Whether it is proved that no plan has a smaller total.
+    pub fn is_optimal(&self) -> bool {
+        self.total == self.lower_bound
+    }
+
+    /// What found it.
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// Nodes that the exact search visited.
+    pub fn nodes(&self) -> u64 {
+        self.nodes
+    }
+}
+
+/// The best plan so far, and what is known about better ones.
+pub(super) struct Best {
+    pub(super) offsets: Vec<u64>,
+    pub(super) total: u64,
+    pub(super) method: Method,
+    pub(super) lower_bound: u64,
+    /// At this total it is enough.
+    pub(super) enough: u64,
+}
+
+impl Best {
+    pub(super) fn offer(&mut self, instance: &Instance, of_items: &[u64], method: Method) {
+        let total = instance.total(of_items);
+        if total < self.total {
+            (self.offsets, self.total, self.method) = (instance.offsets(of_items), total, method);
+        }
+    }
+
+    pub(super) fn is_enough(&self) -> bool {
+        self.total <= self.enough.max(self.lower_bound)
+    }
+}
+
+/// Plans a problem.
+///
+/// # Errors
+/// [`OverCapacity`](OffsetsError::OverCapacity) when no plan fits the problem's capacity or none was found, and
+/// [`StartPlan`](OffsetsError::StartPlan) when the plan to start from is not valid.
+pub fn plan(problem: &Problem, options: &PlanOptions<'_>) -> Result<Plan, OffsetsError> {
+    if problem.buffers().is_empty() {
+        return Ok(Plan { offsets: Vec::new(), total: 0, lower_bound: 0, method: Method::Empty, nodes: 0 });
+    }
+    let lower_bound = lower_bound(problem);
+    let enough = match options.goal {
+        Goal::Least => lower_bound,
+        Goal::Fits => problem.capacity().unwrap_or(u64::MAX),
+    };
+    let mut best = Best { offsets: Vec::new(), total: u64::MAX, method: Method::Empty, lower_bound, enough };
+    if let Some(start) = options.start {
+        let total =
+            verify_offsets(problem, start).map_err(|error| OffsetsError::StartPlan(Box::new(error)))?;
+        (best.offsets, best.total, best.method) = (start.to_vec(), total, Method::Start);
+    }
+    let rules: &[InPlace] = match problem.in_place_pairs().is_empty() {
+        true => &[InPlace::None],
+        false => &[InPlace::All, InPlace::SameSize, InPlace::None],
+    };
+    let mut instances: Vec<(Instance, u64)> = Vec::with_capacity(rules.len());
+    for &rule in rules {
+        if !instances.is_empty() && best.is_enough() {
+            break;
+        }
+        let instance = Instance::new(problem, rule);
+        let before = best.total;
+        greedy(&instance, &mut best);
+        instances.push((instance, before));
+    }
+    let nodes = 0;
+    let Best { offsets, total, method, lower_bound, .. } = best;
+    match problem.capacity() {
+        Some(capacity) if total > capacity => Err(OffsetsError::OverCapacity {
+            capacity,
+            best_total: total,
+            lower_bound,
+            proved: lower_bound > capacity,
+        }),
+        _ => Ok(Plan { offsets, total, lower_bound, method, nodes }),
+    }
+}
+
+/// The greedy orders, the most promising first, until one is as good as can be.
+fn greedy(instance: &Instance, best: &mut Best) {
+    use SortBy::{Area, Conflicts, Lifetime, Size, Start};
+    let online = instance.intervals && instance.items.iter().all(|item| item.fixed.is_none());
+    if online {
+        best.offer(instance, &online::best_fit(instance), Method::OnlineBestFit);
+        if best.is_enough() {
+            return;
+        }
+        best.offer(instance, &online::stack(instance), Method::Stack);
+        if best.is_enough() {
+            return;
+        }
+    }
+    if let Some(conflicts) = &instance.conflicts {
+        let mut scratch = Scratch::default();
+        let mut work = 0;
+        for by in [Size, Lifetime, Area, Start, Conflicts] {
+            let order = sorted(instance, by);
+            for fit in [Fit::First, Fit::Best] {
+                if best.is_enough() || work > GREEDY_WORK {
+                    return;
+                }
+                work += conflicts.total();
+                if let Some(offsets) = scratch.place(instance, conflicts, &order, fit, best.total) {
+                    best.offer(instance, offsets, Method::Greedy(by, fit));
+                }
+            }
+        }
+    }
+    if online {
+        for by in [Lifetime, Area, Size] {
+            if best.is_enough() {
+                return;
+            }
+            if let Some(offsets) = online::skyline(instance, &sorted(instance, by), best.total) {
+                best.offer(instance, &offsets, Method::Skyline(by));
+            }
+        }
+    }
+}
