@@ -20,7 +20,7 @@ use super::kernel::Kernel;
 use super::registry::{HandleHasher, KernelHandle};
 
 /// Launches remembered for a fault's report.
-const REMEMBERED: usize = 32;
+pub(crate) const REMEMBERED: usize = 32;
 /// Bytes of the kernarg segment remembered with each.
 const REMEMBERED_BYTES: usize = 64;
 /// How long a fault's report waits for a lane: so many times this pause.
