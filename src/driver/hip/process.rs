@@ -61,6 +61,7 @@ impl HipDriver {
             graphs: Graphs::default(),
             pool_gate: RwLock::new(()),
             pool_used: AtomicBool::new(false),
+            kernel_gate: RwLock::new(()),
         }
     }
 
