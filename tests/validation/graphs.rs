@@ -326,6 +326,58 @@ fn roots_race_and_long_chains_do_not() {
 }
 
 #[test]
+fn races_are_those_of_pairs_without_a_path() {
+    let rig = Rig::new();
+    let ptr = rig.malloc(256);
+    let (_, saxpy) = rig.module();
+    let mut seed = 1u32;
+    let mut below = |n: usize| {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (seed >> 8) as usize % n
+    };
+    let mut with_races = 0;
+    for round in 0..400 {
+        let graph = rig.graph();
+        let mut nodes: Vec<RawGraphNode> = Vec::new();
+        // For each node, what it comes after, and the bytes that it touches.
+        let mut after: Vec<Vec<bool>> = Vec::new();
+        let mut touched: Vec<(usize, usize, bool)> = Vec::new();
+        for i in 0..2 + below(10) {
+            let direct: Vec<usize> = (0..below(4).min(i)).map(|_| below(i)).collect();
+            let mut all = vec![false; i];
+            for &d in &direct {
+                all[d] = true;
+                after[d].iter().enumerate().for_each(|(j, &before)| all[j] |= before);
+            }
+            let (start, bytes, write) = (below(40), 1 + below(6), below(2) == 0);
+            let range = ptr.offset(start as u64);
+            let access = if write { writes(range, bytes) } else { reads(range, bytes) };
+            let dependencies: Vec<_> = direct.iter().map(|&d| nodes[d]).collect();
+            nodes.push(rig.add_kernel(graph, &dependencies, saxpy, &[access]).unwrap());
+            after.push(all);
+            touched.push((start, start + bytes, write));
+        }
+        let races = |first: usize, second: usize| {
+            let (a, b) = (touched[first], touched[second]);
+            a.0 < b.1 && b.0 < a.1 && (a.2 || b.2) && !after[second][first]
+        };
+        let any = (0..nodes.len()).any(|j| (0..j).any(|i| races(i, j)));
+        let exec = rig.instantiate(graph).unwrap();
+        let found = rig.layer.take_violations();
+        assert_eq!(any, !found.is_empty(), "graph {round}: {found:#?}");
+        for violation in &found {
+            let Violation::GraphRace { first, second, .. } = violation else { panic!("{violation}") };
+            let index = |node| nodes.iter().position(|n| Some(*n) == node).unwrap();
+            assert!(races(index(first.node), index(second.node)), "graph {round}: {violation}");
+        }
+        with_races += usize::from(any);
+        rig.destroy_exec(exec).unwrap();
+        rig.destroy_graph(graph).unwrap();
+    }
+    assert!((100..300).contains(&with_races), "{with_races} of 400 graphs tell little");
+}
+
+#[test]
 fn one_instance_does_not_run_beside_itself() {
     let rig = Rig::new();
     let (a, b, event, graph) = (rig.stream(), rig.stream(), rig.event(), rig.graph());
