@@ -57,6 +57,9 @@ struct Inner<S: Fences> {
     incoming: Vec<Held<S::Fence>>,
     /// Bytes that other streams took from here and that were not missed yet.
     lost: u64,
+    /// Hits by the last time that they were missed, and how often in a row that was soon after the time before.
+    missed_at: u64,
+    missed_soon: u32,
 }
 
 /// A block that was taken.
@@ -67,6 +70,20 @@ pub(crate) struct Taken {
     pub(crate) units: u32,
     pub(crate) address: u64,
 }
+
+/// Whether a stream misses what others took from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Regret {
+    No,
+    /// Taking it back may be right.
+    Yes,
+    /// Taking it back again would only begin a game without end.
+    Often,
+}
+
+/// Fewer hits than this between two regrets are few, and so many times in a row are often.
+const SOON: u64 = 2;
+const OFTEN: u32 = 8;
 
 /// See the [module](self).
 pub(crate) struct Arena<S: Fences> {
@@ -95,6 +112,8 @@ impl<S: Fences> Arena<S> {
                 marks: HashMap::new(),
                 incoming: Vec::new(),
                 lost: 0,
+                missed_at: 0,
+                missed_soon: 0,
             }),
             held: Mutex::new(Vec::new()),
         }
@@ -253,13 +272,23 @@ impl<S: Fences> Arena<S> {
         Some(segment)
     }
 
-    /// Whether what another stream took from here was as much as is missing now: taking it back would only begin a
-    /// game without end, so the arena should grow.
-    pub(crate) fn regrets(&self, bytes: u64) -> bool {
+    /// Whether what other streams took from here was as much as is missing now.
+    pub(crate) fn regrets(&self, bytes: u64) -> Regret {
         let mut inner = lock(&self.inner);
-        let regrets = inner.lost >= bytes;
-        inner.lost = inner.lost.saturating_sub(bytes);
-        regrets
+        if inner.lost < bytes {
+            inner.lost = 0;
+            return Regret::No;
+        }
+        inner.lost -= bytes;
+        let hits = inner.counters.hits.iter().sum::<u64>();
+        let soon = hits - inner.missed_at < SOON;
+        inner.missed_at = hits;
+        inner.missed_soon = if soon { inner.missed_soon + 1 } else { 0 };
+        if inner.missed_soon < OFTEN {
+            return Regret::Yes;
+        }
+        inner.missed_soon = 0;
+        Regret::Often
     }
 
     /// Runs `f` on the heap and the counters, under the lock: no driver call in it.

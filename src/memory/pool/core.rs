@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::driver::{DeviceId, Driver, DriverError, DriverResult, ErrorCode, OwnedStream};
 
+use super::arena::Regret;
 use super::bins::GRANULE;
 use super::block::PoolBlock;
 use super::heap::{HUGE, Kind, Segment};
@@ -294,8 +295,17 @@ impl PoolCore {
             return Ok(self.move_in(arena, segment, bytes, units));
         }
         let Some(stream) = stream else { return Ok(None) };
-        if arena.core().regrets(u64::from(units) * GRANULE) {
-            return Ok(None);
+        let size = u64::from(units) * GRANULE;
+        match arena.core().regrets(size) {
+            Regret::No => {}
+            Regret::Often => return Ok(None),
+            // The streams share as long as they hold more than they ever asked for at once.
+            Regret::Yes => {
+                let (_, seen, _) = self.requested();
+                if self.shared.reserved() + size <= seen + seen / 16 {
+                    return Ok(None);
+                }
+            }
         }
         for other in others.iter().filter(|o| o.number() != 0 && !Arc::ptr_eq(o, arena)) {
             let Some(segment) = other.core().give_segment(units, kind) else { continue };
