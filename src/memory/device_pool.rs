@@ -170,11 +170,11 @@ impl Pool {
         let arena = pool.pinned_arena(stream.number());
         if bytes > 0 {
             // A block that comes back at once leaves its segment.
-            arena.take_back(self.set_aside(&arena, bytes)?);
+            self.set_aside(&arena, bytes)?.give_back_unused();
         }
         let token = Arc::new(CaptureToken);
         stream.owned().set_capturing(true);
-        stream.arena().set_capture(Some((arena.clone(), CaptureMark::new(&token))));
+        stream.arena().begin_capture(arena.clone(), CaptureMark::new(&token));
         Ok(CapturedMemory {
             device: self.0.clone(),
             arena: Some(arena),
@@ -222,7 +222,9 @@ impl CapturedMemory {
     /// The recording ends: the stream allocates from its own memory again.
     pub fn end(&mut self) {
         if let Some((stream, arena)) = self.recording.take() {
-            arena.set_capture(None);
+            if let Some(own) = &self.arena {
+                arena.end_capture(own);
+            }
             stream.set_capturing(false);
         }
     }

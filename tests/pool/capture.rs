@@ -87,6 +87,25 @@ fn nobody_else_gets_a_graphs_memory() {
 }
 
 #[test]
+fn what_is_set_aside_is_the_graphs_own() {
+    let rig = Rig::capped(4 * MIB);
+    let (a, b) = (rig.stream(), rig.stream());
+    drop(rig.allocate(&a, 4 * MIB));
+    let kept = rig.allocate(&a, 256 * KIB);
+    drop(a);
+    // Idle memory that could be borrowed goes back to where it is from: that is nothing for a graph.
+    let error = rig.pool.begin_capture(&b, 2 * MIB).map(|memory| memory.bytes());
+    assert_eq!(out_of_memory(error).requested, 2 * MIB);
+    // And the stream is not being recorded.
+    drop(rig.allocate(&b, 2 * MIB));
+    drop(kept);
+    let memory = rig.pool.begin_capture(&b, 2 * MIB).unwrap();
+    assert_eq!(memory.bytes(), 4 * MIB);
+    drop((memory, b));
+    rig.finish();
+}
+
+#[test]
 fn blocks_that_a_graph_uses_are_held_until_it_is_gone() {
     on_each(|rig| {
         let (a, b) = (rig.stream(), rig.stream());
@@ -192,6 +211,24 @@ fn captures_do_not_nest_and_end_with_their_stream() {
     drop((memory, in_graph, other, block));
     rig.pool.empty_cache().unwrap();
     assert_eq!(rig.counters().reserved, 0);
+    rig.finish();
+}
+
+#[test]
+fn a_graph_whose_stream_is_gone_ends_no_other_ones_recording() {
+    let rig = Rig::new();
+    let a = rig.stream();
+    drop(rig.allocate(&a, MIB));
+    let first = rig.pool.begin_capture(&a, MIB).unwrap();
+    drop(a);
+    // The new stream has the arena of the one that is gone.
+    let b = rig.stream();
+    let mut second = rig.pool.begin_capture(&b, MIB).unwrap();
+    drop(first);
+    let block = rig.without_calls(|| rig.allocate(&b, MIB));
+    out_of_memory(rig.pool.allocate(&b, MIB));
+    second.end();
+    drop((block, second, b));
     rig.finish();
 }
 

@@ -76,6 +76,14 @@ impl PoolBlock {
         self.node == other.node && Arc::ptr_eq(&self.arena, &other.arena)
     }
 
+    /// Gives it back without it having been handed out: no free of the user's.
+    #[cold]
+    pub(crate) fn give_back_unused(self) {
+        let arena = self.arena.clone();
+        drop(self);
+        arena.core().with(|_, counters| counters.frees -= 1);
+    }
+
     /// Whether it is of that arena.
     pub(crate) fn is_of(&self, arena: &Arc<StreamArena>) -> bool {
         Arc::ptr_eq(&self.arena, arena)

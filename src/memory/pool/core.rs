@@ -140,6 +140,11 @@ impl PoolCore {
         all
     }
 
+    /// Whether it is a graph's.
+    pub(crate) fn is_pinned(&self, arena: &Arc<StreamArena>) -> bool {
+        self.lock().pinned.iter().any(|a| std::ptr::eq(a.as_ptr(), Arc::as_ptr(arena)))
+    }
+
     /// A new arena for a graph that the stream of that number is recorded into.
     pub(crate) fn pinned_arena(&self, stream: u64) -> Arc<StreamArena> {
         let arena = Arc::new(StreamArena::new(&self.shared, true));

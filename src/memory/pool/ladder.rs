@@ -219,6 +219,10 @@ impl PoolCore {
     /// has done with it.
     fn borrow(&self, request: &Request<'_>) -> DriverResult<Option<PoolBlock>> {
         let Request { arena, stream, bytes, units } = *request;
+        // A graph's memory has to be its own.
+        if self.is_pinned(arena) {
+            return Ok(None);
+        }
         for other in self.lenders().iter().filter(|o| !Arc::ptr_eq(o, arena)) {
             let taken = match stream {
                 Some(stream) => other.core().lend(bytes, units, StreamRef::new(stream)),
@@ -235,7 +239,7 @@ impl PoolCore {
                 (_, None) => Ok(true),
             };
             if !matches!(ordered, Ok(true)) {
-                other.take_back(block);
+                block.give_back_unused();
                 ordered?;
                 continue;
             }

@@ -132,16 +132,20 @@ impl StreamArena {
         self.owner().capture_mark.clone()
     }
 
-    /// Begins or ends using another arena; gives the one used so far.
-    pub(crate) fn set_capture(
-        &self,
-        capture: Option<(Arc<StreamArena>, CaptureMark)>,
-    ) -> Option<Arc<StreamArena>> {
+    /// Begins using a graph's arena.
+    pub(crate) fn begin_capture(&self, arena: Arc<StreamArena>, mark: CaptureMark) {
         let mut owner = self.owner();
-        self.capturing.store(capture.is_some(), Ordering::Relaxed);
-        let (arena, mark) = capture.unzip();
-        owner.capture_mark = mark;
-        std::mem::replace(&mut owner.capture, arena)
+        (owner.capture, owner.capture_mark) = (Some(arena), Some(mark));
+        self.capturing.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends using that graph's arena; where another one is used by now, that stays.
+    pub(crate) fn end_capture(&self, arena: &Arc<StreamArena>) {
+        let mut owner = self.owner();
+        if owner.capture.as_ref().is_some_and(|used| Arc::ptr_eq(used, arena)) {
+            self.capturing.store(false, Ordering::Relaxed);
+            (owner.capture, owner.capture_mark) = (None, None);
+        }
     }
 
     /// A block from what is here, with no driver call.
@@ -161,13 +165,6 @@ impl StreamArena {
             self.say_allocated(taken, bytes);
         }
         PoolBlock::new(self.clone(), taken, bytes)
-    }
-
-    /// Takes a block back that was not handed out after all: no free of the user's.
-    #[cold]
-    pub(crate) fn take_back(&self, block: PoolBlock) {
-        drop(block);
-        self.arena.with(|_, counters| counters.frees -= 1);
     }
 
     #[cold]
