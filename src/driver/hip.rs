@@ -90,6 +90,9 @@ const HIP_LAUNCH_PARAM_BUFFER_POINTER: usize = 1;
 const HIP_LAUNCH_PARAM_BUFFER_SIZE: usize = 2;
 const HIP_LAUNCH_PARAM_END: usize = 3;
 
+/// Below this version a launch's arguments pass through the kernel, which graphs do not lock (5.2, seen: arguments mixed up
+/// between threads; clr of 7.0 puts them into the launch's own command).
+const LAUNCHES_HOLD_THEIR_ARGUMENTS: i32 = 70_000_000;
 /// Below this version `hipStreamDestroy` can spin for ever (seen with 5.2; clr of 6.0 has it mended).
 const STREAM_DESTROY_IS_MENDED: i32 = 60_000_000;
 
@@ -105,6 +108,8 @@ pub struct HipDriver {
     pool_gate: RwLock<()>,
     /// Whether memory was ever freed in stream order.
     pool_used: AtomicBool,
+    /// Held shared while a kernel is launched, exclusively while graphs hand kernels their arguments.
+    kernel_gate: RwLock<()>,
 }
 
 impl Driver for HipDriver {
@@ -592,6 +597,7 @@ impl Driver for HipDriver {
         // clr from 7.0 refuses a buffer for a kernel without explicit arguments (`ihipLaunchKernelCommand`).
         let extra = if bytes == 0 { ptr::null_mut() } else { extra.as_mut_ptr() };
         let ([gx, gy, gz], [bx, by, bz]) = (launch.grid, launch.block);
+        let _gate = self.launching();
         let function = pointer(launch.function.0);
         let lds: c_uint = launch.dynamic_lds;
         // SAFETY: a live function and stream of the current device; the kernarg segment is as long as the metadata

@@ -123,10 +123,9 @@ fn blocks_change_without_another_plan_or_another_graph() {
                 made += counts.get(CallKind::GraphInstantiate);
                 assert_eq!(counts.get(CallKind::MemcpyHtodAsync), 1, "one copy for what changed");
                 assert_eq!(counts.get(CallKind::DeviceAllocation), u64::from(round == 0));
-                let x = 0.5f32;
                 let c = round as f32 / 2.0;
-                let expected = c + x * (c + 1.0);
-                assert_eq!(output.slice::<f32>(0).unwrap()[0], expected, "{way:?} {round}");
+                let expected: Vec<f32> = (0..16).map(|i| c + (c + 1.0) * (i as f32 / 4.0)).collect();
+                assert_eq!(output.slice::<f32>(0).unwrap(), expected, "{way:?} {round}");
             }
             assert_eq!(made, u64::from(way == Submission::DriverGraph));
         }
@@ -134,10 +133,14 @@ fn blocks_change_without_another_plan_or_another_graph() {
     });
 }
 
-/// The argument block of `jit_polynomial`: result, then degree, then x and coefficients, as its source has them.
+/// The argument block of `jit_polynomial` for 16 elements: `c + (c + 1) * x` at `x = i / 4`.
 fn polynomial(c: f32) -> Vec<u8> {
-    let _ = c;
-    unimplemented!("see hip/jit.hip")
+    let mut bytes = vec![0; 32];
+    bytes[8..12].copy_from_slice(&16u32.to_le_bytes());
+    bytes[16..20].copy_from_slice(&c.to_le_bytes());
+    bytes[20..24].copy_from_slice(&(c + 1.0).to_le_bytes());
+    (0..16).for_each(|i| bytes.extend_from_slice(&(i as f32 / 4.0).to_le_bytes()));
+    bytes
 }
 
 #[test]

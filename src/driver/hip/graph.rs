@@ -7,11 +7,11 @@
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 
 use super::bindings::{dim3, hipGraphNode_t, hipKernelNodeParams, hipMemcpyKind};
 use super::call::{check, number, pointer};
-use super::{HipDriver, extra_of};
+use super::{HipDriver, LAUNCHES_HOLD_THEIR_ARGUMENTS, extra_of};
 use crate::driver::{
     DeviceId, DevicePtr, DriverResult, KernelLaunch, RawGraph, RawGraphExec, RawGraphNode, RawStream,
 };
@@ -92,6 +92,19 @@ impl Graphs {
 
 // SAFETY of the unsafe functions: as for the methods of `Driver` that they stand for.
 impl HipDriver {
+    /// Keeps graphs from touching the kernels' arguments while one is launched, where that is needed.
+    #[inline]
+    pub(super) fn launching(&self) -> Option<RwLockReadGuard<'_, ()>> {
+        (self.loaded.version < LAUNCHES_HOLD_THEIR_ARGUMENTS)
+            .then(|| self.kernel_gate.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Keeps everybody else from touching the kernels' arguments, where that is needed.
+    fn handing_over(&self) -> Option<RwLockWriteGuard<'_, ()>> {
+        (self.loaded.version < LAUNCHES_HOLD_THEIR_ARGUMENTS)
+            .then(|| self.kernel_gate.write().unwrap_or_else(PoisonError::into_inner))
+    }
+
     pub(super) fn create_graph(&self, device: DeviceId) -> DriverResult<RawGraph> {
         const CALL: &str = "hipGraphCreate";
         let create = self.optional(CALL, self.on(device, CALL)?.hipGraphCreate)?;
@@ -139,6 +152,7 @@ impl HipDriver {
             kernelParams: arguments,
             sharedMemBytes: launch.dynamic_lds,
         };
+        let _gate = self.handing_over();
         self.graphs.append(graph, |node, dependencies, count| {
             // SAFETY: a live graph and node of it, a live function of the current device; the kernarg segment is as long
             // as the metadata says (the caller's promises), and HIP copies it, as it does `extra` and `params`.
@@ -248,6 +262,7 @@ impl HipDriver {
     ) -> DriverResult<()> {
         const CALL: &str = "hipGraphLaunch";
         let launch = self.optional(CALL, self.on(device, CALL)?.hipGraphLaunch)?;
+        let _gate = self.handing_over();
         // SAFETY: a live executable graph and a live stream of the current device, and what the nodes ask for (the
         // caller's promises).
         check(CALL, unsafe { launch(pointer(exec.0), pointer(stream.0)) })

@@ -38,7 +38,7 @@ impl HipDriver {
     /// # Errors
     ///
     /// No library that can be used, with everything that was tried; or HIP failed to start. No GPU is no error:
-    /// [`Driver::device_count`] is 0 then.
+    /// [`device_count`](crate::driver::Driver::device_count) is 0 then.
     pub fn load() -> Result<Arc<HipDriver>, LoadError> {
         // Not through the cell in a forked child: another thread of the parent may have been inside it for ever.
         if load::is_forked_child() {
@@ -61,6 +61,7 @@ impl HipDriver {
             graphs: Graphs::default(),
             pool_gate: RwLock::new(()),
             pool_used: AtomicBool::new(false),
+            kernel_gate: RwLock::new(()),
         }
     }
 
