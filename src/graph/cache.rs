@@ -31,6 +31,8 @@ pub(super) struct Bound {
     /// The blocks, as the arena has them when `blocks_good`.
     pub(super) blocks: Vec<u8>,
     pub(super) blocks_good: bool,
+    /// Addresses of copies and fills.
+    pub(super) addresses: Vec<u64>,
     /// The driver's graph, with what is baked into it.
     pub(super) exec: Option<Baked>,
     /// Drivers' graphs that were replaced, with the stream's position by which their last launches have run.
@@ -48,7 +50,8 @@ impl Drop for Instance {
         if let Some(lane) = self.lane.upgrade()
             && !all.is_empty()
         {
-            lane.keep_until_done(Box::new(all));
+            // Their kernels' modules go after them.
+            lane.keep_until_done(Box::new((all, self.program.kernels.clone())));
         }
     }
 }

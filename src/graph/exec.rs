@@ -9,7 +9,7 @@ use crate::driver::{
     RawGraphExec, RawGraphNode, RawStream,
 };
 
-use super::program::{Program, Step};
+use super::program::{At, Program, Step};
 
 /// An instantiated graph; destroyed with it, when its last launch has finished.
 #[derive(Debug)]
@@ -68,8 +68,8 @@ pub(super) fn reads_at_end(program: &Program) -> Result<(), usize> {
 }
 
 /// Addresses of everything that is not a kernel's argument.
-fn addresses(program: &Program, address: impl Fn(super::program::At) -> u64) -> Vec<u64> {
-    let mut all = Vec::new();
+pub(super) fn addresses(program: &Program, address: impl Fn(At) -> u64, all: &mut Vec<u64>) {
+    all.clear();
     for step in &program.steps {
         match step {
             Step::Copy { from, to, .. } => all.extend([address(*from), address(*to)]),
@@ -77,18 +77,12 @@ fn addresses(program: &Program, address: impl Fn(super::program::At) -> u64) -> 
             Step::Launch { .. } | Step::Read { .. } => {}
         }
     }
-    all
 }
 
 impl Baked {
-    /// Whether it does what this compute asks for.
-    pub(super) fn is_good(
-        &self,
-        program: &Program,
-        kernargs: &[u8],
-        address: impl Fn(super::program::At) -> u64,
-    ) -> bool {
-        self.kernargs == kernargs && self.addresses == addresses(program, address)
+    /// Whether it does what is bound.
+    pub(super) fn is_good(&self, kernargs: &[u8], addresses: &[u64]) -> bool {
+        self.kernargs == kernargs && self.addresses == addresses
     }
 
     /// Launches it.
@@ -109,7 +103,7 @@ impl Baked {
         device: DeviceId,
         program: &Program,
         kernargs: &[u8],
-        address: impl Fn(super::program::At) -> u64 + Copy,
+        address: impl Fn(At) -> u64 + Copy,
         stream: RawStream,
     ) -> Result<Baked, (usize, DriverError)> {
         let raw = driver.graph_create(device).map_err(|e| (0, e))?;
@@ -174,7 +168,9 @@ impl Baked {
         let raw = unsafe { driver.graph_instantiate(device, draft.raw) }
             .map_err(|e| (program.steps.len().saturating_sub(1), e))?;
         let exec = Exec { driver: driver.clone(), device, raw };
-        Ok(Baked { exec, kernargs: kernargs.to_vec(), addresses: addresses(program, address) })
+        let mut baked = Baked { exec, kernargs: kernargs.to_vec(), addresses: Vec::new() };
+        addresses(program, address, &mut baked.addresses);
+        Ok(baked)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::memory::pool::Caller;
 
 use super::cache::{Bound, Instance};
 use super::error::GraphProblem;
-use super::exec::{Baked, reads_at_end};
+use super::exec::{Baked, addresses, reads_at_end};
 use super::program::{At, Program, Step, compile};
 use super::record::{Graph, Place, problem};
 
@@ -247,7 +247,12 @@ impl Graph {
         };
         let mut bound = instance.bound.lock().unwrap_or_else(PoisonError::into_inner);
         let bound = &mut *bound;
-        let changed = self.bind(program, &mut bound.kernargs);
+        let mut changed = self.bind(program, &mut bound.kernargs);
+        if by_graph != Use::Never {
+            let before = std::mem::take(&mut bound.addresses);
+            addresses(program, |at| self.address(instance, at), &mut bound.addresses);
+            changed |= before != bound.addresses;
+        }
         let sequence = lane.core.next();
         let host = slot.map(|s| s.host);
         // Before anything is submitted, as it may fail.
@@ -302,7 +307,7 @@ impl Graph {
     /// Makes sure that there is a driver's graph of what is bound.
     fn bake(&self, lane: &Lane, instance: &Instance, bound: &mut Bound) -> std::result::Result<(), Stopped> {
         let address = |at| self.address(instance, at);
-        if bound.exec.as_ref().is_some_and(|e| e.is_good(&instance.program, &bound.kernargs, address)) {
+        if bound.exec.as_ref().is_some_and(|e| e.is_good(&bound.kernargs, &bound.addresses)) {
             return Ok(());
         }
         let completed = lane.core.completed();
