@@ -55,6 +55,24 @@ pub enum Error {
     /// The device context is lost: a kernel faulted earlier. Every later call fails with the same report.
     #[error("{0}")]
     DeviceLost(Arc<FaultReport>),
+    /// A graph can't be recorded or computed; nothing was submitted.
+    #[error("graph{}: {problem}", at_node(.node))]
+    Graph {
+        /// The node that is concerned, in the order of recording; `None` for none or all.
+        node: Option<u32>,
+        /// What is wrong.
+        problem: Box<crate::graph::GraphProblem>,
+    },
+    /// The driver refused a graph's node: those before it were submitted, none after it was.
+    #[error("graph, node {node}{}: {source}", kernel.as_ref().map(|k| format!(" (kernel `{k}`)")).unwrap_or_default())]
+    Node {
+        /// The node, in the order of recording.
+        node: u32,
+        /// Its kernel, if it is a launch.
+        kernel: Option<Arc<str>>,
+        /// The driver's error.
+        source: Box<Error>,
+    },
     /// An address was given to the memory pool that it can't take.
     #[error(transparent)]
     Pool(#[from] crate::memory::pool::PoolError),
@@ -71,6 +89,10 @@ pub enum Error {
     Open(Box<crate::driver::backend::OpenError>),
 }
 
+fn at_node(node: &Option<u32>) -> String {
+    node.map(|n| format!(", node {n}")).unwrap_or_default()
+}
+
 fn in_kernel(kernel: &Option<Arc<str>>, source: &DriverError) -> String {
     match kernel {
         Some(kernel) => format!("kernel `{kernel}`: {source}"),
@@ -85,6 +107,7 @@ impl Error {
             Error::Driver { source, .. } => Some(source.code),
             Error::OutOfMemory(_) => Some(ErrorCode::OUT_OF_MEMORY),
             Error::DeviceLost(report) => Some(report.code),
+            Error::Node { source, .. } => source.code(),
             _ => None,
         }
     }

@@ -7,6 +7,7 @@ pub mod driver;
 pub mod error;
 pub mod event;
 pub mod fault;
+pub mod graph;
 pub mod launcher;
 pub mod memory;
 pub mod module;

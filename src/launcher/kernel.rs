@@ -192,6 +192,11 @@ impl Kernel {
 
     #[cold]
     fn refuse_arg(&self, index: usize, arg: &Arg<'_>, kind_fits: bool) -> Error {
+        self.refuse_parameter(index, arg.size(), arg.kind(), kind_fits)
+    }
+
+    #[cold]
+    fn refuse_parameter(&self, index: usize, size: usize, kind: &'static str, kind_fits: bool) -> Error {
         let parameter = self.parameters[index];
         let name = self.signature.explicit_args().get(index).and_then(|a| a.name.as_deref()).map(Box::from);
         if kind_fits {
@@ -199,14 +204,42 @@ impl Kernel {
                 index,
                 name,
                 expected: parameter.size,
-                got: arg.size(),
+                got: size,
             });
         }
         let expected = match parameter.kind {
             ParameterKind::Pointer => "pointer",
             ParameterKind::Value => "value",
         };
-        self.refuse(LaunchProblem::ArgumentKind { index, name, expected, got: arg.kind() })
+        self.refuse(LaunchProblem::ArgumentKind { index, name, expected, got: kind })
+    }
+
+    /// Refuses a number of arguments.
+    #[cold]
+    pub(crate) fn refuse_count(&self, got: usize) -> Error {
+        self.refuse(LaunchProblem::ArgumentCount { expected: self.parameters.len(), got })
+    }
+
+    /// Checks that parameter `index` takes a value of `size` bytes.
+    #[inline]
+    pub(crate) fn check_value(&self, index: usize, size: usize, got: &'static str) -> Result<()> {
+        let parameter = self.parameters[index];
+        if parameter.kind == ParameterKind::Value && parameter.size as usize == size {
+            return Ok(());
+        }
+        let fits = parameter.kind == ParameterKind::Value;
+        Err(self.refuse_parameter(index, size, got, fits))
+    }
+
+    /// Checks that parameter `index` takes a pointer.
+    #[inline]
+    pub(crate) fn check_pointer(&self, index: usize) -> Result<()> {
+        let parameter = self.parameters[index];
+        if parameter.kind == ParameterKind::Pointer && parameter.size == 8 {
+            return Ok(());
+        }
+        let fits = parameter.kind == ParameterKind::Pointer;
+        Err(self.refuse_parameter(index, 8, "device pointer", fits))
     }
 
     /// Notes that the kernel is launched on `lane`.

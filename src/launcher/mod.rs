@@ -27,10 +27,12 @@ use crate::driver::backend::{self, Backend};
 use crate::driver::validation::ValidationDriver;
 use crate::driver::{DeviceId, Driver, StreamOptions};
 use crate::error::{Error, Result};
+use crate::graph::{Graph, GraphCache};
 use crate::memory::PoolOptions;
 use crate::module::Module;
-use kernel::Kernel;
-use lane::{Lane, LaneOptions};
+pub(crate) use kernel::Kernel;
+use lane::LaneOptions;
+pub(crate) use lane::{Lane, LaneState, REMEMBERED};
 use launch::{Request, Source};
 use registry::Registry;
 
@@ -125,6 +127,7 @@ impl LauncherBuilder {
             }));
         }
         Ok(Launcher(Arc::new(Inner {
+            graphs: GraphCache::default(),
             registry: Registry::default(),
             lanes,
             devices,
@@ -159,6 +162,7 @@ pub struct Launcher(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     // Dropped in this order: kernels leave their modules to the streams; the driver goes last.
+    graphs: GraphCache,
     registry: Registry,
     lanes: Arc<Lanes>,
     devices: Vec<Device>,
@@ -273,6 +277,7 @@ impl Launcher {
         // SAFETY: the caller vouches for the code.
         let module = unsafe { Module::load(&device, image) }?;
         let old = self.0.registry.replace(handle, Arc::new(Kernel::new(&module, kernel)?))?;
+        self.0.graphs.forget(old.id);
         drop(old);
         self.collect();
         Ok(())
@@ -284,6 +289,7 @@ impl Launcher {
     /// [`Error::StaleHandle`].
     pub fn unregister(&self, handle: KernelHandle) -> Result<()> {
         let kernel = self.0.registry.remove(handle)?;
+        self.0.graphs.forget(kernel.id);
         drop(kernel);
         self.collect();
         Ok(())
@@ -293,6 +299,40 @@ impl Launcher {
     /// [`unregister`](Launcher::unregister), [`replace`](Launcher::replace) and whatever waits for a stream.
     pub fn collect(&self) {
         self.0.lanes.live().iter().for_each(|l| l.collect());
+    }
+
+    /// Begins to record a graph of work for a device.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a device of another launcher.
+    pub fn graph(&self, device: &Device) -> Result<Graph> {
+        self.own(device)?;
+        Ok(Graph::new(self, device))
+    }
+
+    /// Programs of graphs that are kept, and how often a compute found its own and did not.
+    pub fn graph_counts(&self) -> (usize, u64, u64) {
+        self.0.graphs.counts()
+    }
+
+    /// From how many nodes on graphs go to the device as one of the driver's; [`graph::measure_break_even`](crate::graph::measure_break_even)
+    /// finds it. Never, as long as nobody said so: a driver's graph costs more than a burst on several versions of ROCm.
+    pub fn set_graph_break_even(&self, nodes: u32) {
+        self.0.graphs.set_break_even(nodes);
+    }
+
+    /// Forgets every graph's program and gives its memory back to the pool; how many there were.
+    pub fn forget_graphs(&self) -> usize {
+        self.0.graphs.clear()
+    }
+
+    pub(crate) fn graphs(&self) -> &GraphCache {
+        &self.0.graphs
+    }
+
+    /// A registered kernel.
+    pub(crate) fn kernel(&self, handle: KernelHandle) -> Result<Arc<Kernel>> {
+        self.0.registry.get(handle)
     }
 
     /// How many kernels are registered.

@@ -15,7 +15,7 @@ use super::lane::Lane;
 use super::waker::{self, Registration};
 
 /// Offset and length in bytes of each output in the result slot.
-pub(super) type Spans = SmallVec<[(u32, u32); 4]>;
+pub(crate) type Spans = SmallVec<[(u32, u32); 4]>;
 
 /// The results of one launch.
 ///
@@ -32,7 +32,7 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    pub(super) fn new(lane: Arc<Lane>, sequence: u64, slot: Option<ResultSlot>, spans: Spans) -> Ticket {
+    pub(crate) fn new(lane: Arc<Lane>, sequence: u64, slot: Option<ResultSlot>, spans: Spans) -> Ticket {
         Ticket { lane, sequence, slot, spans, waiting: None }
     }
 

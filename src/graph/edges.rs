@@ -1,0 +1,179 @@
+//! Which nodes matter, and which have to come before which.
+
+use smallvec::SmallVec;
+
+use crate::error::Result;
+
+use super::error::GraphProblem;
+use super::record::{Graph, Place, Work, problem};
+
+/// Byte ranges, disjoint, in any order.
+#[derive(Clone, Debug, Default)]
+struct Ranges(SmallVec<[(u64, u64); 2]>);
+
+impl Ranges {
+    fn overlaps(&self, start: u64, end: u64) -> bool {
+        self.0.iter().any(|&(s, e)| s < end && start < e)
+    }
+
+    fn add(&mut self, start: u64, end: u64) {
+        let (mut start, mut end) = (start, end);
+        self.0.retain(|&mut (s, e)| {
+            let touches = s <= end && start <= e;
+            if touches {
+                (start, end) = (start.min(s), end.max(e));
+            }
+            !touches
+        });
+        if start < end {
+            self.0.push((start, end));
+        }
+    }
+
+    fn remove(&mut self, start: u64, end: u64) {
+        let old = std::mem::take(&mut self.0);
+        for (s, e) in old {
+            if s < start {
+                self.0.push((s, e.min(start)));
+            }
+            if e > end {
+                self.0.push((s.max(end), e));
+            }
+        }
+        self.0.retain(|&mut (s, e)| s < e);
+    }
+
+    fn covers(&self, start: u64, end: u64) -> bool {
+        // Neighbours are joined when they are added.
+        start >= end || self.0.iter().any(|&(s, e)| s <= start && end <= e)
+    }
+}
+
+/// The nodes whose work somebody sees: they write a buffer, give bytes to the host, or write what such a node reads.
+///
+/// # Errors
+/// [`GraphProblem::NeverWritten`] when such a node reads bytes of a temporary that none before wrote.
+pub(super) fn live_nodes(graph: &Graph) -> Result<Vec<u32>> {
+    let is_temporary = |value: u32| matches!(graph.values[value as usize].place, Place::Temporary);
+    let is_external = |value: u32| matches!(graph.values[value as usize].place, Place::External { .. });
+    let mut needed = vec![Ranges::default(); graph.values.len()];
+    let mut live = Vec::with_capacity(graph.nodes.len());
+    for (index, node) in graph.nodes.iter().enumerate().rev() {
+        let uses = graph.uses_of(index);
+        let seen = matches!(node.work, Work::Read)
+            || uses.iter().any(|u| {
+                u.write
+                    && (is_external(u.value)
+                        || needed[u.value as usize].overlaps(u.offset, u.offset + u.bytes))
+            });
+        if !seen {
+            continue;
+        }
+        live.push(index as u32);
+        for u in uses.iter().filter(|u| u.write && !u.read) {
+            needed[u.value as usize].remove(u.offset, u.offset + u.bytes);
+        }
+        for u in uses.iter().filter(|u| u.read) {
+            needed[u.value as usize].add(u.offset, u.offset + u.bytes);
+        }
+    }
+    live.reverse();
+    let mut written = vec![Ranges::default(); graph.values.len()];
+    for &index in &live {
+        let uses = graph.uses_of(index as usize);
+        for u in uses.iter().filter(|u| u.read && is_temporary(u.value)) {
+            let (start, end) = (u.offset, u.offset + u.bytes);
+            if !written[u.value as usize].covers(start, end) {
+                return Err(problem(Some(index), GraphProblem::NeverWritten { value: u.value, start, end }));
+            }
+        }
+        for u in uses.iter().filter(|u| u.write) {
+            written[u.value as usize].add(u.offset, u.offset + u.bytes);
+        }
+    }
+    Ok(live)
+}
+
+/// Bytes that a node touches, where they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Touch {
+    /// Whether in the arena; else `start` is an address.
+    pub(super) arena: bool,
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) write: bool,
+}
+
+/// For each node, the earlier ones that it has to come after: those that wrote what it touches (RAW, WAW) or touched what
+/// it writes (WAR). Nodes that come before one of these anyway are left out where that shows at once.
+pub(super) fn dependencies(nodes: &[SmallVec<[Touch; 4]>]) -> Vec<SmallVec<[u32; 4]>> {
+    let mut earlier: [Vec<(Touch, u32)>; 2] = [Vec::new(), Vec::new()];
+    let mut all = Vec::with_capacity(nodes.len());
+    for (index, touches) in nodes.iter().enumerate() {
+        let mut after: SmallVec<[u32; 4]> = SmallVec::new();
+        for t in touches {
+            for (e, node) in &earlier[usize::from(t.arena)] {
+                if (e.write || t.write) && e.start < t.end && t.start < e.end && !after.contains(node) {
+                    after.push(*node);
+                }
+            }
+        }
+        for t in touches {
+            let space = &mut earlier[usize::from(t.arena)];
+            if t.write {
+                // Whoever touches these bytes later comes after this node, and so after those.
+                space.retain(|(e, _)| !(t.start <= e.start && e.end <= t.end));
+            }
+            space.push((*t, index as u32));
+        }
+        after.sort_unstable();
+        all.push(after);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn touch(start: u64, end: u64, write: bool) -> Touch {
+        Touch { arena: true, start, end, write }
+    }
+
+    fn nodes(all: &[&[Touch]]) -> Vec<SmallVec<[Touch; 4]>> {
+        all.iter().map(|t| SmallVec::from_slice(t)).collect()
+    }
+
+    #[test]
+    fn raw_war_and_waw_by_bytes() {
+        let all = nodes(&[
+            &[touch(0, 10, true)],
+            &[touch(5, 6, false)],
+            &[touch(20, 30, true)],
+            &[touch(0, 8, true)],
+            &[touch(9, 25, false)],
+        ]);
+        let found: Vec<Vec<u32>> = dependencies(&all).iter().map(|d| d.to_vec()).collect();
+        assert_eq!(found, [vec![], vec![0], vec![], vec![0, 1], vec![0, 2]]);
+    }
+
+    #[test]
+    fn readers_do_not_wait_for_each_other_and_spaces_are_apart() {
+        let mut all = nodes(&[&[touch(0, 4, true)], &[touch(0, 4, false)], &[touch(0, 4, false)]]);
+        all.push(SmallVec::from_slice(&[Touch { arena: false, start: 0, end: 4, write: true }]));
+        let found: Vec<Vec<u32>> = dependencies(&all).iter().map(|d| d.to_vec()).collect();
+        assert_eq!(found, [vec![], vec![0], vec![0], vec![]]);
+    }
+
+    #[test]
+    fn ranges() {
+        let mut r = Ranges::default();
+        r.add(0, 4);
+        r.add(8, 12);
+        assert!(!r.covers(0, 12) && r.overlaps(3, 9) && !r.overlaps(4, 8));
+        r.add(4, 8);
+        assert!(r.covers(0, 12));
+        r.remove(2, 5);
+        assert!(!r.covers(0, 12) && r.covers(5, 12) && r.covers(0, 2) && !r.overlaps(2, 5));
+    }
+}

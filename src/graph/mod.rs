@@ -1,0 +1,32 @@
+//! Lazy graphs: record nodes, plan their temporaries in one arena, submit once.
+//!
+//! ```text
+//!  record: no device call        compute: looked up by its structure         submit, in one go
+//!  ┌─────────────────────┐       ┌──────────────────────────────────┐       ┌──────────────────────┐
+//!  │ values: buffers,    │ hash  │ cached: order, arena, packed     │ bind  │ kernels and copies   │
+//!  │ temporaries; nodes  ├──────▶│ kernel arguments with places for ├──────▶│ in one burst on the  │──▶ ticket
+//!  │ with what they read │       │ addresses and scalars            │       │ stream               │
+//!  │ and write           │       └──────────────────────────────────┘       └──────────────────────┘
+//!  └─────────────────────┘         not there: drop dead nodes, plan, pack
+//! ```
+//!
+//! What a graph is to the cache: its nodes, kernels, launch dimensions, which bytes of which value each node touches, and
+//! how its buffers overlap. Addresses and scalars are no part of it: they are written into the packed arguments at each
+//! compute, so that a runtime records its loop's body anew each time and nothing is planned twice.
+
+mod break_even;
+mod cache;
+mod edges;
+mod error;
+mod exec;
+mod key;
+mod program;
+mod record;
+mod submit;
+
+pub use break_even::measure_break_even;
+pub use error::GraphProblem;
+pub use record::{Graph, GraphArg, NodeId, Value};
+pub use submit::Submission;
+
+pub(crate) use cache::GraphCache;

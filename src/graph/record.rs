@@ -1,0 +1,552 @@
+//! Recording: values, and nodes that read and write them. Makes no device call.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use bytemuck::Pod;
+
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::launcher::{Arg, Kernel, KernelHandle, LaunchDims, Launcher};
+use crate::memory::{DeviceBuffer, PoolBlock};
+
+use super::error::GraphProblem;
+use super::key::Key;
+
+// What a word of the key is about, in its highest bits.
+const KEY_VALUE: u64 = 1 << 60;
+const KEY_USE: u64 = 2 << 60;
+const KEY_IMMEDIATE: u64 = 3 << 60;
+const KEY_LAUNCH: u64 = 4 << 60;
+const KEY_COPY: u64 = 5 << 60;
+const KEY_FILL: u64 = 6 << 60;
+const KEY_READ: u64 = 7 << 60;
+const KEY_OVERLAP: u64 = 8 << 60;
+const KEY_PATCH: u64 = 9 << 60;
+
+/// Bytes of a value of a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Value {
+    pub(super) graph: u32,
+    pub(super) index: u32,
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+}
+
+impl Value {
+    /// How many bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// `bytes` of it from `offset` on.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] when that leaves it.
+    pub fn slice(&self, offset: u64, bytes: u64) -> Result<Value> {
+        match offset.checked_add(bytes) {
+            Some(end) if end <= self.bytes => Ok(Value { offset: self.offset + offset, bytes, ..*self }),
+            end => {
+                let end = end.unwrap_or(u64::MAX);
+                Err(problem(None, GraphProblem::OutOfRange { start: offset, end, bytes: self.bytes }))
+            }
+        }
+    }
+}
+
+/// Names a node of a graph, in the order of recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NodeId(pub u32);
+
+/// An argument of a recorded launch, in the order of the kernel's parameters.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum GraphArg<'a> {
+    /// A pointer to bytes that the kernel reads.
+    Read(Value),
+    /// A pointer to bytes all of which the kernel writes and none of which it reads.
+    Write(Value),
+    /// A pointer to bytes that the kernel reads and may write.
+    ReadWrite(Value),
+    /// A number of 1, 2, 4 or 8 bytes, made with `From`.
+    Scalar {
+        /// Its bits, little-endian in the low bytes.
+        bits: u64,
+        /// Its size in bytes.
+        size: u8,
+    },
+    /// A struct by value.
+    Struct(&'a [u8]),
+}
+
+macro_rules! scalars {
+    ($($t:ty),*) => {$(
+        impl From<$t> for GraphArg<'_> {
+            #[inline]
+            fn from(v: $t) -> Self {
+                match Arg::from(v) {
+                    Arg::Scalar { bits, size } => GraphArg::Scalar { bits, size },
+                    // Numbers are scalars.
+                    _ => GraphArg::Struct(&[]),
+                }
+            }
+        }
+    )*};
+}
+
+scalars!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64);
+
+/// Where a value lies.
+#[derive(Clone, Debug)]
+pub(super) enum Place {
+    /// A buffer's memory.
+    External { block: Option<PoolBlock>, address: u64 },
+    /// In the graph's arena.
+    Temporary,
+    /// Bytes of the host, in the graph's arena before the first node runs, with addresses written in.
+    Block { at: u32, patches: Vec<(u32, Value)> },
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct ValueInfo {
+    pub(super) place: Place,
+    pub(super) bytes: u64,
+}
+
+/// What a node does.
+#[derive(Clone, Debug)]
+pub(super) enum Work {
+    Launch {
+        kernel: Arc<Kernel>,
+        handle: KernelHandle,
+        dims: LaunchDims,
+    },
+    Copy,
+    /// `width` bytes of the pattern, again and again.
+    Fill {
+        pattern: u32,
+        width: u8,
+    },
+    /// Gives the bytes to the host.
+    Read,
+}
+
+/// Bytes that a node touches.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Use {
+    pub(super) value: u32,
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+    pub(super) read: bool,
+    pub(super) write: bool,
+    /// The parameter that it is for, for launches.
+    pub(super) parameter: u32,
+}
+
+/// Stands for a parameter where bytes are touched through an address in a block.
+pub(super) const THROUGH_BLOCK: u32 = u32::MAX >> 10;
+
+/// A scalar or struct argument.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Immediate {
+    pub(super) parameter: u32,
+    /// Where its bytes are among the graph's.
+    pub(super) at: u32,
+    pub(super) len: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub(super) work: Work,
+    /// First of its uses; they end where the next node's begin.
+    pub(super) uses: u32,
+    pub(super) immediates: u32,
+}
+
+/// A graph that is being recorded. Dropping it does nothing; [`compute`](Graph::compute) runs it once.
+#[derive(Debug)]
+pub struct Graph {
+    pub(super) launcher: Launcher,
+    pub(super) device: Device,
+    id: u32,
+    pub(super) values: Vec<ValueInfo>,
+    pub(super) nodes: Vec<Node>,
+    pub(super) uses: Vec<Use>,
+    pub(super) immediates: Vec<Immediate>,
+    pub(super) bytes: Vec<u8>,
+    pub(super) key: Key,
+}
+
+#[cold]
+pub(super) fn problem(node: Option<u32>, problem: GraphProblem) -> Error {
+    Error::Graph { node, problem: Box::new(problem) }
+}
+
+impl Graph {
+    pub(crate) fn new(launcher: &Launcher, device: &Device) -> Graph {
+        static ID: AtomicU32 = AtomicU32::new(1);
+        Graph {
+            launcher: launcher.clone(),
+            device: device.clone(),
+            id: ID.fetch_add(1, Ordering::Relaxed),
+            values: Vec::new(),
+            nodes: Vec::new(),
+            uses: Vec::new(),
+            immediates: Vec::new(),
+            bytes: Vec::new(),
+            key: Key::default(),
+        }
+    }
+
+    /// Nodes recorded so far.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether none was recorded.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    fn add_value(&mut self, place: Place, bytes: u64) -> Value {
+        let index = self.values.len() as u32;
+        let kind = match &place {
+            Place::External { .. } => 0,
+            Place::Temporary => 1,
+            Place::Block { .. } => 2,
+        };
+        self.key.push(KEY_VALUE | kind);
+        self.key.push(bytes);
+        if let Place::Block { patches, .. } = &place {
+            for (at, value) in patches {
+                self.key.push(KEY_PATCH | u64::from(*at) << 28 | u64::from(value.index));
+                self.key.push(value.offset);
+            }
+        }
+        self.values.push(ValueInfo { place, bytes });
+        Value { graph: self.id, index, offset: 0, bytes }
+    }
+
+    /// A buffer's memory, for nodes to read and write. What nodes write there is an output: it stays when nobody in the
+    /// graph reads it. The buffer may be dropped once the graph was computed.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] for a buffer of another device.
+    pub fn buffer<T: Pod>(&mut self, buffer: &DeviceBuffer<T>) -> Result<Value> {
+        if buffer.device() != &self.device {
+            return Err(problem(None, GraphProblem::WrongDevice));
+        }
+        let block = buffer.block().cloned();
+        let address = block.as_ref().map_or(0, |b| b.ptr().0);
+        Ok(self.add_value(Place::External { block, address }, buffer.bytes() as u64))
+    }
+
+    /// Memory that only this graph uses, of `len` elements; where it lies is planned.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] when it is larger than can be addressed.
+    pub fn temporary<T: Pod>(&mut self, len: usize) -> Result<Value> {
+        let bytes = (len as u64).checked_mul(size_of::<T>() as u64).filter(|&b| b < 1 << 47);
+        match bytes {
+            Some(bytes) => Ok(self.add_value(Place::Temporary, bytes)),
+            None => {
+                Err(problem(None, GraphProblem::TooLarge((len as u64).saturating_mul(size_of::<T>() as u64))))
+            }
+        }
+    }
+
+    /// An argument block: bytes that kernels read through one pointer, with the addresses of values written in at
+    /// ascending, non-overlapping offsets (8 bytes each). Its contents are no part of the graph's structure: the next
+    /// compute of the same graph with other bytes or other buffers costs one copy for all blocks together, none when
+    /// nothing changed, and never another plan or another driver graph.
+    ///
+    /// The kernels that read it also touch what the addresses lead to: [`uses`](Graph::uses) of the launch says so.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] for a patch that leaves the bytes, is out of order, or names another graph's value or a block.
+    pub fn block(&mut self, bytes: &[u8], patches: &[(usize, Value)]) -> Result<Value> {
+        let mut end = 0;
+        let mut all = Vec::with_capacity(patches.len());
+        for (at, value) in patches {
+            self.own(value)?;
+            let is_block = matches!(self.values[value.index as usize].place, Place::Block { .. });
+            if *at < end || at.checked_add(8).is_none_or(|e| e > bytes.len()) || is_block {
+                let (start, bytes) = (*at as u64, bytes.len() as u64);
+                let wrong = GraphProblem::OutOfRange { start, end: start.saturating_add(8), bytes };
+                return Err(problem(None, wrong));
+            }
+            end = at + 8;
+            all.push((*at as u32, *value));
+        }
+        if bytes.len() >= 1 << 27 {
+            return Err(problem(None, GraphProblem::TooLarge(bytes.len() as u64)));
+        }
+        let at = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(bytes);
+        Ok(self.add_value(Place::Block { at, patches: all }, bytes.len() as u64))
+    }
+
+    /// Says that the node recorded last touches a value through an address that no argument of it holds: one in a block.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] for a value of another graph, a block, or when nothing was recorded.
+    pub fn uses(&mut self, value: &Value, read: bool, write: bool) -> Result<()> {
+        self.own(value)?;
+        let is_block = matches!(self.values[value.index as usize].place, Place::Block { .. });
+        if self.nodes.is_empty() || (is_block && write) {
+            return Err(problem(None, GraphProblem::BlockWritten { value: value.index }));
+        }
+        self.push_use(value, read, write, THROUGH_BLOCK);
+        Ok(())
+    }
+
+    fn own(&self, value: &Value) -> Result<()> {
+        if value.graph == self.id {
+            Ok(())
+        } else {
+            Err(problem(Some(self.nodes.len() as u32), GraphProblem::ForeignValue { value: value.index }))
+        }
+    }
+
+    fn writable(&self, value: &Value) -> Result<()> {
+        if matches!(self.values[value.index as usize].place, Place::Block { .. }) {
+            let wrong = GraphProblem::BlockWritten { value: value.index };
+            return Err(problem(Some(self.nodes.len() as u32), wrong));
+        }
+        Ok(())
+    }
+
+    fn push_use(&mut self, value: &Value, read: bool, write: bool, parameter: u32) {
+        let Value { index, offset, bytes, .. } = *value;
+        let modes = u64::from(read) | u64::from(write) << 1;
+        self.key.push(KEY_USE | modes | u64::from(parameter) << 2 | u64::from(index) << 24);
+        self.key.push(offset);
+        self.key.push(bytes);
+        self.uses.push(Use { value: index, offset, bytes, read, write, parameter });
+    }
+
+    fn push_node(&mut self, work: Work, uses: usize, immediates: usize) -> NodeId {
+        let id = NodeId(self.nodes.len() as u32);
+        match &work {
+            Work::Launch { kernel, handle, dims } => {
+                self.key.push(KEY_LAUNCH | kernel.id << 1 | u64::from(kernel.is_in_place()));
+                // The handle is what a fault's report says.
+                self.key.push(handle.0);
+                let pair = |a: u32, b: u32| u64::from(a) | u64::from(b) << 32;
+                self.key.push(pair(dims.grid[0], dims.grid[1]));
+                self.key.push(pair(dims.grid[2], dims.block[0]));
+                self.key.push(pair(dims.block[1], dims.block[2]));
+                self.key.push(u64::from(dims.dynamic_lds));
+            }
+            Work::Copy => self.key.push(KEY_COPY),
+            Work::Fill { pattern, width } => {
+                self.key.push(KEY_FILL | u64::from(*pattern) | u64::from(*width) << 32)
+            }
+            Work::Read => self.key.push(KEY_READ),
+        }
+        self.nodes.push(Node { work, uses: uses as u32, immediates: immediates as u32 });
+        id
+    }
+
+    /// Takes back what a node that is refused has recorded.
+    fn roll_back(&mut self, uses: usize, immediates: usize, bytes: usize) {
+        self.uses.truncate(uses);
+        self.immediates.truncate(immediates);
+        self.bytes.truncate(bytes);
+    }
+
+    /// Records a launch; checked as [`Launcher::launch`] checks it.
+    ///
+    /// # Safety
+    /// The kernel touches no memory but what the arguments say, as they say it, and what it is given by scalars and
+    /// structs is good for what it does with it.
+    ///
+    /// # Errors
+    /// [`Error::StaleHandle`], [`Error::Launch`], [`Error::Graph`]; nothing is recorded then.
+    #[inline]
+    pub unsafe fn launch(
+        &mut self,
+        handle: KernelHandle,
+        dims: LaunchDims,
+        args: &[GraphArg<'_>],
+    ) -> Result<NodeId> {
+        let kernel = self.launcher.kernel(handle)?;
+        if *kernel.device() != self.device {
+            let kernel = kernel.name.clone();
+            return Err(problem(Some(self.nodes.len() as u32), GraphProblem::ForeignKernel { kernel }));
+        }
+        kernel.check_dims(&dims)?;
+        let marks = (self.uses.len(), self.immediates.len(), self.bytes.len());
+        let key = self.key.mark();
+        match self.record_args(&kernel, args) {
+            Ok(()) => Ok(self.push_node(Work::Launch { kernel, handle, dims }, marks.0, marks.1)),
+            Err(e) => {
+                self.roll_back(marks.0, marks.1, marks.2);
+                self.key.roll_back(key);
+                Err(e)
+            }
+        }
+    }
+
+    #[inline]
+    fn record_args(&mut self, kernel: &Kernel, args: &[GraphArg<'_>]) -> Result<()> {
+        if args.len() != kernel.parameters.len() {
+            return Err(kernel.refuse_count(args.len()));
+        }
+        let first = self.uses.len();
+        for (index, arg) in args.iter().enumerate() {
+            let parameter = index as u32;
+            let (value, read, write) = match arg {
+                GraphArg::Read(v) => (v, true, false),
+                GraphArg::Write(v) => (v, false, true),
+                GraphArg::ReadWrite(v) => (v, true, true),
+                GraphArg::Scalar { bits, size } => {
+                    kernel.check_value(index, usize::from(*size), "scalar")?;
+                    self.immediate(parameter, &bits.to_le_bytes()[..usize::from(*size).min(8)]);
+                    continue;
+                }
+                GraphArg::Struct(bytes) => {
+                    kernel.check_value(index, bytes.len(), "by-value struct")?;
+                    self.immediate(parameter, bytes);
+                    continue;
+                }
+            };
+            kernel.check_pointer(index)?;
+            self.own(value)?;
+            if write && matches!(self.values[value.index as usize].place, Place::Block { .. }) {
+                let wrong = GraphProblem::BlockWritten { value: value.index };
+                return Err(problem(Some(self.nodes.len() as u32), wrong));
+            }
+            self.push_use(value, read, write, parameter);
+        }
+        self.check_overlaps(kernel, first)
+    }
+
+    fn immediate(&mut self, parameter: u32, bytes: &[u8]) {
+        let at = self.bytes.len() as u32;
+        self.key.push(KEY_IMMEDIATE | u64::from(parameter) << 32 | bytes.len() as u64);
+        self.bytes.extend_from_slice(bytes);
+        self.immediates.push(Immediate { parameter, at, len: bytes.len() as u32 });
+    }
+
+    /// An argument that is written must not overlap another one, unless the kernel is declared in place.
+    fn check_overlaps(&self, kernel: &Kernel, first: usize) -> Result<()> {
+        let uses = &self.uses[first..];
+        for (i, w) in uses.iter().enumerate().filter(|(_, u)| u.write) {
+            for (j, r) in uses.iter().enumerate().filter(|&(j, _)| j != i) {
+                let overlap =
+                    w.value == r.value && w.offset < r.offset + r.bytes && r.offset < w.offset + w.bytes;
+                if overlap && !(kernel.is_in_place() && w.offset == r.offset) {
+                    let (reads, writes) = (uses[j].parameter as usize, uses[i].parameter as usize);
+                    return Err(problem(
+                        Some(self.nodes.len() as u32),
+                        GraphProblem::Overlap { reads, writes },
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Records a copy of all bytes of `from` to `to`.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] when lengths differ or the two overlap.
+    pub fn copy(&mut self, from: &Value, to: &Value) -> Result<NodeId> {
+        self.own(from)?;
+        self.own(to)?;
+        let node = Some(self.nodes.len() as u32);
+        if from.bytes != to.bytes {
+            return Err(problem(node, GraphProblem::LengthsDiffer { from: from.bytes, to: to.bytes }));
+        }
+        let overlap = from.index == to.index
+            && from.offset < to.offset + to.bytes
+            && to.offset < from.offset + from.bytes;
+        if overlap {
+            return Err(problem(node, GraphProblem::CopyOverlaps));
+        }
+        self.writable(to)?;
+        let uses = self.uses.len();
+        self.push_use(from, true, false, 0);
+        self.push_use(to, false, true, 1);
+        Ok(self.push_node(Work::Copy, uses, self.immediates.len()))
+    }
+
+    /// Records a fill of every byte.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] for a value of another graph.
+    pub fn fill_bytes(&mut self, value: &Value, byte: u8) -> Result<NodeId> {
+        self.fill(value, u32::from(byte), 1)
+    }
+
+    /// Records a fill of 32-bit words.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] when the bytes are no multiple of 4, or are of another graph.
+    pub fn fill_words(&mut self, value: &Value, word: u32) -> Result<NodeId> {
+        if !value.bytes.is_multiple_of(4) || !value.offset.is_multiple_of(4) {
+            let (start, bytes) = (value.offset, value.bytes);
+            let wrong = GraphProblem::OutOfRange { start, end: start + bytes, bytes: bytes / 4 * 4 };
+            return Err(problem(Some(self.nodes.len() as u32), wrong));
+        }
+        self.fill(value, word, 4)
+    }
+
+    fn fill(&mut self, value: &Value, pattern: u32, width: u8) -> Result<NodeId> {
+        self.own(value)?;
+        self.writable(value)?;
+        let uses = self.uses.len();
+        self.push_use(value, false, true, 0);
+        Ok(self.push_node(Work::Fill { pattern, width }, uses, self.immediates.len()))
+    }
+
+    /// Records that the host wants these bytes: the next output of the ticket.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] for a value of another graph.
+    pub fn read(&mut self, value: &Value) -> Result<NodeId> {
+        self.own(value)?;
+        let uses = self.uses.len();
+        self.push_use(value, true, false, 0);
+        Ok(self.push_node(Work::Read, uses, self.immediates.len()))
+    }
+
+    /// Adds to the key which buffers overlap, and how: the order of nodes depends on it.
+    pub(super) fn describe_overlaps(&mut self) {
+        let external = |v: &ValueInfo| match v.place {
+            Place::External { address, .. } if v.bytes > 0 => Some((address, address + v.bytes)),
+            _ => None,
+        };
+        for (i, a) in self.values.iter().enumerate() {
+            let Some((start, end)) = external(a) else { continue };
+            for (j, b) in self.values.iter().enumerate().skip(i + 1) {
+                if let Some((other, other_end)) = external(b)
+                    && start < other_end
+                    && other < end
+                {
+                    self.key.push(KEY_OVERLAP | (i as u64) << 28 | j as u64);
+                    self.key.push(other.wrapping_sub(start));
+                }
+            }
+        }
+    }
+
+    /// The kernel of a recorded launch.
+    pub(super) fn kernel_name(&self, node: u32) -> Option<Arc<str>> {
+        match self.nodes.get(node as usize).map(|n| &n.work) {
+            Some(Work::Launch { kernel, .. }) => Some(kernel.name.clone()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn uses_of(&self, node: usize) -> &[Use] {
+        let end = self.nodes.get(node + 1).map_or(self.uses.len(), |n| n.uses as usize);
+        &self.uses[self.nodes[node].uses as usize..end]
+    }
+
+    pub(super) fn immediates_of(&self, node: usize) -> &[Immediate] {
+        let end = self.nodes.get(node + 1).map_or(self.immediates.len(), |n| n.immediates as usize);
+        &self.immediates[self.nodes[node].immediates as usize..end]
+    }
+}
