@@ -8,6 +8,7 @@ pub mod error;
 pub mod event;
 pub mod fault;
 pub mod launcher;
+pub mod lds;
 pub mod memory;
 pub mod module;
 pub mod offsets;

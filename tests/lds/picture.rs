@@ -1,0 +1,1 @@
+//! Pictures show every buffer and barrier.
