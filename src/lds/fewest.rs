@@ -10,7 +10,7 @@ use super::bits::Bits;
 use super::candidates::candidates;
 use super::layout::{self, LdsLayout};
 use super::pack::{self, Item};
-use super::place::{items, place};
+use super::place::{Fits, fits, items, place};
 use super::program::{Event, LdsProgram};
 use super::separation::conflicts;
 
@@ -30,16 +30,16 @@ fn with(base: &[bool], gaps: &[usize]) -> Vec<bool> {
 
 /// What every candidate together brings the total to.
 pub(super) fn least(program: &LdsProgram) -> Result<u64, LdsError> {
-    Ok(place(program, &with(&program.inserted, &candidates(program)), 0)?.total)
+    Ok(place(program, &with(&program.inserted, &candidates(program)))?.total)
 }
 
 pub(super) fn fewest(program: &LdsProgram, budget: u64) -> Result<LdsLayout, LdsError> {
     let base = &program.inserted;
-    if place(program, base, budget)?.total <= budget {
+    if matches!(fits(program, base, budget)?, Fits::Yes) {
         return layout::make(program, base, true);
     }
     let candidates: Vec<usize> = candidates(program).into_iter().filter(|&gap| !base[gap]).collect();
-    let everywhere = place(program, &with(base, &candidates), 0)?;
+    let everywhere = place(program, &with(base, &candidates))?;
     let mut search = Search::new(program, budget, &candidates);
     if everywhere.total > budget {
         search.budget = everywhere.total;
@@ -91,10 +91,9 @@ impl<'a> Search<'a> {
     }
 
     fn fits(&mut self, gaps: &[usize]) -> Result<bool, LdsError> {
-        let placed = place(self.program, &with(&self.program.inserted, gaps), self.budget)?;
-        let fits = placed.total <= self.budget;
-        self.certain &= fits || placed.lower_bound > self.budget;
-        Ok(fits)
+        let fits = fits(self.program, &with(&self.program.inserted, gaps), self.budget)?;
+        self.certain &= !matches!(fits, Fits::NotFound);
+        Ok(matches!(fits, Fits::Yes))
     }
 
     /// All candidates, less those that can go, the deepest in loops first.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::offsets::{Buffer, Problem, VerifyError, verify_offsets};
+use crate::offsets::{Buffer, Problem, verify, verify_offsets};
 
 use super::LdsError;
 use super::bits::Relation;
@@ -141,7 +141,7 @@ impl LdsLayout {
 
 /// Lays out, checks and explains.
 pub(super) fn make(program: &LdsProgram, inserted: &[bool], fewest: bool) -> Result<LdsLayout, LdsError> {
-    let placed = place(program, inserted, 0)?;
+    let placed = place(program, inserted)?;
     let verdict = checked(program, inserted, &placed)?;
     let narrow = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
     let slots = program
@@ -171,11 +171,8 @@ pub(super) fn make(program: &LdsProgram, inserted: &[bool], fewest: bool) -> Res
 
 fn checked(program: &LdsProgram, inserted: &[bool], placed: &Placed) -> Result<Verdict, CheckError> {
     let verified = match &placed.ground {
-        Ground::Epochs(problem) => {
-            let end = verify_offsets(problem, &placed.offsets)?;
-            if end != placed.total {
-                return Err(VerifyError::Total { total: placed.total, end }.into());
-            }
+        Ground::Epochs(problem, plan) => {
+            verify(problem, plan)?;
             let buffers = program.storages.len();
             buffers * buffers.saturating_sub(1) / 2
         }
@@ -240,7 +237,7 @@ fn explained(
                 Event::Else { .. } | Event::BranchEnd => BarrierPlace::ArmEnd,
             },
             separates: separates.into_iter().map(|(a, b)| (name(a), name(b))).collect(),
-            saves: place(program, &without, 0)?.total.saturating_sub(placed.total),
+            saves: place(program, &without)?.total.saturating_sub(placed.total),
         });
     }
     Ok(explained)

@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use super::bits::Relation;
 
 /// Up to this many buffers are placed in the best way, if the nodes allow.
-pub(super) const EXACT_BUFFERS: usize = 16;
+const EXACT_BUFFERS: usize = 16;
 /// Nodes of the exact search.
 const NODES: u32 = 50_000;
 
@@ -73,15 +73,15 @@ pub(super) fn lower_bound(items: &[Item], conflicts: &Relation) -> u64 {
     cliques.iter().map(|clique| height(items, clique.iter().copied(), align)).max().unwrap_or(0)
 }
 
-/// Places the items; is content with a total of `enough`. With `start`, it is never worse.
-pub(super) fn pack(items: &[Item], conflicts: &Relation, enough: u64, start: Option<Vec<u64>>) -> Packed {
+/// Places the items; is content with a total of `enough`.
+pub(super) fn pack(items: &[Item], conflicts: &Relation, enough: u64) -> Packed {
     let end = |offsets: &[u64]| offsets.iter().zip(items).map(|(at, item)| at + item.0).max().unwrap_or(0);
     let cliques = cliques(items, conflicts);
     let align = least_alignment(items);
     let lower_bound =
         cliques.iter().map(|clique| height(items, clique.iter().copied(), align)).max().unwrap_or(0);
     let stop = enough.max(lower_bound);
-    let mut best = start.map(|offsets| Packed { total: end(&offsets), offsets, lower_bound });
+    let mut best: Option<Packed> = None;
     let degree = |i: usize| conflicts.of(i).map(|j| items[j].0).sum::<u64>();
     let mut order: Vec<usize> = (0..items.len()).collect();
     let keys: [&dyn Fn(usize) -> (u64, u64); 3] =

@@ -1,10 +1,10 @@
 //! Offsets for given barriers: by the planner of [`offsets`](crate::offsets) where epochs say all, else by [`pack`].
 
-use crate::offsets::{Buffer, OffsetsError, Plan, PlanOptions, Problem, plan};
+use crate::offsets::{Buffer, Goal, OffsetsError, Plan, PlanOptions, Problem, plan};
 
 use super::LdsError;
 use super::bits::Relation;
-use super::pack::{self, EXACT_BUFFERS, Item};
+use super::pack::{self, Item};
 use super::program::{Event, LdsProgram};
 use super::separation::conflicts;
 
@@ -20,9 +20,28 @@ pub(super) struct Placed {
 /// What says which buffers may share bytes.
 pub(super) enum Ground {
     /// Lifetimes in epochs, numbered by the barriers before them.
-    Epochs(Problem),
+    Epochs(Problem, Plan),
     /// A relation that is not one of intervals.
     Conflicts(Relation),
+}
+
+/// Whether there is a layout within a budget.
+pub(super) enum Fits {
+    Yes,
+    /// It is proved that there is none.
+    No,
+    /// None was found.
+    NotFound,
+}
+
+impl Fits {
+    fn of(total: u64, lower_bound: u64, budget: u64) -> Fits {
+        match total <= budget {
+            true => Fits::Yes,
+            false if lower_bound > budget => Fits::No,
+            false => Fits::NotFound,
+        }
+    }
 }
 
 /// First and last epoch of each buffer: how many barriers, in program order, stand before.
@@ -46,43 +65,75 @@ pub(super) fn items(program: &LdsProgram) -> Vec<Item> {
     program.storages.iter().map(|s| (s.size, s.align)).collect()
 }
 
-/// Places the buffers; is content with a total of `enough`.
-pub(super) fn place(program: &LdsProgram, inserted: &[bool], enough: u64) -> Result<Placed, LdsError> {
-    let epochs = epochs(program, inserted);
-    let conflicts = program.has_scopes().then(|| conflicts(program, inserted));
-    if let Some(conflicts) = conflicts
-        && !same(&epochs, &conflicts)
-    {
-        let packed = pack::pack(&items(program), &conflicts, enough, None);
-        let ground = Ground::Conflicts(conflicts);
-        let pack::Packed { offsets, total, lower_bound } = packed;
-        return Ok(Placed { offsets, total, lower_bound, ground });
-    }
-    let (problem, plan) = by_epochs(program, &epochs)?;
-    let mut placed = Placed {
-        offsets: plan.offsets().to_vec(),
-        total: plan.total(),
-        lower_bound: plan.lower_bound(),
-        ground: Ground::Epochs(problem),
-    };
-    if placed.total > placed.lower_bound.max(enough) && epochs.len() <= EXACT_BUFFERS {
-        let packed = pack::pack(&items(program), &overlaps(&epochs), enough, Some(placed.offsets));
-        placed.offsets = packed.offsets;
-        placed.total = packed.total;
-        placed.lower_bound = placed.lower_bound.max(packed.lower_bound);
-    }
-    Ok(placed)
+/// The lifetimes in epochs where they say all; else the relation.
+enum Lifetimes {
+    Epochs(Vec<(u64, u64)>),
+    Conflicts(Relation),
 }
 
-fn by_epochs(program: &LdsProgram, epochs: &[(u64, u64)]) -> Result<(Problem, Plan), OffsetsError> {
+fn lifetimes(program: &LdsProgram, inserted: &[bool]) -> Lifetimes {
+    let epochs = epochs(program, inserted);
+    if !program.has_scopes() {
+        return Lifetimes::Epochs(epochs);
+    }
+    let conflicts = conflicts(program, inserted);
+    if same(&epochs, &conflicts) { Lifetimes::Epochs(epochs) } else { Lifetimes::Conflicts(conflicts) }
+}
+
+/// Places the buffers in as few bytes as can be.
+pub(super) fn place(program: &LdsProgram, inserted: &[bool]) -> Result<Placed, LdsError> {
+    match lifetimes(program, inserted) {
+        Lifetimes::Epochs(epochs) => {
+            let problem = problem(program, &epochs, None)?;
+            let plan = plan(&problem, &PlanOptions::default())?;
+            Ok(Placed {
+                offsets: plan.offsets().to_vec(),
+                total: plan.total(),
+                lower_bound: plan.lower_bound(),
+                ground: Ground::Epochs(problem, plan),
+            })
+        }
+        Lifetimes::Conflicts(conflicts) => {
+            let pack::Packed { offsets, total, lower_bound } = pack::pack(&items(program), &conflicts, 0);
+            Ok(Placed { offsets, total, lower_bound, ground: Ground::Conflicts(conflicts) })
+        }
+    }
+}
+
+/// Whether the buffers can be placed within a budget.
+pub(super) fn fits(program: &LdsProgram, inserted: &[bool], budget: u64) -> Result<Fits, LdsError> {
+    match lifetimes(program, inserted) {
+        Lifetimes::Epochs(epochs) => {
+            let problem = problem(program, &epochs, Some(budget))?;
+            match plan(&problem, &PlanOptions { goal: Goal::Fits, ..PlanOptions::default() }) {
+                Ok(_) => Ok(Fits::Yes),
+                Err(OffsetsError::OverCapacity { best_total, lower_bound, .. }) => {
+                    Ok(Fits::of(best_total, lower_bound, budget))
+                }
+                Err(error) => Err(error.into()),
+            }
+        }
+        Lifetimes::Conflicts(conflicts) => {
+            let packed = pack::pack(&items(program), &conflicts, budget);
+            Ok(Fits::of(packed.total, packed.lower_bound, budget))
+        }
+    }
+}
+
+fn problem(
+    program: &LdsProgram,
+    epochs: &[(u64, u64)],
+    capacity: Option<u64>,
+) -> Result<Problem, OffsetsError> {
     let mut problem = Problem::builder();
     for (storage, &(first, last)) in program.storages.iter().zip(epochs) {
         let buffer = Buffer::closed(storage.name.clone(), storage.size, first..=last);
         problem.add(buffer.aligned(storage.align))?;
     }
-    let problem = problem.build()?;
-    let plan = plan(&problem, &PlanOptions::default())?;
-    Ok((problem, plan))
+    if let Some(bytes) = capacity {
+        problem.capacity(bytes);
+    }
+    problem.build()
 }
 
 fn meet(a: (u64, u64), b: (u64, u64)) -> bool {
@@ -93,14 +144,4 @@ fn meet(a: (u64, u64), b: (u64, u64)) -> bool {
 fn same(epochs: &[(u64, u64)], conflicts: &Relation) -> bool {
     let pairs = epochs.iter().enumerate();
     pairs.clone().all(|(i, &a)| pairs.clone().take(i).all(|(j, &b)| meet(a, b) == conflicts.has(i, j)))
-}
-
-fn overlaps(epochs: &[(u64, u64)]) -> Relation {
-    let mut relation = Relation::new(epochs.len());
-    for (i, &a) in epochs.iter().enumerate() {
-        for (j, _) in epochs.iter().enumerate().take(i).filter(|&(_, &b)| meet(a, b)) {
-            relation.insert(i, j);
-        }
-    }
-    relation
 }

@@ -275,7 +275,7 @@ impl LdsProgram {
     /// fragmentation costs bytes. Otherwise the sets of places are tried by increasing count, up to
     /// [`TRIED_LAYOUTS`](super::TRIED_LAYOUTS) layouts, and
     /// [`is_fewest`](LdsLayout::is_fewest) says whether that was enough to prove that fewer do not do.
-    /// With more than 16 buffers the least layout for given barriers is not always found either, and is then not proved.
+    /// With many buffers the least layout for given barriers is not always found either; then nothing is proved.
     ///
     /// # Errors
     /// [`LdsError::OverBudget`], which says what would do; as [`layout`](LdsProgram::layout).
