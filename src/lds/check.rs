@@ -265,10 +265,16 @@ impl Paths<'_> {
             let accesses = program.steps.get(at).map_or(&[][..], |step| program.accesses_of(step.event));
             accesses.iter().map(|access| access.0 as usize).find(|&b| shares(b))
         };
+        if let Some((start, b)) = from.iter().find_map(|&start| Some((start, met(start)?))) {
+            return Err((start, start, b));
+        }
+        let all =
+            self.walk(from.iter().copied(), true, |at| if met(at).is_some() { Err(()) } else { Ok(true) });
+        if all.is_ok() {
+            return Ok(());
+        }
+        // From which of them?
         for &start in from {
-            if let Some(b) = met(start) {
-                return Err((start, start, b));
-            }
             self.walk([start].into_iter(), true, |at| match met(at) {
                 Some(b) => Err((start, at, b)),
                 None => Ok(true),
@@ -281,17 +287,21 @@ impl Paths<'_> {
     /// them, and the read.
     fn kept(&mut self, buffer: usize, takers: &[(usize, usize)]) -> Result<(), (usize, usize, usize)> {
         let program = self.program;
+        let read = |at: usize| {
+            let Some(step) = program.steps.get(at) else { return Ok(false) };
+            let access = program.accesses_of(step.event).iter().find(|a| a.0 as usize == buffer);
+            match access {
+                Some((_, Access::Read | Access::Update)) => Err(at),
+                // Where work-items differ, those that do not write it still want what was there.
+                Some((_, Access::Write)) => Ok(step.divergent),
+                None => Ok(true),
+            }
+        };
+        if self.walk(takers.iter().map(|taker| taker.0), false, read).is_ok() {
+            return Ok(());
+        }
         for &(taken, other) in takers {
-            self.walk([taken].into_iter(), false, |at| {
-                let Some(step) = program.steps.get(at) else { return Ok(false) };
-                let access = program.accesses_of(step.event).iter().find(|a| a.0 as usize == buffer);
-                match access {
-                    Some((_, Access::Read | Access::Update)) => Err((taken, other, at)),
-                    // Where work-items differ, those that do not write it still want what was there.
-                    Some((_, Access::Write)) => Ok(step.divergent),
-                    None => Ok(true),
-                }
-            })?;
+            self.walk([taken].into_iter(), false, read).map_err(|at| (taken, other, at))?;
         }
         Ok(())
     }

@@ -120,6 +120,7 @@ impl<'a> Search<'a> {
         let empty = Bits::new(self.items.len());
         let (mut stretch, mut block, mut cut) = (empty.clone(), empty.clone(), None);
         let storages = &self.program.storages;
+        let is_candidate = with(&vec![false; self.program.steps.len()], self.candidates);
         let mut begins: Vec<usize> = (0..storages.len()).collect();
         begins.sort_by_key(|&i| storages[i].live.0);
         let mut begins = begins.into_iter().peekable();
@@ -135,7 +136,7 @@ impl<'a> Search<'a> {
         };
         for (at, step) in self.program.steps.iter().enumerate() {
             let barrier = matches!(step.event, Event::Barrier) || self.program.inserted[at];
-            if barrier || self.candidates.contains(&at) {
+            if barrier || is_candidate[at] {
                 live.retain(|&i| storages[i].live.1 >= at);
                 if barrier {
                     stretch = empty.clone();

@@ -1,9 +1,9 @@
 //! When a buffer's bytes hold something: from its first access to its last, and the whole of every loop that it is
 //! carried round.
 //!
-//! A buffer is carried round a loop's back edge if it is accessed before the loop and in it, or if its first access in
-//! the body is not a write that every pass begins with. What is written under a condition, or in a divergent loop, may
-//! not be written at all, and what is there before is then still wanted.
+//! A buffer is carried round a loop's back edge unless its first access in the body is a write that every pass comes by.
+//! What is written under a condition, or in a divergent loop, may not be written at all, and what is there before is then
+//! still wanted.
 
 use super::bits::Bits;
 use super::builder::{Access, Runs};
@@ -44,7 +44,6 @@ pub(super) fn lifetimes(program: &LdsProgram) -> Vec<(usize, usize)> {
             Event::Statement { .. } => {
                 for &(buffer, access) in program.accesses_of(step.event) {
                     let index = buffer as usize;
-                    let Some(storage) = program.storages.get(index) else { continue };
                     let mut defines = access == Access::Write;
                     for scope in open.iter_mut().rev() {
                         if let Some((number, seen)) = &mut scope.body
@@ -52,7 +51,7 @@ pub(super) fn lifetimes(program: &LdsProgram) -> Vec<(usize, usize)> {
                         {
                             seen.insert(index);
                             let (begin, end, divergent) = loops[*number];
-                            if !defines || divergent || storage.accessed.0 < begin {
+                            if !defines || divergent {
                                 live[index].0 = live[index].0.min(begin);
                                 live[index].1 = live[index].1.max(end);
                             }

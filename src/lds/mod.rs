@@ -10,8 +10,8 @@
 //!
 //! What counts:
 //! - A buffer holds something from its first access to its last, reads and writes alike; and for the whole of a loop that
-//!   it is carried round: where it is accessed before the loop and in it, or where its first access in the body is not a
-//!   [`write`](LdsBuilder::write) that every pass comes by.
+//!   it is carried round: where its first access in the body is not a [`write`](LdsBuilder::write) that every pass comes
+//!   by.
 //! - Two buffers in one loop share bytes only with a barrier between them and another on the way round.
 //! - A barrier counts on the paths that go through it, so that one in a loop that may run zero times, or in one arm of a
 //!   branch, is not enough for what lies around; and not at all in what is [`Divergent`](Runs::Divergent).

@@ -11,6 +11,8 @@ use super::bits::Relation;
 
 /// Up to this many buffers are placed in the best way, if the nodes allow.
 const EXACT_BUFFERS: usize = 16;
+/// Sets of conflicting buffers that lower bounds are taken from.
+const CLIQUES: usize = 64;
 /// Nodes of the exact search.
 const NODES: u32 = 50_000;
 
@@ -30,11 +32,11 @@ pub(super) fn align_up(bytes: u64, align: u64) -> u64 {
     bytes.next_multiple_of(align.max(1))
 }
 
-/// Sets of buffers, pairwise in conflict: for each buffer one with it, largest buffers first.
+/// Sets of buffers, pairwise in conflict, largest buffers first: for each of the largest buffers one with it.
 fn cliques(items: &[Item], conflicts: &Relation) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..items.len()).collect();
     order.sort_by_key(|&i| Reverse((items[i].0, i)));
-    let grown = order.iter().map(|&start| {
+    let grown = order.iter().take(CLIQUES).map(|&start| {
         let mut clique = vec![start];
         for &i in &order {
             if clique.iter().all(|&j| conflicts.has(i, j)) {

@@ -14,10 +14,11 @@ impl LdsLayout {
     ///
     /// ```text
     /// 24 bytes of dynamic LDS (the least with these barriers), 1 barrier inserted
-    /// 24 |              ![B--------]
-    /// 20 | [A--------]  ![---------]
-    ///  0 +--------------------------
-    ///      1     2     !5     6
+    /// 24 |             !     [B---------]
+    /// 20 | [A---------]!     [----------]
+    ///  0 +-------------------------------
+    ///      1     2     !     5     6
+    /// ! barrier before 5: saves 28 bytes; separates `A` and `B`
     /// ```
     pub fn to_text(&self) -> String {
         let grid = Grid::new(self);

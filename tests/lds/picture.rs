@@ -38,6 +38,22 @@ fn a_text_picture() {
     assert_eq!(layout.to_text(), expected, "{}", layout.to_text());
 }
 
+/// The example of the documentation.
+#[test]
+fn the_simple_case() {
+    let mut kernel = LdsBuilder::new(0..=9).unwrap();
+    for (name, size, first, last) in [("A", 20, 1, 2), ("B", 24, 5, 6)] {
+        let id = kernel.buffer(name, size).unwrap();
+        kernel.write(id, first).unwrap();
+        kernel.read(id, last).unwrap();
+    }
+    let text = kernel.build().unwrap().layout_within(24).unwrap().to_text();
+    let documented = include_str!("../../src/lds/text.rs");
+    for line in text.lines() {
+        assert!(documented.contains(&format!("    /// {line}\n")), "{text}");
+    }
+}
+
 /// However many buffers there are, lines end and every name is there in part.
 #[test]
 fn wide_kernels_fit() {

@@ -108,11 +108,12 @@ proptest! {
         safe(&kernel, &layout)?;
     }
 
-    /// Promoting any buffers keeps the layout right, and does not make it larger.
+    /// Promoting any buffers keeps the layout right, does not make it larger, and takes no fewer barriers than are needed.
     #[test]
     fn promoting_is_safe(kernel in kernels(4, 14), buffers in prop::collection::vec(0usize..4, 1..4)) {
         let mut program = kernel.build();
-        let mut total = program.layout().unwrap().total();
+        let plain = program.clone();
+        let (mut total, mut count) = (program.layout().unwrap().total(), 0);
         for buffer in buffers {
             let id = program.id(&format!("b{buffer}")).unwrap();
             match program.promote_reuse(id) {
@@ -120,13 +121,16 @@ proptest! {
                     let layout = program.layout().unwrap();
                     prop_assert!(positions.iter().all(|p| inserted(&layout).contains(p)));
                     prop_assert!(layout.total() <= total);
-                    total = layout.total();
+                    (total, count) = (layout.total(), count + positions.len());
+                    prop_assert_eq!(layout.inserted().len(), count);
                     safe(&kernel, &layout)?;
                 }
                 Err(LdsError::NoPlaceForBarrier { .. }) => {}
                 Err(error) => return Err(TestCaseError::fail(error.to_string())),
             }
         }
+        let fewest = plain.layout_within(u64::from(total)).unwrap();
+        prop_assert!(fewest.is_fewest() && fewest.inserted().len() <= count);
     }
 }
 
