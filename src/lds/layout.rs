@@ -171,7 +171,8 @@ pub(super) fn make(program: &LdsProgram, inserted: &[bool], fewest: bool) -> Res
 
 fn checked(program: &LdsProgram, inserted: &[bool], placed: &Placed) -> Result<Verdict, CheckError> {
     let verified = match &placed.ground {
-        Ground::Epochs(problem, plan) => {
+        Ground::Epochs(ground) => {
+            let (problem, plan) = &**ground;
             verify(problem, plan)?;
             let buffers = program.storages.len();
             buffers * buffers.saturating_sub(1) / 2

@@ -20,7 +20,7 @@ pub(super) struct Placed {
 /// What says which buffers may share bytes.
 pub(super) enum Ground {
     /// Lifetimes in epochs, numbered by the barriers before them.
-    Epochs(Problem, Plan),
+    Epochs(Box<(Problem, Plan)>),
     /// A relation that is not one of intervals.
     Conflicts(Relation),
 }
@@ -90,7 +90,7 @@ pub(super) fn place(program: &LdsProgram, inserted: &[bool]) -> Result<Placed, L
                 offsets: plan.offsets().to_vec(),
                 total: plan.total(),
                 lower_bound: plan.lower_bound(),
-                ground: Ground::Epochs(problem, plan),
+                ground: Ground::Epochs(Box::new((problem, plan))),
             })
         }
         Lifetimes::Conflicts(conflicts) => {
