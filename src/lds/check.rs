@@ -5,6 +5,8 @@
 //! in common with it. And from each access that overwrites bytes of another buffer every path is followed as far as that
 //! one is written anew, and it may not be read there.
 
+use smallvec::SmallVec;
+
 use super::builder::{Access, Runs};
 use super::program::{Event, LdsProgram};
 
@@ -77,8 +79,8 @@ pub enum CheckError {
 pub struct Verdict {
     /// Pairs of buffers that have bytes in common.
     pub sharing: usize,
-    /// Pairs that [`offsets::verify`](crate::offsets::verify()), which knows when buffers are live, kept apart or saw
-    /// disjoint in time: all of them.
+    /// Pairs that the verifier of [`offsets`](crate::offsets) looked at: all of them, or, where the epochs of a kernel with
+    /// loops or branches do not say all, those that may not share.
     pub verified: usize,
     /// Steps that were walked along paths between accesses.
     pub walked: usize,
@@ -90,6 +92,9 @@ struct Edge {
     to: usize,
     gap: Option<usize>,
 }
+
+/// No step has more.
+type Edges = SmallVec<[Edge; 2]>;
 
 /// Walks all paths; gives how many pairs share bytes, and how many steps were walked.
 pub(super) fn check(
@@ -158,9 +163,9 @@ pub(super) fn check(
 
 /// Where control goes from each step. Loops and branches that are not executed for certain can be gone around; in a
 /// divergent branch some work-items run the second arm while others run the first.
-fn edges(program: &LdsProgram) -> Vec<Vec<Edge>> {
+fn edges(program: &LdsProgram) -> Vec<Edges> {
     let steps = &program.steps;
-    let mut edges: Vec<Vec<Edge>> = vec![Vec::new(); steps.len()];
+    let mut edges: Vec<Edges> = vec![Edges::new(); steps.len()];
     for (at, (step, from)) in steps.iter().zip(&mut edges).enumerate() {
         let next = at + 1;
         match steps.get(next).map(|next| next.event) {
@@ -198,7 +203,7 @@ fn runs(program: &LdsProgram, begin: usize) -> Option<Runs> {
 struct Paths<'a> {
     program: &'a LdsProgram,
     inserted: &'a [bool],
-    edges: Vec<Vec<Edge>>,
+    edges: Vec<Edges>,
     walked: usize,
 }
 

@@ -30,17 +30,19 @@ fn with(base: &[bool], gaps: &[usize]) -> Vec<bool> {
 
 /// What every candidate together brings the total to.
 pub(super) fn least(program: &LdsProgram) -> Result<u64, LdsError> {
-    Ok(place(program, &with(&program.inserted, &candidates(program)))?.total)
+    Ok(place(program, &with(&program.inserted, &candidates(program)), u64::MAX)?.total)
 }
 
 pub(super) fn fewest(program: &LdsProgram, budget: u64) -> Result<LdsLayout, LdsError> {
     let base = &program.inserted;
-    if matches!(fits(program, base, budget)?, Fits::Yes) {
-        return layout::make(program, base, true);
+    let as_it_is = fits(program, base, budget)?;
+    if matches!(as_it_is, Fits::Yes) {
+        return layout::make(program, base, budget, true);
     }
     let candidates: Vec<usize> = candidates(program).into_iter().filter(|&gap| !base[gap]).collect();
-    let everywhere = place(program, &with(base, &candidates))?;
+    let everywhere = place(program, &with(base, &candidates), budget)?;
     let mut search = Search::new(program, budget, &candidates);
+    search.certain = matches!(as_it_is, Fits::No);
     if everywhere.total > budget {
         search.budget = everywhere.total;
         let barriers = search.thinned()?.len();
@@ -53,23 +55,14 @@ pub(super) fn fewest(program: &LdsProgram, budget: u64) -> Result<LdsLayout, Lds
         });
     }
     let swept = if program.has_scopes() { None } else { search.sweep() };
+    // Fewer than the sweep's can't do, whatever the planner finds.
     let at_least = swept.as_ref().map_or(1, Vec::len);
-    if let Some(gaps) = &swept
-        && search.fits(gaps)?
-    {
-        return layout::make(program, &with(base, gaps), search.certain);
-    }
-    let mut found = search.thinned()?;
-    for count in at_least..found.len() {
-        if let Some(gaps) = search.of_count(count)? {
-            found = gaps;
-            break;
-        }
-        if search.left == 0 {
-            break;
-        }
-    }
-    layout::make(program, &with(base, &found), search.certain && search.left > 0)
+    let gaps = match &swept {
+        Some(gaps) if search.fits(gaps)? => gaps.clone(),
+        _ => search.by_count(at_least)?,
+    };
+    let fewest = swept.is_some() && gaps.len() <= at_least || search.certain && search.left > 0;
+    layout::make(program, &with(base, &gaps), budget, fewest)
 }
 
 struct Search<'a> {
@@ -163,6 +156,19 @@ impl<'a> Search<'a> {
             }
         }
         Some(gaps)
+    }
+
+    /// The fewest candidates that fit, tried from `least` on; all less what can go, where the trials run out.
+    fn by_count(&mut self, least: usize) -> Result<Vec<usize>, LdsError> {
+        let gaps = self.thinned()?;
+        for count in least..gaps.len() {
+            match self.of_count(count)? {
+                Some(fewer) => return Ok(fewer),
+                None if self.left == 0 => break,
+                None => {}
+            }
+        }
+        Ok(gaps)
     }
 
     /// A set of `count` candidates that fits, if there is one.

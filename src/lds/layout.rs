@@ -128,7 +128,8 @@ impl LdsLayout {
         &self.inserted
     }
 
-    /// Whether it is proved that fewer barriers do not do.
+    /// Whether it is proved that fewer barriers do not do, besides those of
+    /// [`promote_reuse`](LdsProgram::promote_reuse).
     pub fn is_fewest(&self) -> bool {
         self.fewest
     }
@@ -139,9 +140,14 @@ impl LdsLayout {
     }
 }
 
-/// Lays out, checks and explains.
-pub(super) fn make(program: &LdsProgram, inserted: &[bool], fewest: bool) -> Result<LdsLayout, LdsError> {
-    let placed = place(program, inserted)?;
+/// Lays out, within the budget if that was found to be possible, checks and explains.
+pub(super) fn make(
+    program: &LdsProgram,
+    inserted: &[bool],
+    budget: u64,
+    fewest: bool,
+) -> Result<LdsLayout, LdsError> {
+    let placed = place(program, inserted, budget)?;
     let verdict = checked(program, inserted, &placed)?;
     let narrow = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
     let slots = program
@@ -169,11 +175,11 @@ pub(super) fn make(program: &LdsProgram, inserted: &[bool], fewest: bool) -> Res
     })
 }
 
-fn checked(program: &LdsProgram, inserted: &[bool], placed: &Placed) -> Result<Verdict, CheckError> {
+fn checked(program: &LdsProgram, inserted: &[bool], placed: &Placed) -> Result<Verdict, LdsError> {
     let verified = match &placed.ground {
         Ground::Epochs(ground) => {
             let (problem, plan) = &**ground;
-            verify(problem, plan)?;
+            verify(problem, plan).map_err(CheckError::from)?;
             let buffers = program.storages.len();
             buffers * buffers.saturating_sub(1) / 2
         }
@@ -185,7 +191,7 @@ fn checked(program: &LdsProgram, inserted: &[bool], placed: &Placed) -> Result<V
 
 /// Has the verifier of `offsets` check a relation that is not one of intervals: one instant for each pair that may not
 /// share, in which both are live.
-fn by_pairs(program: &LdsProgram, conflicts: &Relation, offsets: &[u64]) -> Result<usize, CheckError> {
+fn by_pairs(program: &LdsProgram, conflicts: &Relation, offsets: &[u64]) -> Result<usize, LdsError> {
     let mut problem = Problem::builder();
     let mut at = Vec::new();
     let mut pairs = 0;
@@ -193,20 +199,17 @@ fn by_pairs(program: &LdsProgram, conflicts: &Relation, offsets: &[u64]) -> Resu
         for (index, side) in [(a, "first"), (b, "second")] {
             let (Some(storage), Some(&offset)) = (program.storages.get(index), offsets.get(index)) else {
                 let buffers = program.storages.len();
-                return Err(CheckError::Count { offsets: offsets.len(), buffers });
+                return Err(CheckError::Count { offsets: offsets.len(), buffers }.into());
             };
             let name = format!("{} ({side} of pair {instant})", storage.name);
             let instant = instant as u64;
             let buffer = Buffer::closed(name, storage.size, instant..=instant).aligned(storage.align);
-            if problem.add(buffer).is_ok() {
-                at.push(offset);
-            }
+            problem.add(buffer)?;
+            at.push(offset);
         }
         pairs += 1;
     }
-    if let Ok(problem) = problem.build() {
-        verify_offsets(&problem, &at)?;
-    }
+    verify_offsets(&problem.build()?, &at).map_err(CheckError::from)?;
     Ok(pairs)
 }
 
@@ -238,7 +241,7 @@ fn explained(
                 Event::Else { .. } | Event::BranchEnd => BarrierPlace::ArmEnd,
             },
             separates: separates.into_iter().map(|(a, b)| (name(a), name(b))).collect(),
-            saves: place(program, &without)?.total.saturating_sub(placed.total),
+            saves: place(program, &without, u64::MAX)?.total.saturating_sub(placed.total),
         });
     }
     Ok(explained)

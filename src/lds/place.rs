@@ -1,6 +1,6 @@
 //! Offsets for given barriers: by the planner of [`offsets`](crate::offsets) where epochs say all, else by [`pack`].
 
-use crate::offsets::{Buffer, Goal, OffsetsError, Plan, PlanOptions, Problem, plan};
+use crate::offsets::{self, Buffer, Goal, OffsetsError, Plan, PlanOptions, Problem, plan};
 
 use super::LdsError;
 use super::bits::Relation;
@@ -23,6 +23,10 @@ pub(super) enum Ground {
     Epochs(Box<(Problem, Plan)>),
     /// A relation that is not one of intervals.
     Conflicts(Relation),
+}
+
+fn to_fit() -> PlanOptions<'static> {
+    PlanOptions { goal: Goal::Fits, ..PlanOptions::default() }
 }
 
 /// Whether there is a layout within a budget.
@@ -80,12 +84,19 @@ fn lifetimes(program: &LdsProgram, inserted: &[bool]) -> Lifetimes {
     if same(&epochs, &conflicts) { Lifetimes::Epochs(epochs) } else { Lifetimes::Conflicts(conflicts) }
 }
 
-/// Places the buffers in as few bytes as can be.
-pub(super) fn place(program: &LdsProgram, inserted: &[bool]) -> Result<Placed, LdsError> {
+/// Places the buffers in as few bytes as can be, and within the budget if that [`fits`].
+pub(super) fn place(program: &LdsProgram, inserted: &[bool], budget: u64) -> Result<Placed, LdsError> {
     match lifetimes(program, inserted) {
         Lifetimes::Epochs(epochs) => {
-            let problem = problem(program, &epochs, None)?;
-            let plan = plan(&problem, &PlanOptions::default())?;
+            let mut problem = self::problem(program, &epochs, None)?;
+            let mut plan = plan(&problem, &PlanOptions::default())?;
+            if plan.total() > budget {
+                // The planner goes other ways when it knows what is enough.
+                let bounded = self::problem(program, &epochs, Some(budget))?;
+                if let Ok(better) = offsets::plan(&bounded, &to_fit()) {
+                    (problem, plan) = (bounded, better);
+                }
+            }
             Ok(Placed {
                 offsets: plan.offsets().to_vec(),
                 total: plan.total(),
@@ -105,7 +116,7 @@ pub(super) fn fits(program: &LdsProgram, inserted: &[bool], budget: u64) -> Resu
     match lifetimes(program, inserted) {
         Lifetimes::Epochs(epochs) => {
             let problem = problem(program, &epochs, Some(budget))?;
-            match plan(&problem, &PlanOptions { goal: Goal::Fits, ..PlanOptions::default() }) {
+            match plan(&problem, &to_fit()) {
                 Ok(_) => Ok(Fits::Yes),
                 Err(OffsetsError::OverCapacity { best_total, lower_bound, .. }) => {
                     Ok(Fits::of(best_total, lower_bound, budget))

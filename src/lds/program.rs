@@ -231,7 +231,7 @@ impl LdsProgram {
     /// # Errors
     /// [`LdsError::Check`] if the planner had a fault.
     pub fn layout(&self) -> Result<LdsLayout, LdsError> {
-        layout::make(self, &self.inserted, true)
+        layout::make(self, &self.inserted, u64::MAX, true)
     }
 
     /// Checks a layout from elsewhere, with barriers inserted before the given positions (what is not a position of
