@@ -6,8 +6,8 @@ use super::LdsError;
 ///
 /// A workgroup's static and dynamic LDS are rounded up together to whole granules: the field `GRANULATED_LDS_SIZE` of
 /// `COMPUTE_PGM_RSRC2` counts 128 dwords on GFX7 to GFX11, and 320 dwords on GFX950 (LLVM, "User Guide for AMDGPU
-/// Backend", Kernel Descriptor); AMD's "Instinct MI200" and "MI300 Instruction Set Architecture" manuals say the same
-/// of 128 dwords, in their section on LDS allocation.
+/// Backend", Kernel Descriptor). AMD's "Instinct MI200 Instruction Set Architecture", section 3.6.5, has blocks of 128
+/// dwords too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LdsTarget {
     /// Bytes of a compute unit, all of which one workgroup may have.
