@@ -289,6 +289,14 @@ pub enum LaunchProblem {
         /// The device's limit.
         limit: u32,
     },
+    /// A launch asks for less dynamic LDS than the kernel's layout takes.
+    #[error("has a layout of {layout} bytes of dynamic LDS, got {got}; give 0 for the layout's, or no less")]
+    LdsLayout {
+        /// Bytes of the layout.
+        layout: u32,
+        /// Bytes asked for.
+        got: u32,
+    },
     /// The stream belongs to another device than the kernel.
     #[error("is registered on {kernel}, but the stream is on {stream}; register it there too")]
     WrongDevice {

@@ -9,6 +9,7 @@ pub mod event;
 pub mod fault;
 pub mod graph;
 pub mod launcher;
+pub mod lds;
 pub mod memory;
 pub mod module;
 pub mod offsets;

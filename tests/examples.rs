@@ -21,6 +21,9 @@ mod memory;
 #[path = "../examples/07_pool.rs"]
 mod pool;
 
+#[path = "../examples/lds_layout.rs"]
+mod lds_layout;
+
 /// The README's programs are examples, word for word, so that they keep compiling.
 #[test]
 fn the_readme_shows_examples() {

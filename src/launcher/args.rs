@@ -240,7 +240,8 @@ pub struct LaunchDims {
     pub grid: [u32; 3],
     /// Work-items of a workgroup in x, y and z.
     pub block: [u32; 3],
-    /// Dynamic LDS of a workgroup in bytes.
+    /// Dynamic LDS of a workgroup in bytes. With 0, a kernel that has a
+    /// [layout](crate::Launcher::set_lds_layout) gets what that needs.
     pub dynamic_lds: u32,
 }
 

@@ -1,6 +1,6 @@
 //! A registered kernel: its function, what its metadata demand of a launch, and where it ran.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use code_object::{KernelSignature, ValueKind};
@@ -49,6 +49,8 @@ pub(crate) struct Kernel {
     lanes: Mutex<Vec<Weak<Lane>>>,
     /// Whether an input may be the output.
     in_place: AtomicBool,
+    /// Dynamic LDS of the kernel's layout in bytes; 0 without one.
+    lds_layout: AtomicU32,
 }
 
 impl Kernel {
@@ -112,6 +114,7 @@ impl Kernel {
             module: module.clone(),
             lanes: Mutex::new(Vec::new()),
             in_place: AtomicBool::new(false),
+            lds_layout: AtomicU32::new(0),
         })
     }
 
@@ -126,6 +129,27 @@ impl Kernel {
 
     pub(crate) fn declare_in_place(&self, yes: bool) {
         self.in_place.store(yes, Ordering::Relaxed);
+    }
+
+    /// Gives launches `bytes` of dynamic LDS from now on, unless they ask for more.
+    pub(crate) fn set_lds_layout(&self, bytes: u32) -> Result<()> {
+        let limit = self.device().properties().max_lds_per_block;
+        if u64::from(self.static_lds) + u64::from(bytes) > u64::from(limit) {
+            return Err(self.refuse(LaunchProblem::Lds { fixed: self.static_lds, dynamic: bytes, limit }));
+        }
+        self.lds_layout.store(bytes, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The dimensions with the dynamic LDS that the kernel's layout needs.
+    #[inline]
+    pub(crate) fn with_layout(&self, dims: LaunchDims) -> Result<LaunchDims> {
+        let layout = self.lds_layout.load(Ordering::Relaxed);
+        match dims.dynamic_lds {
+            0 => Ok(dims.with_lds(layout)),
+            got if got < layout => Err(self.refuse(LaunchProblem::LdsLayout { layout, got })),
+            _ => Ok(dims),
+        }
     }
 
     pub(crate) fn signature(&self) -> &KernelSignature {

@@ -115,6 +115,7 @@ pub(super) fn launch(kernel: &Kernel, lane: &Arc<Lane>, request: &Request<'_>) -
         return Err(kernel.refuse(LaunchProblem::WrongDevice { kernel: kernel_device, stream }));
     }
     device.check()?;
+    let request = &Request { dims: kernel.with_layout(request.dims)?, ..*request };
     kernel.check_dims(&request.dims)?;
     let image = match request.source {
         Source::Args(args) => {

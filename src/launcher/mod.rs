@@ -28,6 +28,7 @@ use crate::driver::validation::ValidationDriver;
 use crate::driver::{DeviceId, Driver, StreamOptions};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, GraphCache};
+use crate::lds::LdsLayout;
 use crate::memory::PoolOptions;
 use crate::module::Module;
 pub(crate) use kernel::Kernel;
@@ -262,6 +263,41 @@ impl Launcher {
     pub fn register_from(&self, module: &Module, kernel: &str) -> Result<KernelHandle> {
         self.own(module.device())?;
         self.0.registry.insert(Arc::new(Kernel::new(module, kernel)?))
+    }
+
+    /// Loads a code object and registers one of its kernels with the layout of its dynamic LDS, as
+    /// [`set_lds_layout`](Launcher::set_lds_layout) does.
+    ///
+    /// # Safety
+    /// As [`register`](Launcher::register).
+    ///
+    /// # Errors
+    /// As [`register`](Launcher::register) and [`set_lds_layout`](Launcher::set_lds_layout); nothing is registered then.
+    pub unsafe fn register_with_lds(
+        &self,
+        device: &Device,
+        image: &[u8],
+        kernel: &str,
+        layout: &LdsLayout,
+    ) -> Result<KernelHandle> {
+        // SAFETY: the caller vouches for the code.
+        let module = unsafe { Module::load(device, image) }?;
+        self.own(module.device())?;
+        let kernel = Kernel::new(&module, kernel)?;
+        kernel.set_lds_layout(layout.total())?;
+        self.0.registry.insert(Arc::new(kernel))
+    }
+
+    /// Gives a kernel the layout that its code was generated for. A launch from now on whose
+    /// [`dynamic_lds`](LaunchDims::dynamic_lds) is 0 gets the layout's total; one that asks for more, such as for an array
+    /// behind the layout, gets that; and one that asks for less is refused. [`replace`](Launcher::replace) forgets the
+    /// layout: other code has its own.
+    ///
+    /// # Errors
+    /// [`Error::StaleHandle`]; [`LaunchProblem::Lds`](crate::LaunchProblem::Lds) for a layout that does not fit the
+    /// device beside the kernel's static LDS. The layout before stays then.
+    pub fn set_lds_layout(&self, handle: KernelHandle, layout: &LdsLayout) -> Result<()> {
+        self.0.registry.get(handle)?.set_lds_layout(layout.total())
     }
 
     /// Puts another kernel under a handle, such as a better compiled one. Launches from now on run the new one; the old

@@ -4,6 +4,7 @@ mod arguments;
 mod concurrency;
 mod destination;
 mod faults;
+mod lds;
 mod lifetime;
 mod memory;
 mod steady_state;
