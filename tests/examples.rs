@@ -18,6 +18,9 @@ mod replace;
 #[path = "../examples/06_memory.rs"]
 mod memory;
 
+#[path = "../examples/lazy_chain.rs"]
+mod lazy_chain;
+
 /// The README's program is the first example, word for word, so that it keeps compiling.
 #[test]
 fn the_readme_shows_the_first_example() {

@@ -83,7 +83,12 @@ impl Kernels {
     }
 
     #[cold]
-    fn register(&self, element: ElementType, form: Form, slot: &OnceLock<KernelHandle>) -> Result<KernelHandle> {
+    fn register(
+        &self,
+        element: ElementType,
+        form: Form,
+        slot: &OnceLock<KernelHandle>,
+    ) -> Result<KernelHandle> {
         let mut module = self.module.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(handle) = slot.get() {
             return Ok(*handle);
