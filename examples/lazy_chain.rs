@@ -11,7 +11,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let launcher = Launcher::builder().validate(true).build()?;
     let device = launcher.device(0)?.clone();
     let stream = launcher.stream(&device)?;
-    let tensors = Tensors::new(&launcher, &stream)?;
+    // First without the runtime compiler, which would make one kernel of each of these expressions.
+    let tensors = Tensors::new(&launcher, &stream)?.with_fusion(false);
     let counts = || launcher.validation().map(|v| v.counts()).unwrap_or_default();
 
     // (m1 + m2) * 5 - m1: m1 is read again after the first step.
@@ -58,6 +59,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!((out.shape(), out.to_vec(&stream)?), (&SHAPE[..], vec![1.0; N]));
     assert_eq!(device.pool().counters().requested, 3 * one);
     println!("  result: {:?} of {}", out.shape(), out.to_vec(&stream)?[0]);
+
+    // With it, the same chain is one kernel and needs no temporary.
+    let tensors = tensors.with_fusion(true);
+    if !tensors.fuses() {
+        println!("no hiprtc for this device: operations are launched one by one");
+        return Ok(());
+    }
+    let x = tensors.from_slice(&vec![1.0f64; N], &SHAPE)?;
+    let chain = (0..50).fold(x.clone(), |chain, _| chain.mul(2.0).sub(1.0));
+    let before = counts();
+    chain.compute_into(&mut out)?;
+    println!(
+        "100 operations, fused: {} launch, {} kernel compiled",
+        counts().since(&before).get(CallKind::LaunchKernel),
+        tensors.compiled()
+    );
+    assert_eq!(out.to_vec(&stream)?, vec![1.0; N]);
     Ok(())
 }
 

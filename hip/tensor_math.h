@@ -1,6 +1,7 @@
 // What the elements of lazy tensors are computed with: built into tensor.hip, and put before the sources that are generated
 // and compiled at run time, so that both give the same bits. A host can repeat every operation, but for which NaN it is.
-#pragma once
+#ifndef HIPLAUNCH_TENSOR_MATH
+#define HIPLAUNCH_TENSOR_MATH
 
 // A product and a sum are two roundings unless they say `fma`; HIP's default would join them.
 #pragma clang fp contract(off)
@@ -95,3 +96,5 @@ static __device__ inline double tensor_exp(double x) {
 }
 // Rounded once more: within 0.5 ulp and a little.
 static __device__ inline float tensor_exp(float x) { return (float)tensor_exp((double)x); }
+
+#endif

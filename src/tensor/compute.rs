@@ -7,15 +7,15 @@ use crate::memory::{DeviceBuffer, Layout};
 
 use super::dag::{entries, operations};
 use super::element::Element;
-use super::error::{TensorProblem, problem};
 use super::lazy::LazyTensor;
 use super::lower::record;
 use super::node::Work;
 
 impl<T: Element> LazyTensor<T> {
     /// Computes it, in the order of its stream and without waiting: everything that it needs and that is no data yet, each
-    /// shared part once, in one submission of one launch an operation. The result is data on the device: computing it
-    /// again costs nothing. Data are their own result.
+    /// shared part once, in one submission of one launch an operation, or of one a run where operations are
+    /// [fused](crate::Tensors::with_fusion). The result is data on the device: computing it again costs nothing. Data are their
+    /// own result.
     ///
     /// After the first compute of an expression of the same structure and shape, the result is all that is allocated.
     ///
@@ -46,17 +46,13 @@ impl<T: Element> LazyTensor<T> {
     pub fn compute_into(&self, destination: &mut DeviceBuffer<T>) -> Result<()> {
         let shape = self.shape()?;
         let stream = self.0.tensors.stream();
-        if !destination.fits(stream, self.0.len) {
+        // An empty result fits everywhere, as far as memory goes.
+        if !destination.fits(stream, self.0.len) || destination.device() != stream.device() {
             let mut new = DeviceBuffer::on(stream, self.0.len)?;
             new.reshape(shape)?;
             self.submit(&new)?;
             *destination = new;
             return Ok(());
-        }
-        if destination.device() != self.0.tensors.device() {
-            // An empty buffer fits everywhere, as far as memory goes.
-            let (this, other) = (self.0.tensors.device().id(), destination.device().id());
-            return Err(problem("compute_into", TensorProblem::OtherDevice { this, other }));
         }
         let before = Layout::contiguous(0, destination.shape())?;
         destination.set_layout(Layout::contiguous(0, shape)?);
@@ -79,7 +75,8 @@ impl<T: Element> LazyTensor<T> {
         }
     }
 
-    /// How many operations computing it takes: those that it is made of and that are no data yet, shared ones once.
+    /// How many operations computing it takes: those that it is made of and that are no data yet, shared ones once. As many
+    /// launches, where none are fused.
     ///
     /// # Errors
     /// What went wrong while it was recorded.

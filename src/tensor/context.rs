@@ -10,6 +10,7 @@ use crate::memory::elements;
 
 use super::element::Element;
 use super::error::{TensorProblem, problem};
+use super::fuse::compiler;
 use super::kernels::Kernels;
 use super::lazy::LazyTensor;
 use super::node::{Node, Shape, Work};
@@ -30,6 +31,7 @@ struct Inner {
     kernels: Arc<Kernels>,
     launcher: Launcher,
     stream: Stream,
+    fusion: bool,
 }
 
 impl Tensors {
@@ -40,7 +42,8 @@ impl Tensors {
     pub fn new(launcher: &Launcher, stream: &Stream) -> Result<Tensors> {
         launcher.graph(stream.device())?;
         let kernels = Arc::new(Kernels::new(launcher, stream.device()));
-        Ok(Tensors(Arc::new(Inner { kernels, launcher: launcher.clone(), stream: stream.clone() })))
+        let (launcher, stream) = (launcher.clone(), stream.clone());
+        Ok(Tensors(Arc::new(Inner { kernels, launcher, stream, fusion: true })))
     }
 
     /// Tensors on another stream, with the same kernels where it is on the same device. Tensors of different streams can't
@@ -50,10 +53,37 @@ impl Tensors {
     /// As [`new`](Tensors::new).
     pub fn on_stream(&self, stream: &Stream) -> Result<Tensors> {
         if stream.device() != self.device() {
-            return Tensors::new(self.launcher(), stream);
+            return Ok(Tensors::new(self.launcher(), stream)?.with_fusion(self.0.fusion));
         }
+        Ok(self.with(stream.clone(), self.0.fusion))
+    }
+
+    fn with(&self, stream: Stream, fusion: bool) -> Tensors {
         let (kernels, launcher) = (self.0.kernels.clone(), self.0.launcher.clone());
-        Ok(Tensors(Arc::new(Inner { kernels, launcher, stream: stream.clone() })))
+        Tensors(Arc::new(Inner { kernels, launcher, stream, fusion }))
+    }
+
+    /// Tensors on the same stream, with the same kernels, with fusion or without; with it unless told otherwise.
+    ///
+    /// With fusion, elementwise operations that nothing but other such operations of one run reads become one kernel with
+    /// them (at most 128). It is compiled by the HIP runtime compiler when it is first needed, which takes a tenth of a
+    /// second or so, and kept for expressions of the same structure, whatever their shape and scalars. Where there is no
+    /// compiler, or it does not know the device, each operation is launched by itself, with the same bits. What decides
+    /// is the first operand's tensors.
+    #[must_use]
+    pub fn with_fusion(&self, on: bool) -> Tensors {
+        self.with(self.stream().clone(), on)
+    }
+
+    /// Whether operations are fused: that it is wanted, and there is a compiler for the device. Looks for one.
+    pub fn fuses(&self) -> bool {
+        let processor = &self.device().properties().target.processor;
+        self.0.fusion && compiler().is_some_and(|c| c.knows(processor))
+    }
+
+    /// How many fused kernels have been compiled for these tensors so far.
+    pub fn compiled(&self) -> u64 {
+        self.0.kernels.fused().compiled()
     }
 
     /// The launcher.
@@ -71,7 +101,7 @@ impl Tensors {
         self.0.stream.device()
     }
 
-    /// How many kernels have been registered for these tensors so far.
+    /// How many of the library's kernels have been registered for these tensors so far.
     pub fn registered(&self) -> usize {
         self.0.kernels.registered()
     }

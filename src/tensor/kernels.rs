@@ -8,6 +8,7 @@ use crate::launcher::{KernelHandle, Launcher};
 use crate::module::Module;
 
 use super::element::ElementType;
+use super::fuse::FusedKernels;
 use super::node::Op;
 
 const GFX90A: &[u8] = include_bytes!("../../hip/tensor.gfx90a.co");
@@ -61,6 +62,7 @@ pub(super) struct Kernels {
     device: Device,
     handles: [[OnceLock<KernelHandle>; FORMS]; ElementType::COUNT],
     module: Mutex<Option<Module>>,
+    fused: FusedKernels,
 }
 
 impl Kernels {
@@ -70,6 +72,7 @@ impl Kernels {
             device: device.clone(),
             handles: [const { [const { OnceLock::new() }; FORMS] }; ElementType::COUNT],
             module: Mutex::new(None),
+            fused: FusedKernels::default(),
         }
     }
 
@@ -112,6 +115,11 @@ impl Kernels {
         Ok(*slot.get_or_init(|| handle))
     }
 
+    /// The kernels that were compiled for an expression.
+    pub(super) fn fused(&self) -> &FusedKernels {
+        &self.fused
+    }
+
     /// How many kernels were registered.
     pub(super) fn registered(&self) -> usize {
         self.handles.iter().flatten().filter(|slot| slot.get().is_some()).count()
@@ -120,7 +128,8 @@ impl Kernels {
 
 impl Drop for Kernels {
     fn drop(&mut self) {
-        for handle in self.handles.iter().flatten().filter_map(OnceLock::get) {
+        let fused = self.fused.drain();
+        for handle in self.handles.iter().flatten().filter_map(OnceLock::get).chain(&fused) {
             if let Err(e) = self.launcher.unregister(*handle) {
                 log::warn!("unregistering a kernel of tensors: {e}");
             }

@@ -1,4 +1,4 @@
-//! An expression as a graph: a launch for each operation, a temporary for each result but the last.
+//! An expression as a graph: a launch for each operation or fused run, a temporary for each result but the last.
 
 use crate::error::Result;
 use crate::graph::{Graph, GraphArg, Value};
@@ -8,6 +8,7 @@ use crate::memory::DeviceBuffer;
 use super::context::Tensors;
 use super::dag::Entry;
 use super::element::Element;
+use super::fuse::{Clusters, clusters, structure};
 use super::kernels::Form;
 use super::lazy::ROW_SUM_FROM;
 use super::node::{Input, Node, Op, Work};
@@ -27,41 +28,100 @@ pub(super) fn record<T: Element>(
     entries: &[Entry<'_, T>],
     result: &DeviceBuffer<T>,
 ) -> Result<Graph> {
-    let mut graph = tensors.launcher().graph(tensors.device())?;
-    let mut values: Vec<Value> = Vec::with_capacity(entries.len());
-    for (index, entry) in entries.iter().enumerate() {
-        let last = index + 1 == entries.len();
-        let value = match &entry.node.work {
-            Work::Data(buffer) => graph.buffer(buffer.as_ref())?,
-            _ if last => graph.buffer(result)?,
-            _ => graph.temporary::<T>(entry.node.len)?,
-        };
-        let read = |i: usize| entry.reads.get(i).and_then(|&r| values.get(r as usize)).copied();
-        match &entry.node.work {
-            Work::Data(_) if last => {
-                let to = graph.buffer(result)?;
-                graph.copy(&value, &to)?;
-            }
-            Work::Data(_) | Work::Failed(_) | Work::Gone => {}
-            Work::Elementwise(op, inputs) => {
-                let mut reads = (0..).map_while(read);
-                elementwise(tensors, &mut graph, (*op, inputs), &mut reads, value, entry.node.len)?;
-            }
-            Work::Sum(x, axis) => {
-                // Without results the other extents may be anything.
-                if let (Some(from), true) = (read(0), entry.node.len > 0) {
-                    sum(tensors, &mut graph, (x, *axis), from, value)?;
-                }
-            }
-            Work::Product(a, b) => {
-                if let (Some(left), Some(right)) = (read(0), read(1)) {
-                    product(tensors, &mut graph, (a, b), (left, right), value)?;
-                }
-            }
+    let clusters = if tensors.fuses() { clusters(entries) } else { Clusters::none() };
+    let graph = tensors.launcher().graph(tensors.device())?;
+    let mut recording = Recording { tensors, entries, result, graph, values: vec![None; entries.len()] };
+    for index in 0..entries.len() {
+        if clusters.is_inner(index) {
+            continue;
         }
-        values.push(value);
+        let members = clusters.ending_at(index);
+        if members.is_empty() {
+            recording.operation(index)?;
+        } else if !recording.fused(index, members)? {
+            members.iter().try_for_each(|&m| recording.operation(m as usize))?;
+        }
     }
-    Ok(graph)
+    Ok(recording.graph)
+}
+
+/// A graph that is being made of an expression.
+struct Recording<'a, T: Element> {
+    tensors: &'a Tensors,
+    entries: &'a [Entry<'a, T>],
+    result: &'a DeviceBuffer<T>,
+    graph: Graph,
+    /// What has been recorded of the entries: where their elements will be.
+    values: Vec<Option<Value>>,
+}
+
+impl<T: Element> Recording<'_, T> {
+    /// Where an entry's elements go.
+    fn place(&mut self, index: usize) -> Result<Value> {
+        if index + 1 == self.entries.len() {
+            return self.graph.buffer(self.result);
+        }
+        self.graph.temporary::<T>(self.entries[index].node.len)
+    }
+
+    /// Operand `i` of an entry.
+    fn operand(&self, entry: &Entry<'_, T>, i: usize) -> Option<Value> {
+        entry.reads.get(i).and_then(|&r| self.values[r as usize])
+    }
+
+    /// One entry by itself.
+    fn operation(&mut self, index: usize) -> Result<()> {
+        let (tensors, entry) = (self.tensors, &self.entries[index]);
+        if let Work::Data(buffer) = &entry.node.work {
+            let from = self.graph.buffer(buffer.as_ref())?;
+            self.values[index] = Some(from);
+            if index + 1 == self.entries.len() {
+                let to = self.place(index)?;
+                self.graph.copy(&from, &to)?;
+            }
+            return Ok(());
+        }
+        let value = self.place(index)?;
+        let operands = [self.operand(entry, 0), self.operand(entry, 1), self.operand(entry, 2)];
+        let graph = &mut self.graph;
+        match (&entry.node.work, operands) {
+            (Work::Elementwise(op, inputs), operands) => {
+                let mut reads = operands.into_iter().flatten();
+                elementwise(tensors, graph, (*op, inputs), &mut reads, value, entry.node.len)?;
+            }
+            // Without results the other extents may be anything.
+            (Work::Sum(x, axis), [Some(from), ..]) if entry.node.len > 0 => {
+                sum(tensors, graph, (x, *axis), from, value)?;
+            }
+            (Work::Product(a, b), [Some(left), Some(right), _]) => {
+                product(tensors, graph, (a, b), (left, right), value)?;
+            }
+            _ => {}
+        }
+        self.values[index] = Some(value);
+        Ok(())
+    }
+
+    /// A cluster as one kernel; `false`, with nothing recorded, where there is none.
+    fn fused(&mut self, index: usize, members: &[u32]) -> Result<bool> {
+        let (structure, arrays, scalars) = structure(self.entries, members);
+        let value = self.place(index)?;
+        let n = self.entries[index].node.len as u32;
+        let mut args: Vec<GraphArg<'_>> = Vec::with_capacity(arrays.len() + scalars.len() + 2);
+        args.extend(arrays.iter().filter_map(|&a| self.values[a as usize]).map(GraphArg::Read));
+        args.extend(scalars.into_iter().map(Into::into));
+        args.extend([GraphArg::Write(value), n.into()]);
+        let (launcher, device) = (self.tensors.launcher(), self.tensors.device());
+        let graph = &mut self.graph;
+        let done = self.tensors.kernels().fused().with(launcher, device, &structure, |kernel| {
+            // SAFETY: every array of a cluster has as many elements as its result, as its operations' have.
+            unsafe { graph.launch(kernel, LaunchDims::cover(n, BLOCK), &args) }
+        })?;
+        if done.is_some() {
+            self.values[index] = Some(value);
+        }
+        Ok(done.is_some())
+    }
 }
 
 fn elementwise<T: Element>(

@@ -14,13 +14,15 @@
 //!  └──────────────────────────┘
 //! ```
 //!
-//! The kernels come with the library (`hip/tensor.hip`), for gfx90a and gfx942.
+//! The kernels come with the library (`hip/tensor.hip`), for gfx90a and gfx942. Where the HIP runtime compiler is there,
+//! elementwise operations that only each other read become one kernel, with the same bits.
 
 mod compute;
 mod context;
 mod dag;
 mod element;
 mod error;
+mod fuse;
 mod kernels;
 mod lazy;
 mod lower;

@@ -3,7 +3,7 @@
 use hiplaunch::DeviceBuffer;
 use hiplaunch::driver::validation::CallKind;
 
-use crate::operations::tensors;
+use crate::operations::one_by_one as tensors;
 use crate::support::*;
 
 /// Large enough that each buffer shows in the counters.
@@ -103,6 +103,27 @@ fn kernels_are_loaded_once_and_only_when_they_are_needed() {
         drop((t, x, recorded, other, y));
         assert_eq!(rig.launcher.registered(), registered, "they go with the last tensor");
         rig.stream.synchronize().unwrap();
+        rig.assert_clean();
+    });
+}
+
+#[test]
+fn several_threads_compute_on_one_stream() {
+    on_each(|rig| {
+        let t = tensors(&rig);
+        let x = t.from_slice(&[1i32; 1000], &[1000]).unwrap();
+        let shared = x.mul(3).add(&x);
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let (x, shared) = (&x, &shared);
+                scope.spawn(move || {
+                    for i in 0..20 {
+                        let result = shared.add(thread).mul(i).sub(x).to_vec().unwrap();
+                        assert_eq!(result, [(4 + thread) * i - 1; 1000]);
+                    }
+                });
+            }
+        });
         rig.assert_clean();
     });
 }

@@ -5,7 +5,7 @@ use hiplaunch::driver::{Driver, ErrorCode};
 use hiplaunch::tensor::{Element, MAX_ELEMENTS, TensorProblem};
 use hiplaunch::{Backend, DeviceBuffer, Error, Launcher, LazyTensor, Tensors};
 
-use crate::operations::tensors;
+use crate::operations::{one_by_one, tensors};
 use crate::support::*;
 
 #[track_caller]
@@ -135,7 +135,7 @@ fn a_tensor_of_another_device_is_refused() {
 #[test]
 fn a_refused_submission_names_the_node_and_the_next_one_works() {
     on_each(|rig| {
-        let t = tensors(&rig);
+        let t = one_by_one(&rig);
         let a = t.from_slice(&[1.0f32; 4], &[4]).unwrap();
         let chain = a.add(1.0).mul(2.0).neg();
         assert_eq!(chain.to_vec().unwrap(), [-4.0; 4]);

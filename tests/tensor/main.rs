@@ -6,6 +6,7 @@ mod support;
 
 mod cost;
 mod errors;
+mod fusion;
 mod host;
 mod operations;
 mod property;

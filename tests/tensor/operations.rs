@@ -12,6 +12,11 @@ pub(crate) fn tensors(rig: &Rig) -> Tensors {
     Tensors::new(&rig.launcher, &rig.stream).unwrap()
 }
 
+/// Each operation is a launch.
+pub(crate) fn one_by_one(rig: &Rig) -> Tensors {
+    tensors(rig).with_fusion(false)
+}
+
 /// Every pair of the values.
 fn pairs<T: Host>(values: &[T]) -> (Vec<T>, Vec<T>) {
     values.iter().flat_map(|a| values.iter().map(move |b| (*a, *b))).unzip()

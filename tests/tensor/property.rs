@@ -5,7 +5,7 @@ use hiplaunch::{Backend, Launcher, LazyTensor, Tensors};
 use proptest::prelude::*;
 
 use crate::host::{self, Host, assert_same};
-use crate::operations::tensors;
+use crate::operations::{one_by_one, tensors};
 use crate::support::*;
 
 /// Kind of operation, its operands among what is there, and a scalar.
@@ -99,27 +99,50 @@ fn zip_with<T: Host>(a: &[T], b: &[T], f: impl Fn(T, T) -> T) -> Vec<T> {
     host::zip(a, b, f)
 }
 
+/// Every type, one after the other.
+fn every_type(of: fn(&Rig) -> Tensors, side: usize, steps: &[Step]) {
+    let rig = Rig::open(Launcher::builder(), Backend::Emulator);
+    let t = of(&rig);
+    let exp = |x: f32| host::exp(f64::from(x)) as f32;
+    run::<f32>(
+        &t,
+        side,
+        steps,
+        |s| f32::from(s) / 3.0,
+        Some((|x| x.sqrt(), f32::sqrt)),
+        Some((|x| x.exp(), exp)),
+    );
+    run::<f64>(
+        &t,
+        side,
+        steps,
+        |s| f64::from(s) / 3.0,
+        Some((|x| x.sqrt(), f64::sqrt)),
+        Some((|x| x.exp(), host::exp)),
+    );
+    run::<i32>(&t, side, steps, i32::from, None, None);
+    rig.assert_clean();
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    prop::collection::vec((0u8..19, 0usize..40, 0usize..40, 0usize..40, -4i8..5), 1..40)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn random_expressions_are_what_the_host_computes(
-        side in 1usize..20,
-        steps in prop::collection::vec((0u8..19, 0usize..40, 0usize..40, 0usize..40, -4i8..5), 1..40),
-    ) {
-        let rig = Rig::open(Launcher::builder(), Backend::Emulator);
-        let t = tensors(&rig);
-        run::<f32>(
-            &t, side, &steps, |s| f32::from(s) / 3.0,
-            Some((|x| x.sqrt(), f32::sqrt)),
-            Some((|x| x.exp(), |x| host::exp(f64::from(x)) as f32)),
-        );
-        run::<f64>(
-            &t, side, &steps, |s| f64::from(s) / 3.0,
-            Some((|x| x.sqrt(), f64::sqrt)),
-            Some((|x| x.exp(), host::exp)),
-        );
-        run::<i32>(&t, side, &steps, i32::from, None, None);
-        rig.assert_clean();
+    fn random_expressions_are_what_the_host_computes(side in 1usize..20, steps in steps()) {
+        every_type(one_by_one, side, &steps);
+    }
+}
+
+proptest! {
+    // Each case compiles some kernels.
+    #![proptest_config(ProptestConfig { cases: 6, max_shrink_iters: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_expressions_in_fused_kernels_too(side in 1usize..20, steps in steps()) {
+        every_type(tensors, side, &steps);
     }
 }
