@@ -17,8 +17,8 @@ use super::node::{Input, Node, Op, Work};
 const BLOCK: u32 = 256;
 /// `LANES` of hip/tensor.hip.
 const ROW_BLOCK: u32 = 256;
-/// Most workgroups that sum rows; each takes every so manieth.
-const MAX_ROW_GROUPS: u32 = 1 << 16;
+/// Most workgroups that sum rows, several for each compute unit of the largest device; each takes every so manieth row.
+const MAX_ROW_GROUPS: u32 = 1 << 12;
 /// `TILE` of hip/tensor.hip.
 const TILE: u32 = 16;
 

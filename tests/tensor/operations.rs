@@ -181,6 +181,17 @@ fn sums_and_products_are_the_hosts_in_the_stated_order() {
 }
 
 #[test]
+fn more_rows_than_workgroups_are_summed_in_turn() {
+    on_each(|rig| {
+        let (rows, n) = (4100, 65);
+        let x: Vec<i32> = (0..rows * n).map(|i| (i % 1013) as i32).collect();
+        let sums = tensors(&rig).from_slice(&x, &[rows, n]).unwrap().sum(1).to_vec().unwrap();
+        assert_same("rows", &sums, &host::sum(&x, &[rows, n], 1));
+        rig.assert_clean();
+    });
+}
+
+#[test]
 fn the_chain_that_reads_its_first_operand_again_is_right() {
     on_each(|rig| {
         let t = tensors(&rig);

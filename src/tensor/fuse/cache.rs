@@ -33,10 +33,23 @@ struct Kept {
 }
 
 /// Compiled when first needed.
-#[derive(Debug, Default)]
-pub(in crate::tensor) struct FusedKernels(Mutex<Kept>);
+#[derive(Debug)]
+pub(in crate::tensor) struct FusedKernels {
+    kept: Mutex<Kept>,
+    limit: usize,
+}
+
+impl Default for FusedKernels {
+    fn default() -> Self {
+        FusedKernels::new(KEPT)
+    }
+}
 
 impl FusedKernels {
+    fn new(limit: usize) -> FusedKernels {
+        FusedKernels { kept: Mutex::default(), limit }
+    }
+
     /// Hands the kernel of a structure to `then`, compiled now if need be; `None` where it can't be had. Others who look
     /// for one meanwhile wait, so that none is compiled twice, and none goes before it is recorded.
     pub(in crate::tensor) fn with<R>(
@@ -46,7 +59,7 @@ impl FusedKernels {
         structure: &Structure,
         then: impl FnOnce(KernelHandle) -> Result<R>,
     ) -> Result<Option<R>> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.broken {
             return Ok(None);
         }
@@ -66,7 +79,7 @@ impl FusedKernels {
             }
         };
         kept.compiled += 1;
-        if kept.kernels.len() >= KEPT
+        if kept.kernels.len() >= self.limit
             && let Some(oldest) =
                 kept.kernels.iter().min_by_key(|(_, (_, used))| *used).map(|(s, _)| s.clone())
             && let Some((old, _)) = kept.kernels.remove(&oldest)
@@ -79,12 +92,12 @@ impl FusedKernels {
 
     /// How many were compiled so far.
     pub(in crate::tensor) fn compiled(&self) -> u64 {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).compiled
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).compiled
     }
 
     /// Every kernel that there is, to be unregistered.
     pub(in crate::tensor) fn drain(&mut self) -> Vec<KernelHandle> {
-        let kept = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.kept.get_mut().unwrap_or_else(PoisonError::into_inner);
         kept.kernels.drain().map(|(_, (handle, _))| handle).collect()
     }
 }
@@ -105,4 +118,36 @@ fn make(
     // SAFETY: each work-item reads its element of every array, and no other, before it writes one.
     unsafe { launcher.declare_in_place(handle, true) }?;
     Ok(handle)
+}
+
+#[cfg(all(test, feature = "emulator"))]
+mod tests {
+    use super::super::source::structure;
+    use super::*;
+    use crate::tensor::Tensors;
+    use crate::tensor::dag::entries;
+    use crate::{Backend, LazyTensor};
+
+    #[test]
+    fn the_least_recently_used_kernel_goes_and_is_unregistered() {
+        let launcher = Launcher::builder().backend(Backend::Emulator).build().unwrap();
+        let stream = launcher.stream(&launcher.devices()[0]).unwrap();
+        let t = Tensors::new(&launcher, &stream).unwrap();
+        if !t.fuses() {
+            println!("skipped: no hiprtc");
+            return;
+        }
+        let x = t.from_slice(&[1.0f32], &[1]).unwrap();
+        let of = |tensor: &LazyTensor<f32>| structure(&entries(&tensor.0), &[1, 2]).0;
+        let structures = [of(&x.neg().neg()), of(&x.neg().add(1.0)), of(&x.neg().mul(1.0))];
+        let mut kernels = FusedKernels::new(2);
+        // Which are wanted, and how many were compiled until then.
+        for (wanted, compiled) in [(0, 1), (1, 2), (0, 2), (2, 3), (0, 3), (1, 4), (0, 4), (2, 5)] {
+            let done =
+                kernels.with(&launcher, t.device(), &structures[wanted], |handle| launcher.signature(handle));
+            assert_eq!(done.unwrap().unwrap().name, KERNEL);
+            assert_eq!((kernels.compiled(), launcher.registered()), (compiled, compiled.min(2) as usize));
+        }
+        assert_eq!(kernels.drain().len(), 2);
+    }
 }
