@@ -141,13 +141,10 @@ impl Drop for Kernels {
 mod tests {
     use super::*;
 
-    const OPS: [Op; Op::COUNT] =
-        [Op::Neg, Op::Sqrt, Op::Exp, Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Max, Op::Min, Op::Fma];
-
     /// Every form that recording can ask for.
     fn forms(element: ElementType) -> Vec<Form> {
         let mut all = vec![Form::SumSerial, Form::SumRows, Form::Product];
-        for op in OPS {
+        for op in Op::ALL {
             let scalars: &[u8] = match op {
                 Op::Sqrt | Op::Exp if element == ElementType::I32 => &[],
                 Op::Neg | Op::Sqrt | Op::Exp => &[0],
@@ -178,6 +175,10 @@ mod tests {
                 assert!(code.kernel(name).is_ok(), "{name}");
             }
             assert_eq!(code.kernels().len(), names.len());
+            assert!(
+                Op::ALL.iter().enumerate().all(|(i, op)| *op as usize == i),
+                "in the order of their numbers"
+            );
         }
     }
 }

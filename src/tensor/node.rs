@@ -28,7 +28,9 @@ pub(super) enum Op {
 }
 
 impl Op {
-    pub(super) const COUNT: usize = 10;
+    pub(super) const ALL: [Op; 10] =
+        [Op::Neg, Op::Sqrt, Op::Exp, Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Max, Op::Min, Op::Fma];
+    pub(super) const COUNT: usize = Op::ALL.len();
 
     pub(super) const fn name(self) -> &'static str {
         match self {
@@ -82,8 +84,8 @@ pub(super) struct Node<T: Element> {
 }
 
 impl<T: Element> Node<T> {
-    /// The nodes that it is computed from, in order.
-    pub(super) fn tensors_read(&self) -> SmallVec<[&Arc<Node<T>>; 3]> {
+    /// Node `index` of those that it is computed from.
+    pub(super) fn tensor_read(&self, index: usize) -> Option<&Arc<Node<T>>> {
         match &self.work {
             Work::Elementwise(_, inputs) => inputs
                 .iter()
@@ -91,10 +93,10 @@ impl<T: Element> Node<T> {
                     Input::Tensor(node) => Some(node),
                     Input::Scalar(_) => None,
                 })
-                .collect(),
-            Work::Sum(x, _) => SmallVec::from_iter([x]),
-            Work::Product(a, b) => SmallVec::from_iter([a, b]),
-            Work::Data(_) | Work::Failed(_) | Work::Gone => SmallVec::new(),
+                .nth(index),
+            Work::Sum(x, _) => [x].get(index).copied(),
+            Work::Product(a, b) => [a, b].get(index).copied(),
+            Work::Data(_) | Work::Failed(_) | Work::Gone => None,
         }
     }
 

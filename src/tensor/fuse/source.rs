@@ -12,24 +12,27 @@ const MATH: &str = include_str!("../../../hip/tensor_math.h");
 /// The kernel's name in every source.
 pub(super) const KERNEL: &str = "fused";
 
-/// Where an operand comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum From {
-    /// An array, by its number among the kernel's.
-    Array(u16),
-    /// A scalar, likewise. Scalars are arguments, so that another value is no other kernel.
-    Scalar(u16),
-    /// An earlier operation.
-    Step(u16),
-}
+/// Words of a step: its operation and up to three operands.
+const STEP: usize = 4;
+
+// Where an operand comes from, in a word's highest bits; the rest is a number.
+/// No such operand.
+const NONE: u32 = 0;
+/// An array, by its number among the kernel's.
+const ARRAY: u32 = 1 << 30;
+/// A scalar, likewise. Scalars are arguments, so that another value is no other kernel.
+const SCALAR: u32 = 2 << 30;
+/// An earlier step.
+const EARLIER: u32 = 3 << 30;
 
 /// What a fused kernel computes: equal ones have the same source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::tensor) struct Structure {
     element: ElementType,
-    arrays: u16,
-    scalars: u16,
-    steps: Vec<(Op, [Option<From>; 3])>,
+    arrays: u32,
+    scalars: u32,
+    /// [`STEP`] words each: in one piece, as it is hashed at every compute.
+    steps: Vec<u32>,
 }
 
 /// The structure of a cluster, the entries whose arrays it reads, and its scalars.
@@ -38,37 +41,38 @@ pub(in crate::tensor) fn structure<T: Element>(
     members: &[u32],
 ) -> (Structure, Vec<u32>, Vec<T>) {
     let (mut arrays, mut scalars): (Vec<u32>, Vec<T>) = (Vec::new(), Vec::new());
-    let mut steps = Vec::with_capacity(members.len());
+    let mut steps = Vec::with_capacity(members.len() * STEP);
     let places = members.iter().filter_map(|&m| entries.get(m as usize));
     for entry in places {
         let Work::Elementwise(op, inputs) = &entry.node.work else { continue };
         let mut reads = entry.reads.iter().copied();
-        let mut operands = [None; 3];
-        for (operand, input) in operands.iter_mut().zip(inputs) {
-            *operand = match input {
+        let mut words = [*op as u32, NONE, NONE, NONE];
+        for (word, input) in words.iter_mut().skip(1).zip(inputs) {
+            *word = match input {
                 Input::Scalar(scalar) => {
                     scalars.push(*scalar);
-                    Some(From::Scalar(scalars.len() as u16 - 1))
+                    SCALAR | (scalars.len() as u32 - 1)
                 }
-                Input::Tensor(_) => reads.next().map(|read| match members.binary_search(&read) {
-                    Ok(step) => From::Step(step as u16),
-                    Err(_) => From::Array(number(&mut arrays, read)),
-                }),
+                Input::Tensor(_) => match reads.next().map(|read| (read, members.binary_search(&read))) {
+                    Some((_, Ok(step))) => EARLIER | step as u32,
+                    Some((read, Err(_))) => ARRAY | number(&mut arrays, read),
+                    None => NONE,
+                },
             };
         }
-        steps.push((*op, operands));
+        steps.extend(words);
     }
-    let (arrays_len, scalars_len) = (arrays.len() as u16, scalars.len() as u16);
+    let (arrays_len, scalars_len) = (arrays.len() as u32, scalars.len() as u32);
     (Structure { element: T::TYPE, arrays: arrays_len, scalars: scalars_len, steps }, arrays, scalars)
 }
 
 /// Its number among those that are there; a new one if it is not.
-fn number(arrays: &mut Vec<u32>, entry: u32) -> u16 {
+fn number(arrays: &mut Vec<u32>, entry: u32) -> u32 {
     match arrays.iter().position(|a| *a == entry) {
-        Some(at) => at as u16,
+        Some(at) => at as u32,
         None => {
             arrays.push(entry);
-            arrays.len() as u16 - 1
+            arrays.len() as u32 - 1
         }
     }
 }
@@ -76,7 +80,7 @@ fn number(arrays: &mut Vec<u32>, entry: u32) -> u16 {
 impl Structure {
     /// How many operations it has.
     pub(super) fn len(&self) -> usize {
-        self.steps.len()
+        self.steps.len() / STEP
     }
 
     /// HIP source of the kernel: arrays, scalars, the result and the number of elements are its arguments, in that order.
@@ -98,19 +102,23 @@ impl Structure {
         line(format_args!("{c}* out, unsigned n) {{\n"));
         line(format_args!("  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n"));
         (0..self.arrays).for_each(|i| line(format_args!("  const {c} x{i} = a{i}[i];\n")));
-        for (step, (op, operands)) in self.steps.iter().enumerate() {
-            line(format_args!("  const {c} v{step} = tensor_{}(", op.name()));
-            for (i, operand) in operands.iter().flatten().enumerate() {
+        for (step, words) in self.steps.chunks_exact(STEP).enumerate() {
+            let (operation, operands) = words.split_first().unwrap_or((&0, &[]));
+            let name = Op::ALL.get(*operation as usize).map_or("", |op| op.name());
+            line(format_args!("  const {c} v{step} = tensor_{name}("));
+            for (i, operand) in operands.iter().enumerate() {
                 let comma = if i == 0 { "" } else { ", " };
-                match operand {
-                    From::Array(at) => line(format_args!("{comma}x{at}")),
-                    From::Scalar(at) => line(format_args!("{comma}s{at}")),
-                    From::Step(at) => line(format_args!("{comma}v{at}")),
+                let at = operand & !EARLIER;
+                match operand & EARLIER {
+                    ARRAY => line(format_args!("{comma}x{at}")),
+                    SCALAR => line(format_args!("{comma}s{at}")),
+                    EARLIER => line(format_args!("{comma}v{at}")),
+                    _ => {}
                 }
             }
             line(format_args!(");\n"));
         }
-        let last = self.steps.len().saturating_sub(1);
+        let last = self.len().saturating_sub(1);
         line(format_args!("  out[i] = v{last};\n}}\n"));
         text
     }
