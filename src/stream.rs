@@ -70,7 +70,7 @@ impl StreamCore {
     /// # Errors
     /// None so far; the block is live, as it is borrowed.
     pub fn record_use(&self, block: &PoolBlock) -> Result<()> {
-        block.record(self.stream_ref());
+        self.note_use_slow(block);
         Ok(())
     }
 
@@ -85,6 +85,10 @@ impl StreamCore {
 
     #[cold]
     fn note_use_slow(&self, block: &PoolBlock) {
+        // What a graph uses is held for it, but for its own memory, which is the graph's anyway.
+        if self.arena.capture().is_some_and(|graph| block.is_of(&graph)) {
+            return;
+        }
         block.record(self.stream_ref());
     }
 
@@ -191,6 +195,9 @@ impl Drop for StreamCore {
             && let Err(e) = self.owned.synchronize()
         {
             log::warn!("waiting for a stream of {} that is dropped: {e}", self.device.id());
+            // Then it is not gone for the pool: whoever takes its memory waits for it first.
+            self.arena.keep(&self.owned);
+            return;
         }
         self.device.pool_core().leave(self.number());
     }

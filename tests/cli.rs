@@ -8,6 +8,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
 
+#[path = "cli/pool.rs"]
+mod pool;
+
 /// A folder of one test.
 struct Folder(PathBuf);
 

@@ -18,15 +18,23 @@ mod replace;
 #[path = "../examples/06_memory.rs"]
 mod memory;
 
+#[path = "../examples/07_pool.rs"]
+mod pool;
+
 #[path = "../examples/lazy_chain.rs"]
 mod lazy_chain;
 
-/// The README's program is the first example, word for word, so that it keeps compiling.
+/// The README's programs are examples, word for word, so that they keep compiling.
 #[test]
-fn the_readme_shows_the_first_example() {
-    let example = include_str!("../examples/01_first_launch.rs");
-    let start = example.find("use hiplaunch").unwrap();
-    let end = example.find("\n#[test]").unwrap();
-    let readme = include_str!("../README.md");
-    assert!(readme.contains(&format!("```rust\n{}```", &example[start..end])), "{}", &example[start..end]);
+fn the_readme_shows_examples() {
+    for example in [include_str!("../examples/01_first_launch.rs"), include_str!("../examples/07_pool.rs")] {
+        let start = example.find("use hiplaunch").unwrap();
+        let end = example.find("\n#[test]").unwrap();
+        let readme = include_str!("../README.md");
+        assert!(
+            readme.contains(&format!("```rust\n{}```", &example[start..end])),
+            "{}",
+            &example[start..end]
+        );
+    }
 }

@@ -37,7 +37,7 @@ impl Driver for NoopDriver {
         DriverInfo { name: "noop".into(), version: "1.0.0".into(), source: "benches".into() }
     }
     fn capabilities(&self) -> Capabilities {
-        Capabilities::from_iter([Capability::MappedHostMemory])
+        Capabilities::from_iter([Capability::MappedHostMemory, Capability::StreamOrderedAllocator])
     }
     fn device_count(&self) -> DriverResult<u32> {
         Ok(1)

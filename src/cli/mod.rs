@@ -4,8 +4,12 @@ mod demo;
 mod info;
 mod logging;
 mod output;
+mod replay;
 mod run;
 mod session;
+mod tape;
+mod trace;
+mod whole_file;
 
 use std::io;
 use std::process::ExitCode;
@@ -18,12 +22,13 @@ const AFTER_HELP: &str = "\
 Exit status:
   0  everything passed
   1  an expectation was not met, a result was wrong, a kernel faulted, or the validation layer found a misuse
-  2  unusable input: the command line, a script, a code object, a launch that does not fit its kernel; or no driver
+  2  unusable input: the command line, a script, a trace, a code object, a launch that does not fit its kernel; or no driver
   3  the output could not be written
 
 Environment:
   HIPLAUNCH_BACKEND             the driver where --backend says auto: auto, hip or emulator
   HIPLAUNCH_VALIDATE            1 turns the validation layer on without --validate
+  HIPLAUNCH_POOL                where device memory comes from: caching (default), async or plain
   HIPLAUNCH_EMULATOR_THREADS    host threads that run a kernel's workgroups (default: all cores)
   HIPLAUNCH_EMULATOR_DEVICES    emulated devices (default: 1)
   HIPLAUNCH_LOG, RUST_LOG       log level on stderr: off, error, warn (default), info, debug or trace
@@ -46,6 +51,8 @@ struct Cli {
 enum Command {
     Run(run::RunArgs),
     Demo(demo::DemoArgs),
+    Trace(Box<trace::TraceArgs>),
+    Replay(replay::ReplayArgs),
     Info(info::InfoArgs),
 }
 
@@ -79,10 +86,12 @@ pub(crate) fn main() -> ExitCode {
     let cli = Cli::parse();
     logging::start(cli.verbose);
     let mut out = Output::stdout();
-    let result = match &cli.command {
+    let result = match cli.command {
         Command::Run(args) => run::run(args, &mut out),
-        Command::Demo(args) => demo::run(args, &mut out),
-        Command::Info(args) => info::run(args, &mut out),
+        Command::Demo(args) => demo::run(&args, &mut out),
+        Command::Trace(args) => trace::run(*args, &mut out),
+        Command::Replay(args) => replay::run(&args, &mut out),
+        Command::Info(args) => info::run(&args, &mut out),
     };
     let result = result.and_then(|verdict| Ok(out.finish().map(|()| verdict)?));
     match result {

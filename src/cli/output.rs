@@ -3,9 +3,9 @@
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 
-/// Standard output.
+/// Standard output, or standard error.
 pub(crate) struct Output {
-    to: io::BufWriter<io::StdoutLock<'static>>,
+    to: io::BufWriter<Box<dyn Write>>,
     colour: bool,
 }
 
@@ -22,16 +22,30 @@ pub(crate) enum Style {
 impl Output {
     pub(crate) fn stdout() -> Output {
         let stdout = io::stdout();
+        Output::over(stdout.is_terminal(), Box::new(stdout.lock()))
+    }
+
+    /// For what a command says while its result goes to standard output.
+    pub(crate) fn stderr() -> Output {
+        let stderr = io::stderr();
+        Output::over(stderr.is_terminal(), Box::new(stderr))
+    }
+
+    fn over(terminal: bool, to: Box<dyn Write>) -> Output {
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        let colour =
-            wanted && stdout.is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
-        Output { to: io::BufWriter::new(stdout.lock()), colour }
+        let colour = wanted && terminal && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        Output { to: io::BufWriter::new(to), colour }
     }
 
     /// Writes a line and shows it at once.
     pub(crate) fn line(&mut self, text: impl fmt::Display) -> io::Result<()> {
         writeln!(self.to, "{text}")?;
         self.to.flush()
+    }
+
+    /// For what is no text.
+    pub(crate) fn writer(&mut self) -> &mut dyn Write {
+        &mut self.to
     }
 
     /// Text in a style, where there are colours.

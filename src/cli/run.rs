@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use hiplaunch::memory::PoolBackend;
 use hiplaunch::script::{Report, RunOptions, Script, ScriptError};
 use serde_json::{Value, json};
 
 use super::output::{Output, Style, counted, grouped};
 use super::session::{DriverArgs, Session};
+use super::tape::Tape;
 use super::{Failure, Verdict};
 
 /// Run launch scripts and compare what their kernels wrote with what they expect.
@@ -43,6 +45,13 @@ pub(crate) struct RunArgs {
     driver: DriverArgs,
 }
 
+impl RunArgs {
+    /// Traces the device's pool.
+    pub(crate) fn record_on(&mut self, tape: &Tape) {
+        self.driver.tape = Some(tape.clone());
+    }
+}
+
 /// What became of one script.
 enum Outcome {
     Ran {
@@ -75,7 +84,10 @@ impl Outcome {
     }
 }
 
-pub(crate) fn run(args: &RunArgs, out: &mut Output) -> Result<Verdict, Failure> {
+pub(crate) fn run(mut args: RunArgs, out: &mut Output) -> Result<Verdict, Failure> {
+    // Every buffer is an allocation of its own, so that the emulator sees the first byte beyond it.
+    args.driver.pool = PoolBackend::Plain;
+    let args = &args;
     let mut session = Session::open(&args.driver)?;
     if !args.json {
         out.line(session.describe())?;
@@ -134,8 +146,10 @@ fn name(path: &Path) -> String {
     text.strip_suffix(".launch.toml").map(str::to_owned).unwrap_or(text)
 }
 
-/// Runs one script; also says whether it cost the device's context.
+/// Runs one script on a launcher of its own; also says whether it cost the device's context.
 fn one(path: &Path, args: &RunArgs, session: &Session) -> (Outcome, bool) {
+    let own = session.again(&args.driver).ok();
+    let session = own.as_ref().unwrap_or(session);
     let result = Script::read(path).and_then(|script| {
         let other = args.code_object.as_ref().map(|pattern| substitute(pattern, &script));
         let options = RunOptions { code_object: other.as_deref(), differences: args.differences };
@@ -143,11 +157,14 @@ fn one(path: &Path, args: &RunArgs, session: &Session) -> (Outcome, bool) {
         // validation layer catch what they can.
         unsafe { script.run(&session.launcher, &session.device, &options) }
     });
+    if let Ok(report) = &result {
+        session.note_snapshot(&report.pool);
+    }
     let lost = result.as_ref().is_err_and(ScriptError::is_device_lost);
     let mut violations = session.take_violations();
-    if !lost {
-        // The script has let go of everything it made.
-        violations.extend(session.leaks());
+    // The script has let go of everything it made; a lost device lets go of nothing.
+    if let Some(own) = own.filter(|_| !lost) {
+        violations.extend(own.close());
     }
     match result {
         Ok(report) => (Outcome::Ran { report, violations }, lost),

@@ -6,10 +6,12 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use code_object::TargetId;
 use hiplaunch::driver::Driver;
 use hiplaunch::driver::backend::{self, BACKEND_VARIABLE};
+use hiplaunch::memory::{POOL_VARIABLE, PoolBackend, PoolOptions, PoolSnapshot};
 use hiplaunch::{Backend, Device, Launcher};
 use serde_json::json;
 
 use super::Failure;
+use super::tape::{Tape, Taped};
 
 /// Options of every command that uses a device.
 #[derive(Clone, Debug, clap::Args)]
@@ -29,6 +31,14 @@ pub(crate) struct DriverArgs {
     /// Put the validation layer over the driver; what it reports is a failure.
     #[arg(long)]
     pub(crate) validate: bool,
+
+    /// Where to note what the device's pool does; no option of the command line.
+    #[arg(skip)]
+    pub(crate) tape: Option<Tape>,
+
+    /// Where a pool's memory comes from, if the environment does not say it; no option of the command line.
+    #[arg(skip)]
+    pub(crate) pool: PoolBackend,
 }
 
 fn backend_parser() -> impl TypedValueParser<Value = Backend> {
@@ -43,6 +53,8 @@ pub(crate) struct Session {
     driver: Arc<dyn Driver>,
     /// Why it is this driver.
     why: String,
+    /// Where the device's pool is traced.
+    taped: Option<Taped>,
 }
 
 impl Session {
@@ -53,6 +65,9 @@ impl Session {
 
     fn over(driver: Arc<dyn Driver>, why: String, args: &DriverArgs) -> Result<Session, Failure> {
         let mut builder = Launcher::builder().driver(driver.clone());
+        if std::env::var_os(POOL_VARIABLE).is_none_or(|word| word.is_empty()) {
+            builder = builder.pool(PoolOptions { backend: args.pool, ..PoolOptions::default() });
+        }
         if args.validate {
             builder = builder.validate(true);
         }
@@ -64,12 +79,18 @@ impl Session {
                 Failure::Unusable(format!("--device {}: the driver has {count}, from 0 on", args.device))
             })?
             .clone();
-        Ok(Session { launcher, device, driver, why })
+        let taped = args.tape.as_ref().map(|tape| tape.record(&device));
+        Ok(Session { launcher, device, driver, why, taped })
     }
 
     /// Another launcher over the same driver, with the validation layer: for counting calls.
     pub(crate) fn validated(&self, args: &DriverArgs) -> Result<Session, Failure> {
         Session::over(self.driver.clone(), self.why.clone(), &DriverArgs { validate: true, ..args.clone() })
+    }
+
+    /// Another launcher over the same driver.
+    pub(crate) fn again(&self, args: &DriverArgs) -> Result<Session, Failure> {
+        Session::over(self.driver.clone(), self.why.clone(), args)
     }
 
     /// What is in use, and why, in one line.
@@ -101,18 +122,37 @@ impl Session {
         })
     }
 
+    /// A moment at which memory is held; `hiplaunch trace` may want to show it.
+    pub(crate) fn note_moment(&self) {
+        if let Some(taped) = &self.taped {
+            taped.note_moment();
+        }
+    }
+
+    /// As [`note_moment`](Session::note_moment), of a moment that is over.
+    pub(crate) fn note_snapshot(&self, snapshot: &PoolSnapshot) {
+        if let Some(taped) = &self.taped {
+            taped.tape().offer(snapshot.clone());
+        }
+    }
+
     /// What the validation layer found since the last call; nothing where it is off.
     pub(crate) fn take_violations(&self) -> Vec<String> {
         let layer = self.launcher.validation();
         layer.map(|layer| layer.take_violations().iter().map(|v| v.to_string()).collect()).unwrap_or_default()
     }
 
-    /// What the validation layer knows to be alive; nothing where it is off.
-    pub(crate) fn leaks(&self) -> Vec<String> {
-        let layer = self.launcher.validation();
-        layer
-            .map(|layer| layer.report_leaks().iter().map(|leak| leak.to_string()).collect())
-            .unwrap_or_default()
+    /// Lets go of the launcher; what the validation layer found since the last call, and what of the launcher is left.
+    pub(crate) fn close(self) -> Vec<String> {
+        let mut found = self.take_violations();
+        let layer = self.launcher.validation().cloned();
+        // Pools keep memory and events for later as long as there is a launcher.
+        drop(self);
+        if let Some(layer) = layer {
+            found.extend(layer.take_violations().iter().map(|v| v.to_string()));
+            found.extend(layer.report_leaks().iter().map(|leak| leak.to_string()));
+        }
+        found
     }
 }
 

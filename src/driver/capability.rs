@@ -36,7 +36,7 @@ pub enum Capability {
     StreamOrderedAllocator,
     /// Host functions in stream order.
     HostFunc,
-    /// Graphs made node by node.
+    /// Graphs made node by node, of kernels, copies and fills.
     Graphs,
     /// Capturing a stream into a graph.
     StreamCapture,
@@ -72,7 +72,9 @@ impl Capability {
         match self {
             Capability::StreamOrderedAllocator => Some("5.1"),
             Capability::HostFunc => Some("5.3"),
-            Capability::Graphs | Capability::StreamCapture => Some("4.3"),
+            Capability::StreamCapture => Some("4.3"),
+            // The calls are older; kernels of modules are known to be taken from here on.
+            Capability::Graphs => Some("5.2"),
             Capability::CooperativeLaunch => Some("5.5"),
             _ => None,
         }

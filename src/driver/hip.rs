@@ -9,14 +9,18 @@
 //!   returns [`ErrorCode::NOT_INITIALIZED`] and never enters HIP.
 //! * **Code objects** are copied, since HIP goes on reading them, and their headers checked against their length, since
 //!   HIP is not told it.
+//! * **Graphs** run their nodes one after another, in the order in which they were added. HIP would run branches on
+//!   queues of its own, and drops some of the dependencies between them, in 5.2 (seen) as in 7.2 (reported).
 //! * **Teardown.** The library stays loaded for ever: its own destructors run at exit, after which it must not be
 //!   called; so nothing here has a destructor that calls it, and what is alive at exit is left to the kernel driver.
 //! * Errors, sticky ones included, are HIP's own, as is `hipGetLastError`'s state.
 
 mod call;
 mod device;
+mod graph;
 mod image;
 mod load;
+mod process;
 mod symbols;
 #[cfg(test)]
 mod tests;
@@ -62,26 +66,23 @@ mod bindings {
     }
 }
 
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::{CStr, c_int, c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Mutex, PoisonError, RwLock};
 
-use once_cell::sync::OnceCell;
-
-use call::{check, check_ready, code_of, forked, number, ordinal, owned, pointer, unsupported};
+use call::{check, check_ready, number, ordinal, pointer};
+use graph::Graphs;
 use image::Image;
 pub use load::{Attempt, LoadError};
 pub use symbols::Symbol;
 
 use super::{
-    Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
-    DriverResult, ErrorCode, EventOptions, HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent,
-    RawFunction, RawModule, RawStream, StreamOptions,
+    Capabilities, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo, DriverResult,
+    ErrorCode, EventOptions, HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent, RawFunction,
+    RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions,
 };
 
 /// `hipLaunchKernel`'s markers in `extra` (macros with casts, which bindgen leaves out).
@@ -89,8 +90,9 @@ const HIP_LAUNCH_PARAM_BUFFER_POINTER: usize = 1;
 const HIP_LAUNCH_PARAM_BUFFER_SIZE: usize = 2;
 const HIP_LAUNCH_PARAM_END: usize = 3;
 
-/// From this version on kernel launches are captured: 5.2 runs them at once in a captured stream (seen).
-const LAUNCHES_ARE_CAPTURED: i32 = 50_300_000;
+/// Below this version a launch's arguments pass through the kernel, which graphs do not lock (5.2, seen: arguments mixed up
+/// between threads; clr of 7.0 puts them into the launch's own command).
+const LAUNCHES_HOLD_THEIR_ARGUMENTS: i32 = 70_000_000;
 /// Below this version `hipStreamDestroy` can spin for ever (seen with 5.2; clr of 6.0 has it mended).
 const STREAM_DESTROY_IS_MENDED: i32 = 60_000_000;
 
@@ -101,140 +103,13 @@ pub struct HipDriver {
     capabilities: Capabilities,
     /// The code objects of the modules that are loaded.
     images: Mutex<HashMap<RawModule, Image>>,
+    graphs: Graphs,
     /// Held shared while memory is freed in stream order, exclusively while a stream is destroyed.
     pool_gate: RwLock<()>,
     /// Whether memory was ever freed in stream order.
     pool_used: AtomicBool,
-}
-
-static DRIVER: OnceCell<Arc<HipDriver>> = OnceCell::new();
-
-/// No device has been set on the thread by this driver.
-const NO_DEVICE_SET: c_int = -1;
-
-thread_local! {
-    static CURRENT_DEVICE: Cell<c_int> = const { Cell::new(NO_DEVICE_SET) };
-}
-
-impl HipDriver {
-    /// The driver of this process, loaded at the first call. A call that failed is tried again by the next.
-    ///
-    /// # Errors
-    ///
-    /// No library that can be used, with everything that was tried; or HIP failed to start. No GPU is no error:
-    /// [`Driver::device_count`] is 0 then.
-    pub fn load() -> Result<Arc<HipDriver>, LoadError> {
-        // Not through the cell in a forked child: another thread of the parent may have been inside it for ever.
-        if load::is_forked_child() {
-            return DRIVER.get().cloned().ok_or(LoadError::Forked);
-        }
-        let init = || load::load().map(|loaded| Arc::new(HipDriver::new(loaded)));
-        DRIVER.get_or_try_init(init).cloned()
-    }
-
-    fn new(loaded: load::Loaded) -> HipDriver {
-        let launches_are_captured = loaded.version >= LAUNCHES_ARE_CAPTURED;
-        let capabilities = loaded.api.capabilities().iter();
-        HipDriver {
-            capabilities: capabilities
-                .filter(|c| *c != Capability::StreamCapture || launches_are_captured)
-                .collect(),
-            loaded,
-            images: Mutex::new(HashMap::new()),
-            pool_gate: RwLock::new(()),
-            pool_used: AtomicBool::new(false),
-        }
-    }
-
-    /// Every entry point of HIP that is looked for, required ones first, and whether the library has it.
-    pub fn symbols(&self) -> impl Iterator<Item = Symbol> + use<> {
-        self.loaded.api.symbols().into_iter()
-    }
-
-    /// The library's file, as the system's loader names it.
-    pub fn library_path(&self) -> &Path {
-        &self.loaded.library
-    }
-
-    /// HIP's version number: `major * 10_000_000 + minor * 100_000 + patch`.
-    pub fn runtime_version(&self) -> i32 {
-        self.loaded.version
-    }
-
-    /// Makes the driver set the device anew at this thread's next call: for programs that call `hipSetDevice`
-    /// themselves.
-    pub fn forget_current_device(&self) {
-        CURRENT_DEVICE.set(NO_DEVICE_SET);
-    }
-
-    /// HIP's own name of a result code.
-    pub fn error_name(&self, code: ErrorCode) -> String {
-        // SAFETY: the function takes any number, and returns a C string that lives for ever, or null.
-        unsafe {
-            owned(if load::is_forked_child() {
-                ptr::null()
-            } else {
-                (self.loaded.api.hipGetErrorName)(code_of(code))
-            })
-        }
-    }
-
-    /// HIP's own words for a result code.
-    pub fn error_text(&self, code: ErrorCode) -> String {
-        // SAFETY: as above.
-        unsafe {
-            owned(if load::is_forked_child() {
-                ptr::null()
-            } else {
-                (self.loaded.api.hipGetErrorString)(code_of(code))
-            })
-        }
-    }
-
-    /// The device that HIP has as this thread's current one.
-    ///
-    /// # Errors
-    ///
-    /// HIP's code, as where there is no device.
-    pub fn current_device(&self) -> DriverResult<DeviceId> {
-        const CALL: &str = "hipGetDevice";
-        let mut ordinal: c_int = 0;
-        // SAFETY: the pointer is to a live integer.
-        check(CALL, unsafe { (self.api(CALL)?.hipGetDevice)(&mut ordinal) })?;
-        Ok(DeviceId(u32::try_from(ordinal).unwrap_or(0)))
-    }
-
-    /// The functions, unless this is a forked child.
-    #[inline]
-    fn api(&self, call: &'static str) -> DriverResult<&symbols::Api> {
-        if load::is_forked_child() { Err(forked(call)) } else { Ok(&self.loaded.api) }
-    }
-
-    /// The functions, with `device` the thread's current one.
-    #[inline]
-    fn on(&self, device: DeviceId, call: &'static str) -> DriverResult<&symbols::Api> {
-        let api = self.api(call)?;
-        if CURRENT_DEVICE.get() != device.0 as c_int || device.0 > c_int::MAX as u32 {
-            set_device(api, device)?;
-        }
-        Ok(api)
-    }
-
-    /// An optional function.
-    #[inline]
-    fn optional<F>(&self, call: &'static str, function: Option<F>) -> DriverResult<F> {
-        function.ok_or_else(|| unsupported(call))
-    }
-}
-
-/// Sets the thread's current device.
-#[cold]
-fn set_device(api: &symbols::Api, device: DeviceId) -> DriverResult<()> {
-    let ordinal = ordinal("hipSetDevice", device)?;
-    // SAFETY: an ordinal that is not there gives an error.
-    check("hipSetDevice", unsafe { (api.hipSetDevice)(ordinal) })?;
-    CURRENT_DEVICE.set(ordinal);
-    Ok(())
+    /// Held shared while a kernel is launched, exclusively while graphs hand kernels their arguments.
+    kernel_gate: RwLock<()>,
 }
 
 impl Driver for HipDriver {
@@ -718,16 +593,11 @@ impl Driver for HipDriver {
         const CALL: &str = "hipModuleLaunchKernel";
         let api = self.on(device, CALL)?;
         let mut bytes = launch.kernarg.len();
-        let mut extra: [*mut c_void; 5] = [
-            ptr::without_provenance_mut(HIP_LAUNCH_PARAM_BUFFER_POINTER),
-            launch.kernarg.as_ptr().cast_mut().cast(),
-            ptr::without_provenance_mut(HIP_LAUNCH_PARAM_BUFFER_SIZE),
-            (&raw mut bytes).cast(),
-            ptr::without_provenance_mut(HIP_LAUNCH_PARAM_END),
-        ];
+        let mut extra = extra_of(launch.kernarg, &mut bytes);
         // clr from 7.0 refuses a buffer for a kernel without explicit arguments (`ihipLaunchKernelCommand`).
         let extra = if bytes == 0 { ptr::null_mut() } else { extra.as_mut_ptr() };
         let ([gx, gy, gz], [bx, by, bz]) = (launch.grid, launch.block);
+        let _gate = self.launching();
         let function = pointer(launch.function.0);
         let lds: c_uint = launch.dynamic_lds;
         // SAFETY: a live function and stream of the current device; the kernarg segment is as long as the metadata
@@ -748,6 +618,135 @@ impl Driver for HipDriver {
             )
         })
     }
+
+    fn graph_create(&self, device: DeviceId) -> DriverResult<RawGraph> {
+        self.create_graph(device)
+    }
+
+    unsafe fn graph_destroy(&self, device: DeviceId, graph: RawGraph) -> DriverResult<()> {
+        // SAFETY: the caller's promises.
+        unsafe { self.destroy_graph(device, graph) }
+    }
+
+    unsafe fn graph_add_kernel(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        _: &[RawGraphNode],
+        launch: &KernelLaunch<'_>,
+    ) -> DriverResult<RawGraphNode> {
+        // SAFETY: the caller's promises.
+        unsafe { self.add_kernel(device, graph, launch) }
+    }
+
+    unsafe fn graph_add_memcpy_htod(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        _: &[RawGraphNode],
+        dst: DevicePtr,
+        src: *const u8,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        let kind = bindings::hipMemcpyKind::hipMemcpyHostToDevice;
+        // SAFETY: the caller's promises; HIP only reads `src`.
+        unsafe { self.add_copy(device, graph, pointer(dst.0), src.cast(), bytes, kind) }
+    }
+
+    unsafe fn graph_add_memcpy_dtoh(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        _: &[RawGraphNode],
+        dst: *mut u8,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        let kind = bindings::hipMemcpyKind::hipMemcpyDeviceToHost;
+        // SAFETY: the caller's promises.
+        unsafe { self.add_copy(device, graph, dst.cast(), pointer(src.0), bytes, kind) }
+    }
+
+    unsafe fn graph_add_memcpy_dtod(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        _: &[RawGraphNode],
+        dst: DevicePtr,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        let kind = bindings::hipMemcpyKind::hipMemcpyDeviceToDevice;
+        // SAFETY: the caller's promises.
+        unsafe { self.add_copy(device, graph, pointer(dst.0), pointer(src.0), bytes, kind) }
+    }
+
+    unsafe fn graph_add_memset_d8(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        _: &[RawGraphNode],
+        dst: DevicePtr,
+        value: u8,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        // SAFETY: the caller's promises.
+        unsafe { self.add_fill_bytes(device, graph, dst, value, bytes) }
+    }
+
+    unsafe fn graph_add_memset_d32(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        _: &[RawGraphNode],
+        dst: DevicePtr,
+        value: u32,
+        count: usize,
+    ) -> DriverResult<RawGraphNode> {
+        // SAFETY: the caller's promises.
+        unsafe { self.add_fill(device, graph, dst, value, size_of::<u32>(), count) }
+    }
+
+    unsafe fn graph_add_empty(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        _: &[RawGraphNode],
+    ) -> DriverResult<RawGraphNode> {
+        // SAFETY: the caller's promises.
+        unsafe { self.add_empty(device, graph) }
+    }
+
+    unsafe fn graph_instantiate(&self, device: DeviceId, graph: RawGraph) -> DriverResult<RawGraphExec> {
+        // SAFETY: the caller's promises.
+        unsafe { self.instantiate(device, graph) }
+    }
+
+    unsafe fn graph_launch(
+        &self,
+        device: DeviceId,
+        exec: RawGraphExec,
+        stream: RawStream,
+    ) -> DriverResult<()> {
+        // SAFETY: the caller's promises.
+        unsafe { self.launch_graph(device, exec, stream) }
+    }
+
+    unsafe fn graph_exec_destroy(&self, device: DeviceId, exec: RawGraphExec) -> DriverResult<()> {
+        // SAFETY: the caller's promises.
+        unsafe { self.destroy_exec(device, exec) }
+    }
+}
+
+/// `extra` of a launch: a kernarg segment as a whole. Valid as long as the two borrows.
+fn extra_of(kernarg: &[u8], bytes: &mut usize) -> [*mut c_void; 5] {
+    [
+        ptr::without_provenance_mut(HIP_LAUNCH_PARAM_BUFFER_POINTER),
+        kernarg.as_ptr().cast_mut().cast(),
+        ptr::without_provenance_mut(HIP_LAUNCH_PARAM_BUFFER_SIZE),
+        ptr::from_mut(bytes).cast(),
+        ptr::without_provenance_mut(HIP_LAUNCH_PARAM_END),
+    ]
 }
 
 /// Runs a boxed function on HIP's thread. A panic ends here.

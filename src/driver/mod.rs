@@ -9,6 +9,9 @@
 //!   [`event_record`](Driver::event_record) and [`stream_wait_event`](Driver::stream_wait_event), or by the host.
 //! * **Asynchrony.** A copy from pinned memory reads it when the copy runs, not when it is called. A copy from pageable
 //!   memory has read it when the call returns. A copy to pageable host memory waits for the whole stream.
+//! * **Graphs.** A node runs after those it depends on; which of the others it runs beside is the driver's choice, none
+//!   included. Nodes carry no memory of their own and cannot be changed: what is to differ between launches stands in
+//!   memory that they point to.
 //! * **Errors.** [`ErrorCode`]s in HIP's numbering. `NOT_READY` never comes back as an error: the queries return `false`.
 //!   After a [sticky](ErrorCode::is_sticky) code every later call on that device fails with it.
 //! * **Threads.** Every method may be called from any thread; the driver keeps the thread's current device itself and
@@ -33,7 +36,8 @@ pub use code::{DriverError, DriverResult, ErrorCode};
 pub(crate) use owned::OwnedStream;
 pub use types::{
     DeviceId, DeviceProperties, DevicePtr, DriverInfo, EventOptions, KernelLaunch, MemInfo, MemoryAccess,
-    PinnedAllocation, RawEvent, RawFunction, RawModule, RawStream, StreamOptions,
+    PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream,
+    StreamOptions,
 };
 
 /// A function run by the driver in stream order. Must not call the driver (`hipLaunchHostFunc`'s rule).
@@ -312,6 +316,162 @@ pub trait Driver: Send + Sync + Debug + 'static {
     /// `kernarg` is as long as the kernel's metadata says, and the addresses in it are good for what the kernel does.
     unsafe fn launch_kernel(&self, device: DeviceId, launch: &KernelLaunch<'_>) -> DriverResult<()>;
 
+    /// Makes a graph without nodes. This and all that follows for graphs needs [`Capability::Graphs`].
+    fn graph_create(&self, device: DeviceId) -> DriverResult<RawGraph> {
+        let _ = device;
+        Err(no_graphs("hipGraphCreate"))
+    }
+    /// Destroys a graph and its nodes. What was instantiated from it stays good.
+    ///
+    /// # Safety
+    /// No call uses the graph or a node of it at the same time or later.
+    unsafe fn graph_destroy(&self, device: DeviceId, graph: RawGraph) -> DriverResult<()> {
+        let _ = (device, graph);
+        Err(no_graphs("hipGraphDestroy"))
+    }
+    /// Adds a kernel that runs after the nodes in `dependencies`. The launch's stream is ignored, its kernarg segment is
+    /// copied before the call returns.
+    ///
+    /// # Safety
+    /// `dependencies` are nodes of this graph, and no two calls add to it at the same time; both hold for all that add a
+    /// node. Until the graph and all that was instantiated from it are destroyed, the kernel's module stays loaded;
+    /// whenever it is launched, the rest is as for [`launch_kernel`](Driver::launch_kernel).
+    unsafe fn graph_add_kernel(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+        launch: &KernelLaunch<'_>,
+    ) -> DriverResult<RawGraphNode> {
+        let _ = (device, graph, dependencies, launch);
+        Err(no_graphs("hipGraphAddKernelNode"))
+    }
+    /// Adds a copy from pinned memory, which is read when the node runs.
+    ///
+    /// # Safety
+    /// As for [`graph_add_kernel`](Driver::graph_add_kernel). Whenever the graph is launched, the device's range is live,
+    /// and `src` is pinned, readable for `bytes`, and unchanged until the node has run.
+    unsafe fn graph_add_memcpy_htod(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+        dst: DevicePtr,
+        src: *const u8,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        let _ = (device, graph, dependencies, dst, src, bytes);
+        Err(no_graphs("hipGraphAddMemcpyNode1D"))
+    }
+    /// Adds a copy to pinned memory, which is written when the node runs.
+    ///
+    /// # Safety
+    /// As for [`graph_add_kernel`](Driver::graph_add_kernel). Whenever the graph is launched, the device's range is live,
+    /// and `dst` is pinned, writable for `bytes`, and not touched until the node has run.
+    unsafe fn graph_add_memcpy_dtoh(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+        dst: *mut u8,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        let _ = (device, graph, dependencies, dst, src, bytes);
+        Err(no_graphs("hipGraphAddMemcpyNode1D"))
+    }
+    /// Adds a copy within the device. The ranges do not overlap.
+    ///
+    /// # Safety
+    /// As for [`graph_add_kernel`](Driver::graph_add_kernel); both ranges are live whenever the graph is launched.
+    unsafe fn graph_add_memcpy_dtod(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+        dst: DevicePtr,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        let _ = (device, graph, dependencies, dst, src, bytes);
+        Err(no_graphs("hipGraphAddMemcpyNode1D"))
+    }
+    /// Adds a fill of bytes.
+    ///
+    /// # Safety
+    /// As for [`graph_add_kernel`](Driver::graph_add_kernel); the range is live whenever the graph is launched.
+    unsafe fn graph_add_memset_d8(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+        dst: DevicePtr,
+        value: u8,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        let _ = (device, graph, dependencies, dst, value, bytes);
+        Err(no_graphs("hipGraphAddMemsetNode"))
+    }
+    /// Adds a fill of `count` 32-bit words; `dst` is aligned to 4.
+    ///
+    /// # Safety
+    /// As for [`graph_add_memset_d8`](Driver::graph_add_memset_d8).
+    unsafe fn graph_add_memset_d32(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+        dst: DevicePtr,
+        value: u32,
+        count: usize,
+    ) -> DriverResult<RawGraphNode> {
+        let _ = (device, graph, dependencies, dst, value, count);
+        Err(no_graphs("hipGraphAddMemsetNode"))
+    }
+    /// Adds a node that does nothing, to gather dependencies.
+    ///
+    /// # Safety
+    /// As for [`graph_add_kernel`](Driver::graph_add_kernel), as far as it is about nodes.
+    unsafe fn graph_add_empty(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+    ) -> DriverResult<RawGraphNode> {
+        let _ = (device, graph, dependencies);
+        Err(no_graphs("hipGraphAddEmptyNode"))
+    }
+    /// Makes a graph that can be launched, from a copy of the nodes that there are.
+    ///
+    /// # Safety
+    /// As the trait says; nobody adds to the graph at the same time.
+    unsafe fn graph_instantiate(&self, device: DeviceId, graph: RawGraph) -> DriverResult<RawGraphExec> {
+        let _ = (device, graph);
+        Err(no_graphs("hipGraphInstantiate"))
+    }
+    /// Runs all nodes in the order of the stream: after all earlier work on it, before all later. Does not wait.
+    ///
+    /// # Safety
+    /// What the nodes' methods ask for, from now until they have run. No other launch of the same `exec` can run
+    /// meanwhile: they are on the same stream, or ordered.
+    unsafe fn graph_launch(
+        &self,
+        device: DeviceId,
+        exec: RawGraphExec,
+        stream: RawStream,
+    ) -> DriverResult<()> {
+        let _ = (device, exec, stream);
+        Err(no_graphs("hipGraphLaunch"))
+    }
+    /// Destroys what was instantiated. Waits for nothing.
+    ///
+    /// # Safety
+    /// No launch of it is in flight; no call uses it at the same time or later.
+    unsafe fn graph_exec_destroy(&self, device: DeviceId, exec: RawGraphExec) -> DriverResult<()> {
+        let _ = (device, exec);
+        Err(no_graphs("hipGraphExecDestroy"))
+    }
+
     /// Tells layers that the host is about to write `bytes` of pinned memory at `ptr`. Drivers ignore it; the
     /// validation layer reports copies or kernels in flight that may still use the bytes.
     #[inline]
@@ -354,4 +514,9 @@ pub trait Driver: Send + Sync + Debug + 'static {
     fn note_pool_record(&self, device: DeviceId, block: DevicePtr) {
         let _ = (device, block);
     }
+}
+
+/// The error of a driver that has no graphs.
+fn no_graphs(call: &'static str) -> DriverError {
+    DriverError::with_detail(call, ErrorCode::NOT_SUPPORTED, "this driver has no graphs")
 }

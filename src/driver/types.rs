@@ -73,6 +73,12 @@ raw_handle! {
     RawModule;
     /// A kernel of a loaded module (`hipFunction_t`).
     RawFunction;
+    /// A graph that nodes are added to (`hipGraph_t`).
+    RawGraph;
+    /// A node of a graph (`hipGraphNode_t`).
+    RawGraphNode;
+    /// A graph that can be launched (`hipGraphExec_t`).
+    RawGraphExec;
 }
 
 /// Page-locked host memory that the device can address too (`hipHostMalloc` with flags 0: coherent, mapped).

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use crate::launcher::Lane;
 use crate::memory::PoolBlock;
 
+use super::exec::Baked;
 use super::key::Key;
 use super::program::Program;
 
@@ -15,10 +16,44 @@ const KEPT: usize = 64;
 #[derive(Debug)]
 pub(super) struct Instance {
     pub(super) program: Program,
-    /// Its temporaries; `None` where there are none.
+    pub(super) lane: Weak<Lane>,
+    /// Its blocks and temporaries; `None` where there are none.
     pub(super) arena: Option<PoolBlock>,
-    /// The kernels' arguments as they were submitted last. Locked after the stream, which every user has.
-    pub(super) kernargs: Mutex<Vec<u8>>,
+    /// What was submitted last. Locked after the stream, which every user has.
+    pub(super) bound: Mutex<Bound>,
+}
+
+/// What changes from one compute to the next, as it was submitted last.
+#[derive(Debug, Default)]
+pub(super) struct Bound {
+    /// The kernels' arguments.
+    pub(super) kernargs: Vec<u8>,
+    /// The blocks, as the arena has them when `blocks_good`.
+    pub(super) blocks: Vec<u8>,
+    pub(super) blocks_good: bool,
+    /// Addresses of copies and fills.
+    pub(super) addresses: Vec<u64>,
+    /// The driver's graph, with what is baked into it.
+    pub(super) exec: Option<Baked>,
+    /// Drivers' graphs that were replaced, with the stream's position by which their last launches have run.
+    pub(super) retired: Vec<(u64, Baked)>,
+}
+
+impl Drop for Instance {
+    /// A driver's graph must not go before its last launch has finished.
+    fn drop(&mut self) {
+        let bound = self.bound.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let mut all: Vec<Baked> =
+            std::mem::take(&mut bound.retired).into_iter().map(|(_, exec)| exec).collect();
+        all.extend(bound.exec.take());
+        // A stream that is gone has finished its work.
+        if let Some(lane) = self.lane.upgrade()
+            && !all.is_empty()
+        {
+            // Their kernels' modules go after them.
+            lane.keep_until_done(Box::new((all, self.program.kernels.clone())));
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -35,6 +70,8 @@ struct Entries {
     clock: u64,
     hits: u64,
     misses: u64,
+    /// Nodes from which on a driver's graph is used; as long as nobody measured, never.
+    break_even: Option<u32>,
 }
 
 /// The programs of a launcher's graphs.
@@ -106,6 +143,14 @@ impl GraphCache {
         entries.all = kept;
         drop(entries);
         gone.len()
+    }
+
+    pub(crate) fn break_even(&self) -> u32 {
+        self.lock().break_even.unwrap_or(u32::MAX)
+    }
+
+    pub(crate) fn set_break_even(&self, nodes: u32) {
+        self.lock().break_even = Some(nodes);
     }
 
     /// Programs kept, and how often one was found and not found.

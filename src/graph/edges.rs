@@ -55,6 +55,7 @@ impl Ranges {
 /// [`GraphProblem::NeverWritten`] when such a node reads bytes of a temporary that none before wrote.
 pub(super) fn live_nodes(graph: &Graph) -> Result<Vec<u32>> {
     let is_temporary = |value: u32| matches!(graph.values[value as usize].place, Place::Temporary);
+    let is_external = |value: u32| matches!(graph.values[value as usize].place, Place::External { .. });
     let mut needed = vec![Ranges::default(); graph.values.len()];
     let mut live = Vec::with_capacity(graph.nodes.len());
     for (index, node) in graph.nodes.iter().enumerate().rev() {
@@ -62,7 +63,7 @@ pub(super) fn live_nodes(graph: &Graph) -> Result<Vec<u32>> {
         let seen = matches!(node.work, Work::Read)
             || uses.iter().any(|u| {
                 u.write
-                    && (!is_temporary(u.value)
+                    && (is_external(u.value)
                         || needed[u.value as usize].overlaps(u.offset, u.offset + u.bytes))
             });
         if !seen {

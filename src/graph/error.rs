@@ -58,6 +58,15 @@ pub enum GraphProblem {
         /// The argument that is written.
         writes: usize,
     },
+    /// A block is written, or a use is named before any node.
+    #[error("block {value} is written, or a use of it is named before any node; blocks are for reading")]
+    BlockWritten {
+        /// The value's number.
+        value: u32,
+    },
+    /// The driver has no graphs, or the graph can't be one: it reads bytes that it overwrites later.
+    #[error("it can't be submitted as a driver's graph: {0}; submit it as a burst")]
+    NoDriverGraph(Box<str>),
     /// The temporaries can't be planned.
     #[error("planning its temporaries: {0}")]
     Plan(Box<str>),

@@ -14,15 +14,19 @@
 //! how its buffers overlap. Addresses and scalars are no part of it: they are written into the packed arguments at each
 //! compute, so that a runtime records its loop's body anew each time and nothing is planned twice.
 
+mod break_even;
 mod cache;
 mod edges;
 mod error;
+mod exec;
 mod key;
 mod program;
 mod record;
 mod submit;
 
+pub use break_even::measure_break_even;
 pub use error::GraphProblem;
 pub use record::{Graph, GraphArg, NodeId, Value};
+pub use submit::Submission;
 
 pub(crate) use cache::GraphCache;

@@ -12,10 +12,13 @@ use crate::offsets::{Buffer, Goal, PlanOptions, ProblemBuilder, plan, verify};
 
 use super::edges::{Touch, dependencies, live_nodes};
 use super::error::GraphProblem;
-use super::record::{Graph, Place, Use, Work, problem};
+use super::record::{Graph, Place, THROUGH_BLOCK, Use, Work, problem};
 
 /// Temporaries begin at multiples of this many bytes, as the pool's blocks do.
 const ALIGN: u64 = 256;
+
+/// Blocks begin at multiples of this many bytes, a cache line.
+const BLOCK_ALIGN: u64 = 64;
 
 /// Where bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +87,11 @@ pub(super) struct Program {
     pub(super) addresses: Vec<AddressPatch>,
     pub(super) immediates: Vec<ImmediatePatch>,
     pub(super) arena_bytes: u64,
+    /// The blocks, at the arena's start: value and offset of each, and bytes of all.
+    pub(super) blocks: Vec<(u32, u64)>,
+    pub(super) block_bytes: u64,
+    /// Addresses in the blocks: offset in the arena, and what is written there.
+    pub(super) block_patches: Vec<(u64, At)>,
     /// Offset and length of each output in the result.
     pub(super) outputs: SmallVec<[(u32, u32); 4]>,
     pub(super) result_bytes: u32,
@@ -95,11 +103,35 @@ pub(super) struct Program {
 /// Makes a program of what was recorded.
 pub(super) fn compile(graph: &Graph) -> Result<Program> {
     let live = live_nodes(graph)?;
-    let (offsets, arena_bytes) = place_temporaries(graph, &live)?;
-    let at = |u: &Use| match graph.values[u.value as usize].place {
-        Place::Temporary => At::Arena(offsets[u.value as usize] + u.offset),
-        Place::External { .. } => At::Value(u.value, u.offset),
+    let (mut offsets, temporary_bytes) = place_temporaries(graph, &live)?;
+    let (mut blocks, mut block_bytes) = (Vec::new(), 0u64);
+    for (value, info) in graph.values.iter().enumerate() {
+        if matches!(info.place, Place::Block { .. }) {
+            blocks.push((value as u32, block_bytes));
+            block_bytes += info.bytes.next_multiple_of(BLOCK_ALIGN);
+        }
+    }
+    // Temporaries come behind the blocks.
+    let begin = block_bytes.next_multiple_of(ALIGN);
+    offsets.iter_mut().for_each(|offset| *offset += begin);
+    for &(value, offset) in &blocks {
+        offsets[value as usize] = offset;
+    }
+    let arena_bytes = begin + temporary_bytes;
+    let at = |value: u32, offset: u64| match graph.values[value as usize].place {
+        Place::Temporary | Place::Block { .. } => At::Arena(offsets[value as usize] + offset),
+        Place::External { .. } => At::Value(value, offset),
     };
+    let block_patches = blocks
+        .iter()
+        .flat_map(|&(value, offset)| match &graph.values[value as usize].place {
+            Place::Block { patches, .. } => {
+                patches.iter().map(|(p, to)| (offset + u64::from(*p), at(to.index, to.offset))).collect()
+            }
+            _ => Vec::new(),
+        })
+        .collect();
+    let at = |u: &Use| at(u.value, u.offset);
     let mut program = Program {
         steps: Vec::with_capacity(live.len()),
         nodes: live.clone(),
@@ -109,6 +141,9 @@ pub(super) fn compile(graph: &Graph) -> Result<Program> {
         addresses: Vec::new(),
         immediates: Vec::new(),
         arena_bytes,
+        blocks,
+        block_bytes,
+        block_patches,
         outputs: SmallVec::new(),
         result_bytes: 0,
         external: Vec::new(),
@@ -128,7 +163,7 @@ pub(super) fn compile(graph: &Graph) -> Result<Program> {
         let step = match &graph.nodes[index as usize].work {
             Work::Launch { kernel, handle, dims } => {
                 let start = program.kernarg_bytes as u32;
-                for u in uses {
+                for u in uses.iter().filter(|u| u.parameter != THROUGH_BLOCK) {
                     let parameter = &kernel.parameters[u.parameter as usize];
                     program.addresses.push(AddressPatch { at: start + parameter.offset, to: at(u) });
                 }
@@ -175,7 +210,7 @@ fn touch(graph: &Graph, at: &At, u: &Use) -> Touch {
         At::Value(value, offset) => {
             let base = match graph.values[value as usize].place {
                 Place::External { address, .. } => address,
-                Place::Temporary => 0,
+                Place::Temporary | Place::Block { .. } => 0,
             };
             Touch { arena: false, start: base + offset, end: base + offset + u.bytes, write: u.write }
         }

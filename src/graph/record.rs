@@ -22,6 +22,7 @@ const KEY_COPY: u64 = 5 << 60;
 const KEY_FILL: u64 = 6 << 60;
 const KEY_READ: u64 = 7 << 60;
 const KEY_OVERLAP: u64 = 8 << 60;
+const KEY_PATCH: u64 = 9 << 60;
 
 /// Bytes of a value of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +103,8 @@ pub(super) enum Place {
     External { block: Option<PoolBlock>, address: u64 },
     /// In the graph's arena.
     Temporary,
+    /// Bytes of the host, in the graph's arena before the first node runs, with addresses written in.
+    Block { at: u32, patches: Vec<(u32, Value)> },
 }
 
 #[derive(Clone, Debug)]
@@ -139,6 +142,9 @@ pub(super) struct Use {
     /// The parameter that it is for, for launches.
     pub(super) parameter: u32,
 }
+
+/// Stands for a parameter where bytes are touched through an address in a block.
+pub(super) const THROUGH_BLOCK: u32 = u32::MAX >> 10;
 
 /// A scalar or struct argument.
 #[derive(Clone, Copy, Debug)]
@@ -204,9 +210,19 @@ impl Graph {
 
     fn add_value(&mut self, place: Place, bytes: u64) -> Value {
         let index = self.values.len() as u32;
-        let kind = u64::from(matches!(place, Place::Temporary));
+        let kind = match &place {
+            Place::External { .. } => 0,
+            Place::Temporary => 1,
+            Place::Block { .. } => 2,
+        };
         self.key.push(KEY_VALUE | kind);
         self.key.push(bytes);
+        if let Place::Block { patches, .. } = &place {
+            for (at, value) in patches {
+                self.key.push(KEY_PATCH | u64::from(*at) << 28 | u64::from(value.index));
+                self.key.push(value.offset);
+            }
+        }
         self.values.push(ValueInfo { place, bytes });
         Value { graph: self.id, index, offset: 0, bytes }
     }
@@ -239,12 +255,65 @@ impl Graph {
         }
     }
 
+    /// An argument block: bytes that kernels read through one pointer, with the addresses of values written in at
+    /// ascending, non-overlapping offsets (8 bytes each). Its contents are no part of the graph's structure: the next
+    /// compute of the same graph with other bytes or other buffers costs one copy for all blocks together, none when
+    /// nothing changed, and never another plan or another driver graph.
+    ///
+    /// The kernels that read it also touch what the addresses lead to: [`uses`](Graph::uses) of the launch says so.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] for a patch that leaves the bytes, is out of order, or names another graph's value or a block.
+    pub fn block(&mut self, bytes: &[u8], patches: &[(usize, Value)]) -> Result<Value> {
+        let mut end = 0;
+        let mut all = Vec::with_capacity(patches.len());
+        for (at, value) in patches {
+            self.own(value)?;
+            let is_block = matches!(self.values[value.index as usize].place, Place::Block { .. });
+            if *at < end || at.checked_add(8).is_none_or(|e| e > bytes.len()) || is_block {
+                let (start, bytes) = (*at as u64, bytes.len() as u64);
+                let wrong = GraphProblem::OutOfRange { start, end: start.saturating_add(8), bytes };
+                return Err(problem(None, wrong));
+            }
+            end = at + 8;
+            all.push((*at as u32, *value));
+        }
+        if bytes.len() >= 1 << 27 {
+            return Err(problem(None, GraphProblem::TooLarge(bytes.len() as u64)));
+        }
+        let at = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(bytes);
+        Ok(self.add_value(Place::Block { at, patches: all }, bytes.len() as u64))
+    }
+
+    /// Says that the node recorded last touches a value through an address that no argument of it holds: one in a block.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] for a value of another graph, a block, or when nothing was recorded.
+    pub fn uses(&mut self, value: &Value, read: bool, write: bool) -> Result<()> {
+        self.own(value)?;
+        let is_block = matches!(self.values[value.index as usize].place, Place::Block { .. });
+        if self.nodes.is_empty() || (is_block && write) {
+            return Err(problem(None, GraphProblem::BlockWritten { value: value.index }));
+        }
+        self.push_use(value, read, write, THROUGH_BLOCK);
+        Ok(())
+    }
+
     fn own(&self, value: &Value) -> Result<()> {
         if value.graph == self.id {
             Ok(())
         } else {
             Err(problem(Some(self.nodes.len() as u32), GraphProblem::ForeignValue { value: value.index }))
         }
+    }
+
+    fn writable(&self, value: &Value) -> Result<()> {
+        if matches!(self.values[value.index as usize].place, Place::Block { .. }) {
+            let wrong = GraphProblem::BlockWritten { value: value.index };
+            return Err(problem(Some(self.nodes.len() as u32), wrong));
+        }
+        Ok(())
     }
 
     fn push_use(&mut self, value: &Value, read: bool, write: bool, parameter: u32) {
@@ -344,6 +413,10 @@ impl Graph {
             };
             kernel.check_pointer(index)?;
             self.own(value)?;
+            if write && matches!(self.values[value.index as usize].place, Place::Block { .. }) {
+                let wrong = GraphProblem::BlockWritten { value: value.index };
+                return Err(problem(Some(self.nodes.len() as u32), wrong));
+            }
             self.push_use(value, read, write, parameter);
         }
         self.check_overlaps(kernel, first)
@@ -392,6 +465,7 @@ impl Graph {
         if overlap {
             return Err(problem(node, GraphProblem::CopyOverlaps));
         }
+        self.writable(to)?;
         let uses = self.uses.len();
         self.push_use(from, true, false, 0);
         self.push_use(to, false, true, 1);
@@ -421,6 +495,7 @@ impl Graph {
 
     fn fill(&mut self, value: &Value, pattern: u32, width: u8) -> Result<NodeId> {
         self.own(value)?;
+        self.writable(value)?;
         let uses = self.uses.len();
         self.push_use(value, false, true, 0);
         Ok(self.push_node(Work::Fill { pattern, width }, uses, self.immediates.len()))

@@ -2,16 +2,40 @@
 
 use std::sync::{Arc, PoisonError};
 
-use crate::driver::{DevicePtr, KernelLaunch, MemoryAccess};
+use crate::driver::{Capability, DevicePtr, KernelLaunch, MemoryAccess};
 use crate::error::{Error, Result};
-use crate::launcher::{Lane, Stream, Ticket};
+use crate::launcher::{Lane, LaneState, Stream, Ticket};
 use crate::memory::Failed;
 use crate::memory::pool::Caller;
 
-use super::cache::Instance;
+use super::cache::{Bound, Instance};
 use super::error::GraphProblem;
+use super::exec::{Baked, addresses, reads_at_end};
 use super::program::{At, Program, Step, compile};
 use super::record::{Graph, Place, problem};
+
+/// How a graph reaches the device. The results are the same to the last bit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Submission {
+    /// The driver's graph from as many nodes on as [`Launcher::set_graph_break_even`](crate::Launcher::set_graph_break_even)
+    /// says, for a graph whose addresses and scalars outside of blocks are those of the last time; else a burst.
+    #[default]
+    Auto,
+    /// One call a node, one after the other, with nothing between.
+    Burst,
+    /// One call: `hipGraphLaunch`. What is baked into the driver's graph is made anew when it changes.
+    DriverGraph,
+}
+
+/// When a driver's graph is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Use {
+    Never,
+    /// When what is baked into it did not change since the last compute.
+    Unchanged,
+    Always,
+}
 
 /// What stopped a submission: the recorded node, and why.
 struct Stopped {
@@ -30,7 +54,16 @@ impl Graph {
     /// # Errors
     /// [`Error::Graph`] and [`Error::OutOfMemory`] before anything was submitted; [`Error::Node`] when the driver
     /// refused a node: those before it run, none after it does.
-    pub fn compute(mut self, stream: &Stream) -> Result<Ticket> {
+    pub fn compute(self, stream: &Stream) -> Result<Ticket> {
+        self.compute_by(stream, Submission::Auto)
+    }
+
+    /// As [`compute`](Graph::compute), submitted as `way` says.
+    ///
+    /// # Errors
+    /// As [`compute`](Graph::compute); [`GraphProblem::NoDriverGraph`] where [`Submission::DriverGraph`] is asked for and
+    /// can't be.
+    pub fn compute_by(mut self, stream: &Stream, way: Submission) -> Result<Ticket> {
         let lane = &stream.0;
         self.device.check()?;
         if *lane.core.device() != self.device {
@@ -47,12 +80,13 @@ impl Graph {
                 instance
             }
         };
+        let by_graph = self.decide(&instance.program, way, cache.break_even())?;
         for &value in &instance.program.external {
             if let Place::External { block: Some(block), .. } = &self.values[value as usize].place {
                 lane.core.note_use(block);
             }
         }
-        match self.enqueue(lane, &instance) {
+        match self.enqueue(lane, &instance, by_graph) {
             Ok(ticket) => Ok(ticket),
             // The lock is gone by now.
             Err(Stopped { node, failed, .. }) => {
@@ -62,6 +96,28 @@ impl Graph {
                     source => Error::Node { node, kernel: self.kernel_name(node), source: Box::new(source) },
                 })
             }
+        }
+    }
+
+    /// Whether a driver's graph may be used; for [`Submission::Auto`], only one that is there or was asked for twice.
+    fn decide(&self, program: &Program, way: Submission, break_even: u32) -> Result<Use> {
+        let can = || {
+            if !self.device.raw().capabilities().has(Capability::Graphs) {
+                return Err("the driver has no graphs".to_owned());
+            }
+            reads_at_end(program)
+                .map_err(|step| format!("node {} reads what later nodes write", program.nodes[step]))
+        };
+        match way {
+            Submission::Burst => Ok(Use::Never),
+            Submission::DriverGraph => match can() {
+                Ok(()) => Ok(Use::Always),
+                Err(why) => Err(problem(None, GraphProblem::NoDriverGraph(why.into_boxed_str()))),
+            },
+            Submission::Auto if program.steps.len() >= break_even as usize && can().is_ok() => {
+                Ok(Use::Unchanged)
+            }
+            Submission::Auto => Ok(Use::Never),
         }
     }
 
@@ -85,7 +141,8 @@ impl Graph {
                 put(&mut kernargs, patch.at, &(base + offset).to_le_bytes());
             }
         }
-        Ok(Instance { program, arena, kernargs: kernargs.into() })
+        let bound = Bound { kernargs, blocks: vec![0; program.block_bytes as usize], ..Bound::default() };
+        Ok(Instance { program, lane: Arc::downgrade(lane), arena, bound: bound.into() })
     }
 
     fn address(&self, instance: &Instance, at: At) -> u64 {
@@ -93,55 +150,140 @@ impl Graph {
             At::Arena(offset) => instance.arena.as_ref().map_or(0, |a| a.ptr().0) + offset,
             At::Value(value, offset) => match &self.values[value as usize].place {
                 Place::External { address, .. } => address + offset,
-                Place::Temporary => 0,
+                Place::Temporary | Place::Block { .. } => 0,
             },
         }
     }
 
-    /// Writes this compute's addresses and immediates into the packed arguments.
-    fn bind(&self, program: &Program, kernargs: &mut [u8]) {
+    /// Writes this compute's addresses and immediates into the packed arguments; whether that changed any.
+    fn bind(&self, program: &Program, kernargs: &mut [u8]) -> bool {
+        let mut changed = false;
         for patch in &program.addresses {
             if let At::Value(value, offset) = patch.to
                 && let Place::External { address, .. } = &self.values[value as usize].place
             {
-                put(kernargs, patch.at, &(address + offset).to_le_bytes());
+                changed |= put(kernargs, patch.at, &(address + offset).to_le_bytes());
             }
         }
         for patch in &program.immediates {
             let immediate = &self.immediates[patch.index as usize];
             let from = immediate.at as usize;
-            put(kernargs, patch.at, &self.bytes[from..from + immediate.len as usize]);
+            changed |= put(kernargs, patch.at, &self.bytes[from..from + immediate.len as usize]);
         }
+        changed
     }
 
-    fn enqueue(&self, lane: &Arc<Lane>, instance: &Instance) -> std::result::Result<Ticket, Stopped> {
+    /// Writes this compute's blocks; whether that changed any.
+    fn bind_blocks(&self, instance: &Instance, blocks: &mut [u8]) -> bool {
+        let (program, mut changed) = (&instance.program, false);
+        let mut patches = program.block_patches.iter().peekable();
+        for &(value, start) in &program.blocks {
+            let info = &self.values[value as usize];
+            let Place::Block { at, .. } = info.place else { continue };
+            let (bytes, end) =
+                (&self.bytes[at as usize..at as usize + info.bytes as usize], start + info.bytes);
+            // What is under a patch is the patch's.
+            let mut from = 0;
+            while let Some(&&(place, to)) = patches.peek()
+                && place < end
+            {
+                let upto = (place - start) as usize;
+                changed |= put(blocks, start as u32 + from as u32, &bytes[from..upto]);
+                changed |= put(blocks, place as u32, &self.address(instance, to).to_le_bytes());
+                from = upto + 8;
+                patches.next();
+            }
+            changed |= put(blocks, start as u32 + from as u32, &bytes[from..]);
+        }
+        changed
+    }
+
+    /// Copies the blocks to the arena, if they are not there.
+    fn stage_blocks(
+        &self,
+        lane: &Lane,
+        instance: &Instance,
+        bound: &mut Bound,
+        ring: &mut crate::memory::PinnedRing,
+        sequence: u64,
+    ) -> std::result::Result<(), Failed> {
+        if instance.program.blocks.is_empty()
+            || (!self.bind_blocks(instance, &mut bound.blocks) && bound.blocks_good)
+        {
+            return Ok(());
+        }
+        // Until the copy is enqueued, the device holds something else.
+        bound.blocks_good = false;
+        let (device, bytes) = (lane.core.device(), bound.blocks.len());
+        let staging = ring.take(&lane.core, bytes)?;
+        device.raw().note_host_write(staging.host.as_ptr(), bytes);
+        // SAFETY: the ring gave out so many bytes that no work in flight uses.
+        unsafe { std::ptr::copy_nonoverlapping(bound.blocks.as_ptr(), staging.host.as_ptr(), bytes) };
+        ring.used_by(sequence);
+        let to = DevicePtr(self.address(instance, At::Arena(0)));
+        // SAFETY: the ring keeps the staged bytes until its fence; the blocks are the arena's first bytes.
+        unsafe {
+            device.raw().memcpy_htod_async(device.id(), to, staging.host.as_ptr(), bytes, lane.core.raw())
+        }?;
+        bound.blocks_good = true;
+        Ok(())
+    }
+
+    fn enqueue(
+        &self,
+        lane: &Arc<Lane>,
+        instance: &Instance,
+        by_graph: Use,
+    ) -> std::result::Result<Ticket, Stopped> {
         let program = &instance.program;
+        let first = program.nodes.first().copied().unwrap_or(0);
+        let last = program.nodes.last().copied().unwrap_or(0);
         let stop = |node: u32, failed: Failed| Stopped { node, failed, slot_in_use: false };
         let mut state = lane.lock();
+        let LaneState { ring, recent, .. } = &mut *state;
         let slot = match program.result_bytes {
             0 => None,
-            bytes => {
-                let node = program.nodes.last().copied().unwrap_or(0);
-                Some(lane.slots().take(&lane.core, bytes as usize).map_err(|e| stop(node, e))?)
-            }
+            bytes => Some(lane.slots().take(&lane.core, bytes as usize).map_err(|e| stop(last, e))?),
         };
-        let mut kernargs = instance.kernargs.lock().unwrap_or_else(PoisonError::into_inner);
-        self.bind(program, &mut kernargs);
+        let mut bound = instance.bound.lock().unwrap_or_else(PoisonError::into_inner);
+        let bound = &mut *bound;
+        let mut changed = self.bind(program, &mut bound.kernargs);
+        if by_graph != Use::Never {
+            let before = std::mem::take(&mut bound.addresses);
+            addresses(program, |at| self.address(instance, at), &mut bound.addresses);
+            changed |= before != bound.addresses;
+        }
         let sequence = lane.core.next();
         let host = slot.map(|s| s.host);
-        let outcome = self.submit(lane, instance, &kernargs, host);
-        let outcome = outcome.and_then(|()| match &slot {
-            Some(slot) => {
-                let (device, stream) = (lane.core.device(), lane.core.raw());
-                // SAFETY: the slot's own event and a live stream of one device.
-                unsafe { device.raw().event_record(device.id(), slot.event, stream) }.map_err(|e| Stopped {
-                    node: program.nodes.last().copied().unwrap_or(0),
-                    failed: e.into(),
-                    slot_in_use: true,
-                })
+        // Before anything is submitted, as it may fail.
+        let outcome = match by_graph {
+            Use::Never => Ok(false),
+            Use::Always => self.bake(lane, instance, bound).map(|()| true),
+            Use::Unchanged if changed => Ok(false),
+            Use::Unchanged => Ok(self.bake(lane, instance, bound).is_ok()),
+        };
+        let outcome = outcome.and_then(|by_graph| {
+            self.stage_blocks(lane, instance, bound, ring, sequence).map_err(|e| stop(first, e))?;
+            match &bound.exec {
+                Some(exec) if by_graph => {
+                    // SAFETY: what the nodes touch is kept by the graph and its marks on the stream; all launches of it
+                    // are on this stream.
+                    unsafe { exec.launch(lane.core.raw()) }.map_err(|e| stop(first, e.into()))?;
+                    self.submit(lane, instance, &bound.kernargs, host, true)
+                }
+                _ => self.submit(lane, instance, &bound.kernargs, host, false),
             }
-            None => Ok(()),
         });
+        let outcome =
+            outcome.and_then(|()| match &slot {
+                Some(slot) => {
+                    let (device, stream) = (lane.core.device(), lane.core.raw());
+                    // SAFETY: the slot's own event and a live stream of one device.
+                    unsafe { device.raw().event_record(device.id(), slot.event, stream) }
+                        .map_err(|e| Stopped { node: last, failed: e.into(), slot_in_use: true })
+                }
+                None => Ok(()),
+            });
         // Whatever happened, something may have been enqueued.
         lane.core.publish(sequence);
         if let Err(stopped) = outcome {
@@ -155,20 +297,46 @@ impl Graph {
         let first = program.steps.len().saturating_sub(crate::launcher::REMEMBERED);
         for step in &program.steps[first..] {
             if let Step::Launch { handle, dims, kernarg, explicit_bytes, .. } = step {
-                let bytes = &kernargs[kernarg.0 as usize..(kernarg.0 + kernarg.1) as usize];
-                state.recent.push(sequence, *handle, *dims, *explicit_bytes, bytes);
+                let bytes = &bound.kernargs[kernarg.0 as usize..(kernarg.0 + kernarg.1) as usize];
+                recent.push(sequence, *handle, *dims, *explicit_bytes, bytes);
             }
         }
         Ok(Ticket::new(lane.clone(), sequence, slot, program.outputs.clone()))
     }
 
-    /// Every step, in order.
+    /// Makes sure that there is a driver's graph of what is bound.
+    fn bake(&self, lane: &Lane, instance: &Instance, bound: &mut Bound) -> std::result::Result<(), Stopped> {
+        let address = |at| self.address(instance, at);
+        if bound.exec.as_ref().is_some_and(|e| e.is_good(&bound.kernargs, &bound.addresses)) {
+            return Ok(());
+        }
+        let completed = lane.core.completed();
+        bound.retired.retain(|(position, _)| *position > completed);
+        let device = lane.core.device();
+        let (program, stream) = (&instance.program, lane.core.raw());
+        // SAFETY: arguments and ranges were checked when they were recorded; the instance keeps kernels and arena, and the
+        // graph is launched only for a compute with the same addresses.
+        let made =
+            unsafe { Baked::make(device.driver(), device.id(), program, &bound.kernargs, address, stream) };
+        let made = made.map_err(|(step, e)| {
+            let node = program.nodes.get(step).copied().unwrap_or(0);
+            Stopped { node, failed: e.into(), slot_in_use: false }
+        })?;
+        if let Some(old) = bound.exec.replace(made) {
+            // Its last launch may still run.
+            bound.retired.push((lane.core.enqueued(), old));
+        }
+        Ok(())
+    }
+
+    /// Every step, in order; with `rest`, only what a driver's graph leaves to the stream: reads.
     fn submit(
         &self,
         lane: &Lane,
         instance: &Instance,
         kernargs: &[u8],
         host: Option<std::ptr::NonNull<u8>>,
+        rest: bool,
     ) -> std::result::Result<(), Stopped> {
         let (device, stream) = (lane.core.device(), lane.core.raw());
         let (driver, id) = (device.raw(), device.id());
@@ -176,6 +344,9 @@ impl Graph {
         let program = &instance.program;
         let mut accesses = Vec::new();
         for (index, step) in program.steps.iter().enumerate() {
+            if rest && !matches!(step, Step::Read { .. }) {
+                continue;
+            }
             let result = match *step {
                 Step::Launch { function, dims, kernarg, .. } => {
                     if dims.is_empty() {
@@ -245,10 +416,15 @@ impl Graph {
     }
 }
 
+/// Writes bytes; whether they were others before.
 #[inline]
-fn put(kernargs: &mut [u8], at: u32, bytes: &[u8]) {
+fn put(place: &mut [u8], at: u32, bytes: &[u8]) -> bool {
     let at = at as usize;
-    if let Some(place) = kernargs.get_mut(at..at + bytes.len()) {
-        place.copy_from_slice(bytes);
+    match place.get_mut(at..at + bytes.len()) {
+        Some(place) if place != bytes => {
+            place.copy_from_slice(bytes);
+            true
+        }
+        _ => false,
     }
 }

@@ -127,12 +127,16 @@ struct Recent {
 }
 
 /// A module, or an entry with its scratch, that work in flight may still use.
-#[derive(Debug)]
 struct Retired {
     sequence: u64,
     fence: Event,
-    _module: Module,
-    _entries: Vec<Entry>,
+    _kept: Box<dyn std::any::Any + Send>,
+}
+
+impl std::fmt::Debug for Retired {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Retired").field("sequence", &self.sequence).finish_non_exhaustive()
+    }
 }
 
 impl Lane {
@@ -165,22 +169,26 @@ impl Lane {
 
     /// Keeps `module`, and the scratch of kernel `kernel`, until all work enqueued so far has finished.
     pub(crate) fn retire(&self, kernel: u64, module: &Module) {
-        // Before the lock, as an error's report wants it.
-        let fence = Event::new(self.core.device(), false);
-        let mut state = self.lock();
         let entries: Vec<Entry> = {
+            let mut state = self.lock();
             let gone: Vec<KernelHandle> =
                 state.entries.iter().filter(|(_, e)| e.kernel == kernel).map(|(h, _)| *h).collect();
             gone.iter().filter_map(|h| state.entries.remove(h)).collect()
         };
+        self.keep_until_done(Box::new((module.clone(), entries)));
+    }
+
+    /// Keeps something that work on the stream uses until all enqueued so far has finished.
+    pub(crate) fn keep_until_done(&self, what: Box<dyn std::any::Any + Send>) {
+        let fence = Event::new(self.core.device(), false);
+        let mut state = self.lock();
         let sequence = self.core.enqueued();
         if self.core.completed() >= sequence || self.core.device().check().is_err() {
             drop(state);
-            drop(entries);
+            drop(what);
             return;
         }
         let fence = fence.and_then(|e| {
-            // Not `Event::record`: its error report would want this lock.
             let device = self.core.device();
             // SAFETY: both are live and of one device.
             unsafe { device.raw().event_record(device.id(), e.raw(), self.core.raw()) }?;
@@ -188,16 +196,16 @@ impl Lane {
         });
         match fence {
             Ok(fence) => {
-                state.retired.push(Retired { sequence, fence, _module: module.clone(), _entries: entries });
+                state.retired.push(Retired { sequence, fence, _kept: what });
                 self.retired.store(state.retired.len(), Ordering::Relaxed);
             }
             Err(e) => {
                 drop(state);
-                log::warn!("no fence for an unregistered kernel ({e}); waiting for its stream instead");
+                log::warn!("no fence for what a stream still uses ({e}); waiting for the stream instead");
                 if let Err(e) = self.core.synchronize() {
-                    log::warn!("waiting for an unregistered kernel: {e}");
+                    log::warn!("waiting for a stream: {e}");
                 }
-                drop(entries);
+                drop(what);
             }
         }
     }

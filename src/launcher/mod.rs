@@ -32,7 +32,7 @@ use crate::memory::PoolOptions;
 use crate::module::Module;
 pub(crate) use kernel::Kernel;
 use lane::LaneOptions;
-pub(crate) use lane::{Lane, REMEMBERED};
+pub(crate) use lane::{Lane, LaneState, REMEMBERED};
 use launch::{Request, Source};
 use registry::Registry;
 
@@ -313,6 +313,12 @@ impl Launcher {
     /// Programs of graphs that are kept, and how often a compute found its own and did not.
     pub fn graph_counts(&self) -> (usize, u64, u64) {
         self.0.graphs.counts()
+    }
+
+    /// From how many nodes on graphs go to the device as one of the driver's; [`graph::measure_break_even`](crate::graph::measure_break_even)
+    /// finds it. Never, as long as nobody said so: a driver's graph costs more than a burst on several versions of ROCm.
+    pub fn set_graph_break_even(&self, nodes: u32) {
+        self.0.graphs.set_break_even(nodes);
     }
 
     /// Forgets every graph's program and gives its memory back to the pool; how many there were.

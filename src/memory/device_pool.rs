@@ -51,7 +51,7 @@ impl Pool {
         self.0.check()?;
         self.0
             .pool_core()
-            .allocate(arena, bytes, Caller::Free)
+            .allocate(arena, bytes.max(1), Caller::Free)
             .map_err(|e| self.0.allocation_error("device", usize::try_from(bytes).unwrap_or(usize::MAX), e))
     }
 
@@ -77,8 +77,7 @@ impl Pool {
     /// # Errors
     /// [`Error::Pool`] when it was freed or is not from here.
     pub fn record_raw(&self, ptr: DevicePtr, stream: &StreamCore) -> Result<()> {
-        self.0.pool_core().raw_block("Pool::record_raw", ptr)?.record(stream.stream_ref());
-        Ok(())
+        stream.record_use(&self.0.pool_core().raw_block("Pool::record_raw", ptr)?)
     }
 
     /// The live block that an address is in.
@@ -168,14 +167,14 @@ impl Pool {
             ));
         }
         let pool = self.0.pool_core();
-        let arena = pool.pinned_arena();
+        let arena = pool.pinned_arena(stream.number());
         if bytes > 0 {
             // A block that comes back at once leaves its segment.
-            drop(self.set_aside(&arena, bytes)?);
+            self.set_aside(&arena, bytes)?.give_back_unused();
         }
         let token = Arc::new(CaptureToken);
         stream.owned().set_capturing(true);
-        stream.arena().set_capture(Some((arena.clone(), CaptureMark::new(&token))));
+        stream.arena().begin_capture(arena.clone(), CaptureMark::new(&token));
         Ok(CapturedMemory {
             device: self.0.clone(),
             arena: Some(arena),
@@ -223,7 +222,9 @@ impl CapturedMemory {
     /// The recording ends: the stream allocates from its own memory again.
     pub fn end(&mut self) {
         if let Some((stream, arena)) = self.recording.take() {
-            arena.set_capture(None);
+            if let Some(own) = &self.arena {
+                arena.end_capture(own);
+            }
             stream.set_capturing(false);
         }
     }

@@ -10,7 +10,7 @@ use super::error::{ScriptError, unreadable};
 use super::{Argument, Contents, Dtype, Expectation, MAX_BUFFER_BYTES, Script};
 use crate::device::Device;
 use crate::launcher::{Arg, KernelHandle, Launcher, Stream};
-use crate::memory::DeviceBuffer;
+use crate::memory::{DeviceBuffer, PoolSnapshot};
 use crate::module::Module;
 
 /// The longest code object that is loaded, in bytes.
@@ -42,6 +42,8 @@ pub struct Report {
     pub launch_time: Duration,
     /// One for each `[[expect]]`.
     pub expectations: Vec<ExpectationReport>,
+    /// The device's memory pool at the end, before the script's buffers went back to it.
+    pub pool: Box<PoolSnapshot>,
 }
 
 impl Report {
@@ -159,6 +161,7 @@ impl Script {
             bytes_compared: 0,
             launch_time,
             expectations: Vec::new(),
+            pool: Box::new(device.pool().snapshot()),
         };
         for expectation in &self.expectations {
             let buffer = &self.buffers[expectation.buffer];

@@ -1,6 +1,8 @@
 //! What every driver must do: one set of cases, run over each driver of this machine, with and without the validation
 //! layer. A driver that is not here, or lacks what a case needs, is skipped with the reason printed.
 
+mod graph_rig;
+mod graphs;
 mod launch;
 mod memory;
 mod modules;
@@ -110,6 +112,25 @@ conformance!({
         configurations_out_of_limits_are_refused,
         a_fault_is_an_error_on_its_device_alone,
         a_trap_is_an_error,
+    ]
+    graphs: [
+        a_chain_gives_what_streams_give,
+        random_graphs_keep_their_dependencies,
+        many_launches_follow_each_other,
+        new_arguments_come_through_memory,
+        a_graph_keeps_to_the_order_of_its_stream,
+        a_launch_does_not_wait,
+        kernel_arguments_are_copied_when_added,
+        what_was_instantiated_is_a_copy,
+        a_graph_of_nothing_does_nothing,
+        fills_in_a_graph_keep_to_their_range,
+        kernels_without_arguments_are_nodes,
+        nodes_of_another_graph_are_refused,
+        nodes_out_of_limits_are_refused,
+        stale_graphs_are_refused,
+        graphs_on_many_threads,
+        a_fault_names_its_node,
+        destroyed_while_in_flight_a_launch_goes_on,
     ]
     threads: [
         each_on_its_own_stream,

@@ -75,7 +75,7 @@ pub(crate) fn copies_of_nothing_are_fine(rig: &Rig) {
     pinned.to_device(0, ptr, 0, stream);
     pinned.to_host(0, ptr, 0, stream);
     rig.write::<u8>(ptr, &[], stream);
-    assert_eq!(rig.read::<u8>(ptr, 0, stream), []);
+    assert_eq!(rig.read::<u8>(ptr, 0, stream), [0u8; 0]);
     assert_eq!(rig.read::<u8>(ptr, 64, stream), [9; 64]);
 }
 

@@ -13,7 +13,8 @@ use code_object::{CodeObject, KernelSignature};
 use hiplaunch::driver::validation::{ValidationDriver, Violation};
 use hiplaunch::driver::{
     Capability, DeviceId, DevicePtr, Driver, DriverResult, ErrorCode, EventOptions, KernelLaunch,
-    MemoryAccess, PinnedAllocation, RawEvent, RawFunction, RawModule, RawStream, StreamOptions,
+    MemoryAccess, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawModule, RawStream,
+    StreamOptions,
 };
 
 use crate::subject::Subject;
@@ -48,6 +49,8 @@ struct Owned {
     modules: Vec<(DeviceId, RawModule)>,
     memory: Vec<(DeviceId, DevicePtr)>,
     pinned: Vec<(DeviceId, PinnedAllocation)>,
+    graphs: Vec<RawGraph>,
+    execs: Vec<RawGraphExec>,
 }
 
 pub(crate) struct Rig {
@@ -292,6 +295,38 @@ impl Rig {
         Hold { gate: Some(sender) }
     }
 
+    pub(crate) fn graph(&self) -> RawGraph {
+        let graph = self.driver.graph_create(D0).unwrap();
+        self.owned.lock().unwrap().graphs.push(graph);
+        graph
+    }
+
+    /// Destroys a graph before the end of the case.
+    pub(crate) fn destroy_graph(&self, graph: RawGraph) {
+        self.owned.lock().unwrap().graphs.retain(|g| *g != graph);
+        // SAFETY: taken off the list, and the case does not use it again.
+        unsafe { self.driver.graph_destroy(D0, graph) }.unwrap();
+    }
+
+    pub(crate) fn instantiate(&self, graph: RawGraph) -> RawGraphExec {
+        // SAFETY: a live graph.
+        let exec = unsafe { self.driver.graph_instantiate(D0, graph) }.unwrap();
+        self.owned.lock().unwrap().execs.push(exec);
+        exec
+    }
+
+    pub(crate) fn launch_graph(&self, exec: RawGraphExec, stream: RawStream) {
+        // SAFETY: live handles; memory and modules live to the end of the case.
+        unsafe { self.driver.graph_launch(D0, exec, stream) }.unwrap();
+    }
+
+    /// Destroys what was instantiated before the end of the case.
+    pub(crate) fn destroy_exec(&self, exec: RawGraphExec) {
+        self.owned.lock().unwrap().execs.retain(|e| *e != exec);
+        // SAFETY: taken off the list, and the case does not use it again.
+        unsafe { self.driver.graph_exec_destroy(D0, exec) }.unwrap();
+    }
+
     /// A device was lost in this case.
     pub(crate) fn lose_device(&self) {
         self.lost.store(true, Ordering::Relaxed);
@@ -320,6 +355,8 @@ impl Rig {
         // SAFETY: everything is given back once; nothing is in flight any more.
         unsafe {
             owned.events.into_iter().for_each(|(device, e)| d.event_destroy(device, e).unwrap());
+            owned.execs.into_iter().for_each(|e| d.graph_exec_destroy(D0, e).unwrap());
+            owned.graphs.into_iter().for_each(|g| d.graph_destroy(D0, g).unwrap());
             owned.streams.into_iter().for_each(|(device, s)| d.stream_destroy(device, s).unwrap());
             owned.modules.into_iter().for_each(|(device, m)| d.module_unload(device, m).unwrap());
             owned.memory.into_iter().for_each(|(device, m)| d.free(device, m).unwrap());
@@ -422,6 +459,11 @@ pub(crate) fn output(ptr: DevicePtr, bytes: usize) -> Arg {
     Arg { access: Some(MemoryAccess { ptr, bytes, write: true }), ..value(ptr) }
 }
 
+/// The memory that a launch with these arguments touches.
+pub(crate) fn accesses(args: &[Arg]) -> Vec<MemoryAccess> {
+    args.iter().filter_map(|a| a.access).collect()
+}
+
 /// A loaded module, with what its metadata says.
 pub(crate) struct Kernels<'r> {
     rig: &'r Rig,
@@ -494,7 +536,7 @@ impl Kernels<'_> {
     ) -> DriverResult<()> {
         let function = self.function(name);
         let kernarg = self.kernarg(name, args);
-        let accesses: Vec<_> = args.iter().filter_map(|a| a.access).collect();
+        let accesses = accesses(args);
         let launch = KernelLaunch {
             function,
             grid,

@@ -1,6 +1,7 @@
 //! What the emulated driver alone promises: real asynchrony, faults that stay on their device, no heap use on enqueue.
 #![cfg(feature = "emulator")]
 
+mod graphs;
 mod rig;
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -7,7 +7,7 @@ use code_object::CodeObject;
 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
 use hiplaunch::driver::{
     DeviceId, DevicePtr, Driver, DriverError, ErrorCode, EventOptions, KernelLaunch, PinnedAllocation,
-    RawEvent, RawFunction, RawModule, RawStream, StreamOptions,
+    RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions,
 };
 
 pub(crate) const PROBE: &[u8] = include_bytes!("../../hip/probe.gfx90a.co");
@@ -90,6 +90,69 @@ impl Rig {
     ) -> Result<(), DriverError> {
         // SAFETY: the tests keep pinned memory to the end, pageable memory is written before the call returns.
         unsafe { self.driver.memcpy_dtoh_async(d, dst, src, bytes, s) }
+    }
+
+    pub(crate) fn graph(&self, device: DeviceId) -> RawGraph {
+        self.driver.graph_create(device).unwrap()
+    }
+
+    pub(crate) fn add_htod(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        after: &[RawGraphNode],
+        dst: DevicePtr,
+        src: *const u8,
+        bytes: usize,
+    ) -> Result<RawGraphNode, DriverError> {
+        // SAFETY: checked by the driver; the tests keep pinned memory while the graph runs.
+        unsafe { self.driver.graph_add_memcpy_htod(device, graph, after, dst, src, bytes) }
+    }
+
+    pub(crate) fn add_fill(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        after: &[RawGraphNode],
+        dst: DevicePtr,
+        value: u32,
+        count: usize,
+    ) -> Result<RawGraphNode, DriverError> {
+        // SAFETY: checked by the driver.
+        unsafe { self.driver.graph_add_memset_d32(device, graph, after, dst, value, count) }
+    }
+
+    pub(crate) fn add_kernel(
+        &self,
+        graph: RawGraph,
+        after: &[RawGraphNode],
+        kernels: &Kernels,
+        name: &str,
+        (grid, block): (u32, u32),
+        args: &[&[u8]],
+    ) -> Result<RawGraphNode, DriverError> {
+        let function = self.function(kernels, name)?;
+        let kernarg = kernels.kernarg(name, args);
+        let (grid, block, stream) = ([grid, 1, 1], [block, 1, 1], RawStream(0));
+        let launch =
+            KernelLaunch { function, grid, block, dynamic_lds: 0, stream, kernarg: &kernarg, accesses: &[] };
+        // SAFETY: the kernarg segment is complete; stray addresses are faults, which the emulator survives.
+        unsafe { self.driver.graph_add_kernel(kernels.device, graph, after, &launch) }
+    }
+
+    pub(crate) fn instantiate(&self, device: DeviceId, graph: RawGraph) -> RawGraphExec {
+        // SAFETY: checked by the driver.
+        unsafe { self.driver.graph_instantiate(device, graph) }.unwrap()
+    }
+
+    pub(crate) fn launch_graph(
+        &self,
+        device: DeviceId,
+        exec: RawGraphExec,
+        stream: RawStream,
+    ) -> Result<(), DriverError> {
+        // SAFETY: handles are checked by the driver; the tests keep pinned memory while the graph runs.
+        unsafe { self.driver.graph_launch(device, exec, stream) }
     }
 
     pub(crate) fn sync(&self, device: DeviceId, stream: RawStream) -> Result<(), DriverError> {

@@ -23,8 +23,10 @@ fn what_does_not_fit_is_refused_while_recording() {
         let (a, b) = (g.temporary::<f32>(N).unwrap(), g.temporary::<f32>(N).unwrap());
         let dims = LaunchDims::cover(N as u32, 256);
         let n = N as i32;
-        // SAFETY (of every launch here): none is recorded, or as the kernel takes it.
-        let mut launch = |args: &[GraphArg<'_>]| unsafe { g.launch(k.vadd, dims, args) };
+        let mut launch = |args: &[GraphArg<'_>]| {
+            // SAFETY: none of these is recorded.
+            unsafe { g.launch(k.vadd, dims, args) }
+        };
         let (r, w) = (GraphArg::Read(a), GraphArg::Write(b));
         assert!(matches!(launch(&[r, r, w]), Err(Error::Launch { .. })));
         assert!(matches!(launch(&[r, r, w, 1.0f64.into()]), Err(Error::Launch { .. })));

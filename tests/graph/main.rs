@@ -4,6 +4,7 @@
 #[allow(dead_code, reason = "the launcher's tests use all of it")]
 mod support;
 
+mod driver_graph;
 mod failures;
 mod order;
 mod planning;

@@ -1,7 +1,7 @@
 //! What a graph computes is what its nodes, one by one, compute.
 
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::graph::{Graph, GraphArg, Value};
+use hiplaunch::graph::{Graph, GraphArg, Submission, Value};
 use hiplaunch::{DeviceBuffer, KernelHandle, LaunchDims};
 use proptest::prelude::*;
 
@@ -183,7 +183,25 @@ proptest! {
             }
             let mut reads = Vec::new();
             run(&k, &mut g, &values, &mut host, &mut reads, &operations);
-            let output = g.compute(&rig.stream).unwrap().read().unwrap();
+            // A driver's graph where it can be one, else a burst: the same bits.
+            let again = repeat % 2 == 1;
+            let way = if again { Submission::DriverGraph } else { Submission::Burst };
+            let ticket = match g.compute_by(&rig.stream, way) {
+                Err(hiplaunch::Error::Graph { problem, .. }) if again => {
+                    prop_assert!(matches!(*problem, hiplaunch::graph::GraphProblem::NoDriverGraph(_)));
+                    let mut g = rig.launcher.graph(&rig.device).unwrap();
+                    let mut values: Vec<Value> = buffers.iter().map(|b| g.buffer(b).unwrap()).collect();
+                    let mut host: Vec<Option<Vec<f32>>> = (0..BUFFERS).map(|v| Some(start(v))).collect();
+                    for _ in BUFFERS..VALUES {
+                        values.push(g.temporary::<f32>(M).unwrap());
+                        host.push(None);
+                    }
+                    run(&k, &mut g, &values, &mut host, &mut Vec::new(), &operations);
+                    g.compute(&rig.stream).unwrap()
+                }
+                other => other.unwrap(),
+            };
+            let output = ticket.read().unwrap();
             prop_assert_eq!(output.len(), reads.len());
             for (i, expected) in reads.iter().enumerate() {
                 prop_assert_eq!(output.slice::<f32>(i).unwrap(), &expected[..]);
@@ -193,7 +211,8 @@ proptest! {
             }
         }
         let (kept, hits, misses) = rig.launcher.graph_counts();
-        prop_assert_eq!((kept, hits, misses), (1, repeats as u64 - 1, 1));
+        prop_assert_eq!((kept, misses), (1, 1));
+        prop_assert!(hits >= repeats as u64 - 1);
         rig.assert_clean();
     }
 }

@@ -81,7 +81,7 @@ fn a_destination_with_room_is_the_output() {
         for shape in [&[10, 20][..], &[N], &[1], &[5, 10, 20]] {
             a.add(&mut out, shape).unwrap();
             assert_eq!((out.ptr(), out.capacity(), out.shape()), (ptr, capacity, shape));
-            assert_eq!(out.len(), shape.iter().product());
+            assert_eq!(out.len(), shape.iter().product::<usize>());
             a.check(&out.to_vec(&a.rig.stream).unwrap());
         }
         assert_eq!(out.strides(), [200, 20, 1], "strides follow the shape");

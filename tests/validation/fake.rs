@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use hiplaunch::driver::{
     Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
     DriverResult, ErrorCode, EventOptions, HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent,
-    RawFunction, RawModule, RawStream, StreamOptions,
+    RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions,
 };
 
 const DEVICES: u32 = 2;
 
-/// Gives out addresses and handles again as soon as they are free, as HIP does. Launches do nothing.
+/// Gives out addresses and handles again as soon as they are free, as HIP does. Launches do nothing, of graphs neither.
 #[derive(Debug, Default)]
 pub(crate) struct FakeDriver {
     state: Mutex<State>,
@@ -395,6 +395,105 @@ impl Driver for FakeDriver {
 
     unsafe fn launch_kernel(&self, _: DeviceId, _: &KernelLaunch<'_>) -> DriverResult<()> {
         self.call("launch_kernel").map(drop)
+    }
+
+    fn graph_create(&self, _: DeviceId) -> DriverResult<RawGraph> {
+        self.call("graph_create").map(|mut state| RawGraph(state.handle()))
+    }
+
+    unsafe fn graph_destroy(&self, _: DeviceId, graph: RawGraph) -> DriverResult<()> {
+        self.call("graph_destroy").map(|mut state| state.free_handles.push(graph.0))
+    }
+
+    unsafe fn graph_add_kernel(
+        &self,
+        _: DeviceId,
+        _: RawGraph,
+        _: &[RawGraphNode],
+        _: &KernelLaunch<'_>,
+    ) -> DriverResult<RawGraphNode> {
+        self.call("graph_add_kernel").map(|mut state| RawGraphNode(state.handle()))
+    }
+
+    unsafe fn graph_add_memcpy_htod(
+        &self,
+        _: DeviceId,
+        _: RawGraph,
+        _: &[RawGraphNode],
+        _: DevicePtr,
+        _: *const u8,
+        _: usize,
+    ) -> DriverResult<RawGraphNode> {
+        self.call("graph_add_memcpy_htod").map(|mut state| RawGraphNode(state.handle()))
+    }
+
+    unsafe fn graph_add_memcpy_dtoh(
+        &self,
+        _: DeviceId,
+        _: RawGraph,
+        _: &[RawGraphNode],
+        _: *mut u8,
+        _: DevicePtr,
+        _: usize,
+    ) -> DriverResult<RawGraphNode> {
+        self.call("graph_add_memcpy_dtoh").map(|mut state| RawGraphNode(state.handle()))
+    }
+
+    unsafe fn graph_add_memcpy_dtod(
+        &self,
+        _: DeviceId,
+        _: RawGraph,
+        _: &[RawGraphNode],
+        _: DevicePtr,
+        _: DevicePtr,
+        _: usize,
+    ) -> DriverResult<RawGraphNode> {
+        self.call("graph_add_memcpy_dtod").map(|mut state| RawGraphNode(state.handle()))
+    }
+
+    unsafe fn graph_add_memset_d8(
+        &self,
+        _: DeviceId,
+        _: RawGraph,
+        _: &[RawGraphNode],
+        _: DevicePtr,
+        _: u8,
+        _: usize,
+    ) -> DriverResult<RawGraphNode> {
+        self.call("graph_add_memset_d8").map(|mut state| RawGraphNode(state.handle()))
+    }
+
+    unsafe fn graph_add_memset_d32(
+        &self,
+        _: DeviceId,
+        _: RawGraph,
+        _: &[RawGraphNode],
+        _: DevicePtr,
+        _: u32,
+        _: usize,
+    ) -> DriverResult<RawGraphNode> {
+        self.call("graph_add_memset_d32").map(|mut state| RawGraphNode(state.handle()))
+    }
+
+    unsafe fn graph_add_empty(
+        &self,
+        _: DeviceId,
+        _: RawGraph,
+        _: &[RawGraphNode],
+    ) -> DriverResult<RawGraphNode> {
+        self.call("graph_add_empty").map(|mut state| RawGraphNode(state.handle()))
+    }
+
+    unsafe fn graph_instantiate(&self, _: DeviceId, _: RawGraph) -> DriverResult<RawGraphExec> {
+        self.call("graph_instantiate").map(|mut state| RawGraphExec(state.handle()))
+    }
+
+    unsafe fn graph_launch(&self, _: DeviceId, _: RawGraphExec, _: RawStream) -> DriverResult<()> {
+        self.call("graph_launch").map(drop)
+    }
+
+    unsafe fn graph_exec_destroy(&self, _: DeviceId, exec: RawGraphExec) -> DriverResult<()> {
+        self.call("graph_exec_destroy").map(|mut state| state.free_handles.push(exec.0))
     }
 
     fn note_host_write(&self, _: *const u8, _: usize) {

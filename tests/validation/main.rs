@@ -1,6 +1,7 @@
 //! The validation layer over a driver whose work is done at once: what it counts, refuses, reports and injects.
 
 mod fake;
+mod graphs;
 mod lifetimes;
 mod ordering;
 mod pool;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use hiplaunch::driver::validation::{Leak, MemoryKind, ValidationDriver, Violation};
 use hiplaunch::driver::{
     DeviceId, DevicePtr, Driver, DriverResult, ErrorCode, EventOptions, KernelLaunch, MemoryAccess,
-    PinnedAllocation, RawEvent, RawFunction, RawModule, RawStream, StreamOptions,
+    PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream,
+    StreamOptions,
 };
 
 use crate::fake::FakeDriver;
@@ -151,6 +152,97 @@ impl Rig {
         };
         // SAFETY: see above.
         unsafe { self.layer.launch_kernel(D0, &launch) }
+    }
+
+    pub(crate) fn graph(&self) -> RawGraph {
+        self.layer.graph_create(D0).unwrap()
+    }
+
+    pub(crate) fn destroy_graph(&self, graph: RawGraph) -> DriverResult<()> {
+        // SAFETY: see above.
+        unsafe { self.layer.graph_destroy(D0, graph) }
+    }
+
+    pub(crate) fn add_kernel(
+        &self,
+        graph: RawGraph,
+        after: &[RawGraphNode],
+        function: RawFunction,
+        accesses: &[MemoryAccess],
+    ) -> DriverResult<RawGraphNode> {
+        let stream = RawStream(0);
+        let (grid, block) = ([1; 3], [64, 1, 1]);
+        let launch =
+            KernelLaunch { function, grid, block, dynamic_lds: 0, stream, kernarg: &[0; 512], accesses };
+        // SAFETY: see above.
+        unsafe { self.layer.graph_add_kernel(D0, graph, after, &launch) }
+    }
+
+    pub(crate) fn add_htod(
+        &self,
+        graph: RawGraph,
+        after: &[RawGraphNode],
+        dst: DevicePtr,
+        src: *const u8,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        // SAFETY: see above.
+        unsafe { self.layer.graph_add_memcpy_htod(D0, graph, after, dst, src, bytes) }
+    }
+
+    pub(crate) fn add_dtoh(
+        &self,
+        graph: RawGraph,
+        after: &[RawGraphNode],
+        dst: *mut u8,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        // SAFETY: see above.
+        unsafe { self.layer.graph_add_memcpy_dtoh(D0, graph, after, dst, src, bytes) }
+    }
+
+    pub(crate) fn add_dtod(
+        &self,
+        graph: RawGraph,
+        after: &[RawGraphNode],
+        dst: DevicePtr,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        // SAFETY: see above.
+        unsafe { self.layer.graph_add_memcpy_dtod(D0, graph, after, dst, src, bytes) }
+    }
+
+    pub(crate) fn add_memset(
+        &self,
+        graph: RawGraph,
+        after: &[RawGraphNode],
+        dst: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        // SAFETY: see above.
+        unsafe { self.layer.graph_add_memset_d8(D0, graph, after, dst, 1, bytes) }
+    }
+
+    pub(crate) fn add_empty(&self, graph: RawGraph, after: &[RawGraphNode]) -> DriverResult<RawGraphNode> {
+        // SAFETY: see above.
+        unsafe { self.layer.graph_add_empty(D0, graph, after) }
+    }
+
+    pub(crate) fn instantiate(&self, graph: RawGraph) -> DriverResult<RawGraphExec> {
+        // SAFETY: see above.
+        unsafe { self.layer.graph_instantiate(D0, graph) }
+    }
+
+    pub(crate) fn launch_graph(&self, exec: RawGraphExec, stream: RawStream) -> DriverResult<()> {
+        // SAFETY: see above.
+        unsafe { self.layer.graph_launch(D0, exec, stream) }
+    }
+
+    pub(crate) fn destroy_exec(&self, exec: RawGraphExec) -> DriverResult<()> {
+        // SAFETY: see above.
+        unsafe { self.layer.graph_exec_destroy(D0, exec) }
     }
 
     pub(crate) fn record(&self, event: RawEvent, stream: RawStream) -> DriverResult<()> {

@@ -1,10 +1,12 @@
 //! `hiplaunch demo`: the same work the old way and this way, every result checked, calls counted, time taken.
 
+mod batches;
 mod cases;
 mod new;
 mod old;
 mod table;
 
+use std::fmt::Display;
 use std::time::{Duration, Instant};
 
 use hiplaunch::Error;
@@ -13,6 +15,7 @@ use serde_json::json;
 
 use super::output::{Output, grouped};
 use super::session::{DriverArgs, Session};
+use super::tape::Tape;
 use super::{Failure, Verdict};
 use cases::{Case, Row, Way};
 use table::Line;
@@ -31,7 +34,8 @@ const ROUNDS: u64 = 11;
 ///
 /// Registers the kernels under hip/, launches each, compares every result with a computation on the host, and prints the
 /// device calls that a launch makes, by kind, and the microseconds that it takes. Calls are counted by the validation
-/// layer in a pass of its own; times are taken without it.
+/// layer in a pass of its own; times are taken without it. A second table has the calls of batches of operations, by
+/// where their results go: new buffers without and with the memory pool, or buffers that are there.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DemoArgs {
     /// Launches of each case.
@@ -52,6 +56,13 @@ pub(crate) struct DemoArgs {
     driver: DriverArgs,
 }
 
+impl DemoArgs {
+    /// Traces the device's pools.
+    pub(crate) fn record_on(&mut self, tape: &Tape) {
+        self.driver.tape = Some(tape.clone());
+    }
+}
+
 /// Why a case stopped.
 #[derive(Debug)]
 enum Stop {
@@ -68,7 +79,7 @@ impl From<Error> for Stop {
 }
 
 impl Stop {
-    fn into_failure(self, row: Row) -> Failure {
+    fn into_failure(self, row: impl Display) -> Failure {
         match self {
             Stop::Wrong(what) => Failure::Failed(format!("{row}: wrong result: {what}")),
             Stop::Error(error @ (Error::DeviceLost(_) | Error::Driver { .. })) => {
@@ -113,17 +124,18 @@ fn only(row: Row, args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure>
     };
     let spent = measure().map_err(|stop| stop.into_failure(row))?;
     let each = spent.as_secs_f64() * 1e6 / args.launches as f64;
-    let violations = found(&session);
+    let (about, described) = (session.json(), session.describe());
+    let violations = session.close();
     if args.json {
         out.json(&json!({
-            "session": session.json(),
+            "session": about,
             "name": row.to_string(),
             "launches": args.launches,
             "microseconds_per_launch": each,
             "violations": violations,
         }))?;
     } else {
-        out.line(session.describe())?;
+        out.line(described)?;
         out.line(format_args!(
             "{row}: {} launches, {each:.2} us each, results right",
             grouped(args.launches)
@@ -162,24 +174,25 @@ fn all(args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
             }
         }
     }
-    let mut violations = found(&session);
-    violations.extend(found(&counting));
+    if !args.json {
+        table::legend(out)?;
+    }
+    let batches = batches::run(&counting)?;
+    let about = session.json();
+    let mut violations = session.close();
+    violations.extend(counting.close());
     if args.json {
         out.json(&json!({
-            "session": session.json(),
+            "session": about,
             "launches": args.launches,
             "rows": rows,
+            "batches": batches.iter().map(table::batches_json).collect::<Vec<_>>(),
             "violations": violations,
         }))?;
     } else {
-        table::legend(out)?;
+        table::batches(&batches, out)?;
     }
     clean(&violations)
-}
-
-/// What the validation layer has to say now that everything was let go of.
-fn found(session: &Session) -> Vec<String> {
-    session.take_violations().into_iter().chain(session.leaks()).collect()
 }
 
 fn clean(violations: &[String]) -> Result<Verdict, Failure> {

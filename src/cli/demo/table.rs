@@ -6,6 +6,7 @@ use hiplaunch::Device;
 use hiplaunch::driver::validation::{CallCounts, CallKind};
 use serde_json::{Value, json};
 
+use super::batches::{Batches, OPERATIONS};
 use super::cases::{Case, Row, Way};
 use crate::cli::output::{Output, Style};
 
@@ -117,6 +118,45 @@ impl Line {
             "times_as_fast_as_old": self.faster,
         })
     }
+}
+
+/// The second table: batches of operations.
+pub(super) fn batches(all: &[Batches], out: &mut Output) -> io::Result<()> {
+    out.line("")?;
+    let mut head = format!("{:12}{:>6}", "destination", "blocks");
+    for (name, _) in figures(&CallCounts::default(), 1) {
+        head.push_str(&format!("{name:>7}"));
+    }
+    out.line(out.styled(Style::Strong, &head))?;
+    for batches in all {
+        let blocks = batches.blocks as f64 / batches.batches as f64;
+        let mut line = format!("{:12}{:>6}", batches.destination.name(), short(blocks));
+        for (_, figure) in figures(&batches.counts, batches.batches) {
+            line.push_str(&format!("{:>7}", short(figure)));
+        }
+        out.line(line)?;
+    }
+    out.line("")?;
+    for batches in all {
+        let Batches { destination, .. } = batches;
+        let line = format!("{:18}{}", destination.name(), destination.description());
+        out.line(out.styled(Style::Faint, &line))?;
+    }
+    out.line("")?;
+    out.line(format_args!(
+        "Where the results of a batch of {OPERATIONS} operations go: blocks of memory that were asked for, and calls, per batch."
+    ))
+}
+
+pub(super) fn batches_json(batches: &Batches) -> Value {
+    let each = figures(&batches.counts, batches.batches).into_iter();
+    json!({
+        "name": batches.destination.name(),
+        "description": batches.destination.description(),
+        "operations": OPERATIONS,
+        "blocks_per_batch": batches.blocks as f64 / batches.batches as f64,
+        "calls_per_batch": each.map(|(name, n)| (name.to_owned(), json!(n))).collect::<serde_json::Map<_, _>>(),
+    })
 }
 
 /// Whole numbers as such, `.` for none.

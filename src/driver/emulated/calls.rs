@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::command::{Command, HostSource, HostTarget};
+use super::command::{Command, HostSource, HostTarget, Work};
 use super::device::{lock, may_wait, memory_error, wait};
 use super::event::{Event, NoTime};
 use super::module::Module;
@@ -13,7 +13,7 @@ use super::{EmulatedDriver, belongs, check_host, exhausted, push, stale, synchro
 use crate::driver::{
     Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
     DriverResult, ErrorCode, EventOptions, HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent,
-    RawFunction, RawModule, RawStream, StreamOptions,
+    RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions,
 };
 
 /// Pageable copies up to this size travel in the stream's batch; larger ones get memory of their own. Bytes.
@@ -49,6 +49,7 @@ impl Driver for EmulatedDriver {
             Capability::Occupancy,
             Capability::StreamOrderedAllocator,
             Capability::HostFunc,
+            Capability::Graphs,
         ]
         .into_iter()
         .collect()
@@ -231,7 +232,7 @@ impl Driver for EmulatedDriver {
         stream.device.check_range(call, "destination", dst, bytes)?;
         if self.pinned.contains(src, bytes) {
             let src = HostSource(src);
-            return push(call, &stream, |_| Command::CopyIn { dst, src, bytes }).map(drop);
+            return push(call, &stream, |_| Command::Work(Work::CopyIn { dst, src, bytes })).map(drop);
         }
         // SAFETY: readable for `bytes`, as the caller promises.
         let source = unsafe { std::slice::from_raw_parts(src, bytes) };
@@ -267,7 +268,7 @@ impl Driver for EmulatedDriver {
             // Before the copy is enqueued: one whose memory nobody waits for must not be.
             may_wait(call)?;
         }
-        push(call, &stream, |_| Command::CopyOut { dst: HostTarget(dst), src, bytes })?;
+        push(call, &stream, |_| Command::Work(Work::CopyOut { dst: HostTarget(dst), src, bytes }))?;
         if pinned { Ok(()) } else { synchronize(call, &stream) }
     }
 
@@ -286,7 +287,7 @@ impl Driver for EmulatedDriver {
         }
         stream.device.check_range(call, "destination", dst, bytes)?;
         stream.device.check_range(call, "source", src, bytes)?;
-        push(call, &stream, |_| Command::Copy { dst, src, bytes }).map(drop)
+        push(call, &stream, |_| Command::Work(Work::Copy { dst, src, bytes })).map(drop)
     }
 
     unsafe fn memcpy_peer_async(
@@ -537,8 +538,111 @@ impl Driver for EmulatedDriver {
         let explicit = function.explicit(call, launch.kernarg)?;
         push(call, &stream, |batch| {
             let kernarg = batch.stage(explicit);
-            Command::Launch { function, grid, block, dynamic_lds, kernarg }
+            Command::Work(Work::Launch { function, grid, block, dynamic_lds, kernarg })
         })
         .map(drop)
+    }
+    fn graph_create(&self, device: DeviceId) -> DriverResult<RawGraph> {
+        self.create_graph(device)
+    }
+
+    unsafe fn graph_destroy(&self, device: DeviceId, graph: RawGraph) -> DriverResult<()> {
+        self.destroy_graph(device, graph)
+    }
+
+    unsafe fn graph_add_kernel(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+        launch: &KernelLaunch<'_>,
+    ) -> DriverResult<RawGraphNode> {
+        self.add_kernel((device, graph), dependencies, launch)
+    }
+
+    unsafe fn graph_add_memcpy_htod(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+        dst: DevicePtr,
+        src: *const u8,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        self.add_copy_in((device, graph), dependencies, dst, src, bytes)
+    }
+
+    unsafe fn graph_add_memcpy_dtoh(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+        dst: *mut u8,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        self.add_copy_out((device, graph), dependencies, dst, src, bytes)
+    }
+
+    unsafe fn graph_add_memcpy_dtod(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+        dst: DevicePtr,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        self.add_copy((device, graph), dependencies, dst, src, bytes)
+    }
+
+    unsafe fn graph_add_memset_d8(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+        dst: DevicePtr,
+        value: u8,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        self.add_fill((device, graph), dependencies, dst, ([value; 4], 1, bytes))
+    }
+
+    unsafe fn graph_add_memset_d32(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+        dst: DevicePtr,
+        value: u32,
+        count: usize,
+    ) -> DriverResult<RawGraphNode> {
+        self.add_fill((device, graph), dependencies, dst, (value.to_le_bytes(), 4, count))
+    }
+
+    unsafe fn graph_add_empty(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+    ) -> DriverResult<RawGraphNode> {
+        self.add_empty((device, graph), dependencies)
+    }
+
+    unsafe fn graph_instantiate(&self, device: DeviceId, graph: RawGraph) -> DriverResult<RawGraphExec> {
+        self.instantiate(device, graph)
+    }
+
+    unsafe fn graph_launch(
+        &self,
+        device: DeviceId,
+        exec: RawGraphExec,
+        stream: RawStream,
+    ) -> DriverResult<()> {
+        self.launch_graph(device, exec, stream)
+    }
+
+    unsafe fn graph_exec_destroy(&self, device: DeviceId, exec: RawGraphExec) -> DriverResult<()> {
+        self.destroy_exec(device, exec)
     }
 }

@@ -7,6 +7,7 @@ use gfx9_emulator::{AddressSpace, Dispatch, Error, FaultCause, Space};
 
 use super::device::Device;
 use super::event::Event;
+use super::graph::GraphExec;
 use super::module::Function;
 use super::stream::{Mark, Staged};
 use crate::driver::{DevicePtr, ErrorCode, HostFunc};
@@ -15,36 +16,51 @@ use crate::driver::{DevicePtr, ErrorCode, HostFunc};
 const PEER_CHUNK: usize = 1 << 20;
 
 /// Host memory that a copy reads when it runs: pinned, or of a caller that waits for the copy.
+#[derive(Clone, Copy)]
 pub(super) struct HostSource(pub(super) *const u8);
 
 /// Host memory that a copy writes when it runs: pinned, or of a caller that waits for the copy.
+#[derive(Clone, Copy)]
 pub(super) struct HostTarget(pub(super) *mut u8);
 
 // SAFETY: whoever enqueues the copy promises that the memory stays readable until the copy has run, from any thread
-// (`Driver::memcpy_htod_async`).
+// (`Driver::memcpy_htod_async`, `Driver::graph_launch`).
 unsafe impl Send for HostSource {}
 // SAFETY: whoever enqueues the copy promises that the memory stays writable, and that nobody else touches it, until the
-// copy has run (`Driver::memcpy_dtoh_async`).
+// copy has run (`Driver::memcpy_dtoh_async`, `Driver::graph_launch`).
 unsafe impl Send for HostTarget {}
+// SAFETY: nothing but the address can be got through a shared one; each access is an unsafe operation of its own.
+unsafe impl Sync for HostSource {}
+// SAFETY: as above.
+unsafe impl Sync for HostTarget {}
 
-/// One piece of work.
-pub(super) enum Command {
+/// Work that can be done again: what the nodes of a graph do, too.
+#[derive(Clone)]
+pub(super) enum Work {
     /// A kernel; the bytes are its explicit arguments, the rest of the kernarg segment is zero.
     Launch { function: Arc<Function>, grid: [u32; 3], block: [u32; 3], dynamic_lds: u32, kernarg: Staged },
-    /// A copy of bytes that were taken at the call.
-    Write { dst: DevicePtr, bytes: Staged },
-    /// The same for more bytes than a batch should carry.
-    WriteLarge { dst: DevicePtr, bytes: Box<[u8]> },
     /// A copy that reads the host memory now.
     CopyIn { dst: DevicePtr, src: HostSource, bytes: usize },
     /// A copy that writes the host memory now.
     CopyOut { dst: HostTarget, src: DevicePtr, bytes: usize },
     /// A copy within a device.
     Copy { dst: DevicePtr, src: DevicePtr, bytes: usize },
-    /// A copy from another device.
-    CopyPeer { dst: DevicePtr, from: Arc<Device>, src: DevicePtr, bytes: usize },
     /// `count` times the first `width` bytes of `pattern`.
     Fill { dst: DevicePtr, pattern: [u8; 4], width: usize, count: usize },
+}
+
+/// One entry of a stream's queue.
+pub(super) enum Command {
+    /// Work that is done once.
+    Work(Work),
+    /// A copy of bytes that were taken at the call.
+    Write { dst: DevicePtr, bytes: Staged },
+    /// The same for more bytes than a batch should carry.
+    WriteLarge { dst: DevicePtr, bytes: Box<[u8]> },
+    /// A copy from another device.
+    CopyPeer { dst: DevicePtr, from: Arc<Device>, src: DevicePtr, bytes: usize },
+    /// All nodes of a graph.
+    Graph(Arc<GraphExec>),
     /// Waits for a place in another stream.
     Wait(Mark),
     /// Notes when an event was reached.
@@ -79,14 +95,7 @@ impl Device {
 
     fn try_execute(&self, command: Command, batch: &[u8]) -> Result<(), (String, Error)> {
         match command {
-            Command::Launch { function, grid, block, dynamic_lds, kernarg } => {
-                let kernarg = kernarg.of(batch);
-                let dispatch = Dispatch { kernel: function.index, grid, block, dynamic_lds, kernarg };
-                self.machine.dispatch(&function.module.program, &dispatch).map(drop).map_err(|error| {
-                    let kernel = &function.signature().name;
-                    (format!("launch of {kernel} with grid {grid:?} and block {block:?}"), error)
-                })
-            }
+            Command::Work(work) => self.work(&work, batch),
             Command::Write { dst, bytes } => {
                 let bytes = bytes.of(batch);
                 self.space.write(dst.0, bytes).map_err(|e| (format!("H2D copy of {} bytes", bytes.len()), e))
@@ -94,28 +103,11 @@ impl Device {
             Command::WriteLarge { dst, bytes } => {
                 self.space.write(dst.0, &bytes).map_err(|e| (format!("H2D copy of {} bytes", bytes.len()), e))
             }
-            Command::CopyIn { dst, src, bytes } => {
-                // SAFETY: readable until the copy has run, see `HostSource`.
-                let source = unsafe { std::slice::from_raw_parts(src.0, bytes) };
-                self.space.write(dst.0, source).map_err(|e| (format!("H2D copy of {bytes} bytes"), e))
-            }
-            Command::CopyOut { dst, src, bytes } => {
-                // SAFETY: writable and nobody else's until the copy has run, see `HostTarget`.
-                let target = unsafe { std::slice::from_raw_parts_mut(dst.0, bytes) };
-                self.space.read(src.0, target).map_err(|e| (format!("D2H copy of {bytes} bytes"), e))
-            }
-            Command::Copy { dst, src, bytes } => self
-                .space
-                .copy(dst.0, src.0, bytes as u64)
-                .map_err(|e| (format!("D2D copy of {bytes} bytes"), e)),
             Command::CopyPeer { dst, from, src, bytes } => {
                 copy_peer(&self.space, dst, &from.space, src, bytes)
                     .map_err(|e| (format!("copy of {bytes} bytes from {}", from.id), e))
             }
-            Command::Fill { dst, pattern, width, count } => self
-                .space
-                .fill(dst.0, &pattern[..width.min(4)], count as u64)
-                .map_err(|e| (format!("fill of {} bytes", width * count), e)),
+            Command::Graph(graph) => graph.run(self),
             Command::Wait(mark) => {
                 mark.wait();
                 Ok(())
@@ -135,6 +127,38 @@ impl Device {
                 self.finish_free(ptr);
                 Ok(())
             }
+        }
+    }
+
+    /// Does a piece of work, whose kernel arguments stand in `arguments`. An error comes with what was being done.
+    pub(super) fn work(&self, work: &Work, arguments: &[u8]) -> Result<(), (String, Error)> {
+        match *work {
+            Work::Launch { ref function, grid, block, dynamic_lds, kernarg } => {
+                let kernarg = kernarg.of(arguments);
+                let dispatch = Dispatch { kernel: function.index, grid, block, dynamic_lds, kernarg };
+                self.machine.dispatch(&function.module.program, &dispatch).map(drop).map_err(|error| {
+                    let kernel = &function.signature().name;
+                    (format!("launch of {kernel} with grid {grid:?} and block {block:?}"), error)
+                })
+            }
+            Work::CopyIn { dst, src, bytes } => {
+                // SAFETY: readable until the copy has run, see `HostSource`.
+                let source = unsafe { std::slice::from_raw_parts(src.0, bytes) };
+                self.space.write(dst.0, source).map_err(|e| (format!("H2D copy of {bytes} bytes"), e))
+            }
+            Work::CopyOut { dst, src, bytes } => {
+                // SAFETY: writable and nobody else's until the copy has run, see `HostTarget`.
+                let target = unsafe { std::slice::from_raw_parts_mut(dst.0, bytes) };
+                self.space.read(src.0, target).map_err(|e| (format!("D2H copy of {bytes} bytes"), e))
+            }
+            Work::Copy { dst, src, bytes } => self
+                .space
+                .copy(dst.0, src.0, bytes as u64)
+                .map_err(|e| (format!("D2D copy of {bytes} bytes"), e)),
+            Work::Fill { dst, pattern, width, count } => self
+                .space
+                .fill(dst.0, &pattern[..width.min(4)], count as u64)
+                .map_err(|e| (format!("fill of {} bytes", width * count), e)),
         }
     }
 }

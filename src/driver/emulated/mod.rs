@@ -7,6 +7,8 @@
 //! * Waiting: a pageable copy to the host waits for its stream, `free` for its device, `host_free` for all devices.
 //! * Addresses: no two devices have an address in common, and pinned host memory has the same address on the host and
 //!   on every device. Each access of a kernel and of a copy is checked against what is live.
+//! * Graphs: one entry of a stream's queue, whose nodes the worker runs one after another; so they need no more than one
+//!   call, and nothing of one graph runs beside the rest of it.
 //! * Faults: a stray access, a trap or an instruction that the emulator lacks ends its device with a
 //!   [sticky](ErrorCode::is_sticky) code; each later call on the device fails with the fault's report, work that is
 //!   enqueued is skipped, waits end. Freeing and destroying go on working, and so do the other devices.
@@ -22,6 +24,7 @@ mod calls;
 mod command;
 mod device;
 mod event;
+mod graph;
 mod handles;
 mod module;
 mod options;
@@ -37,9 +40,10 @@ use std::thread::JoinHandle;
 
 use gfx9_emulator::{AddressSpace, Config, Machine};
 
-use self::command::Command;
+use self::command::{Command, Work};
 use self::device::{Device, lock, wait};
 use self::event::Event;
+use self::graph::{Graph, GraphExec, NodeNumbers};
 use self::handles::Table;
 use self::module::{Function, Module};
 pub use self::options::{DEVICES_VARIABLE, EmulatorOptions, THREADS_VARIABLE};
@@ -56,6 +60,9 @@ pub struct EmulatedDriver {
     events: Table<Arc<Event>>,
     modules: Table<Arc<Module>>,
     functions: Table<Arc<Function>>,
+    graphs: Table<Arc<Graph>>,
+    execs: Table<Arc<GraphExec>>,
+    nodes: NodeNumbers,
     pinned: PinnedMemory,
     workers: Mutex<Vec<JoinHandle<()>>>,
     streams_made: AtomicU64,
@@ -90,6 +97,9 @@ impl EmulatedDriver {
             events: Table::new(2),
             modules: Table::new(3),
             functions: Table::new(4),
+            graphs: Table::new(5),
+            execs: Table::new(6),
+            nodes: NodeNumbers::default(),
             pinned: PinnedMemory::default(),
             workers: Mutex::default(),
             streams_made: AtomicU64::new(0),
@@ -180,7 +190,7 @@ impl EmulatedDriver {
             return Ok(());
         }
         stream.device.check_range(call, "destination", dst, bytes)?;
-        push(call, &stream, |_| Command::Fill { dst, pattern, width, count }).map(drop)
+        push(call, &stream, |_| Command::Work(Work::Fill { dst, pattern, width, count })).map(drop)
     }
 }
 

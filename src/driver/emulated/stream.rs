@@ -70,13 +70,11 @@ impl Batch {
 
     /// Copies `bytes` into the batch.
     pub(super) fn stage(&mut self, bytes: &[u8]) -> Staged {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(bytes);
-        Staged { start, len: bytes.len() }
+        Staged::append(bytes, &mut self.bytes)
     }
 }
 
-/// Bytes of the batch in which the command stands.
+/// Bytes of the batch in which the command stands, or of the graph in which the node stands.
 #[derive(Clone, Copy)]
 pub(super) struct Staged {
     start: usize,
@@ -84,6 +82,13 @@ pub(super) struct Staged {
 }
 
 impl Staged {
+    /// Copies `bytes` to the end of `all`.
+    pub(super) fn append(bytes: &[u8], all: &mut Vec<u8>) -> Staged {
+        let start = all.len();
+        all.extend_from_slice(bytes);
+        Staged { start, len: bytes.len() }
+    }
+
     pub(super) fn of(self, bytes: &[u8]) -> &[u8] {
         bytes.get(self.start..self.start + self.len).unwrap_or_default()
     }

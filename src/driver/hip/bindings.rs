@@ -412,6 +412,28 @@ const _: () = {
     ["Offset of field: hipKernelNodeParams::sharedMemBytes"]
         [::core::mem::offset_of!(hipKernelNodeParams, sharedMemBytes) - 56usize];
 };
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct hipMemsetParams {
+    pub dst: *mut ::core::ffi::c_void,
+    pub elementSize: ::core::ffi::c_uint,
+    pub height: usize,
+    pub pitch: usize,
+    pub value: ::core::ffi::c_uint,
+    pub width: usize,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of hipMemsetParams"][::core::mem::size_of::<hipMemsetParams>() - 48usize];
+    ["Alignment of hipMemsetParams"][::core::mem::align_of::<hipMemsetParams>() - 8usize];
+    ["Offset of field: hipMemsetParams::dst"][::core::mem::offset_of!(hipMemsetParams, dst) - 0usize];
+    ["Offset of field: hipMemsetParams::elementSize"]
+        [::core::mem::offset_of!(hipMemsetParams, elementSize) - 8usize];
+    ["Offset of field: hipMemsetParams::height"][::core::mem::offset_of!(hipMemsetParams, height) - 16usize];
+    ["Offset of field: hipMemsetParams::pitch"][::core::mem::offset_of!(hipMemsetParams, pitch) - 24usize];
+    ["Offset of field: hipMemsetParams::value"][::core::mem::offset_of!(hipMemsetParams, value) - 32usize];
+    ["Offset of field: hipMemsetParams::width"][::core::mem::offset_of!(hipMemsetParams, width) - 40usize];
+};
 impl hipGraphExecUpdateResult {
     pub const hipGraphExecUpdateSuccess: hipGraphExecUpdateResult = hipGraphExecUpdateResult(0);
     pub const hipGraphExecUpdateError: hipGraphExecUpdateResult = hipGraphExecUpdateResult(1);
@@ -694,6 +716,13 @@ unsafe extern "C" {
         src: *const ::core::ffi::c_void,
         count: usize,
         kind: hipMemcpyKind,
+    ) -> hipError_t;
+    pub fn hipGraphAddMemsetNode(
+        pGraphNode: *mut hipGraphNode_t,
+        graph: hipGraph_t,
+        pDependencies: *const hipGraphNode_t,
+        numDependencies: usize,
+        pMemsetParams: *const hipMemsetParams,
     ) -> hipError_t;
     pub fn hipGraphAddEmptyNode(
         pGraphNode: *mut hipGraphNode_t,

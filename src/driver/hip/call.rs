@@ -3,8 +3,8 @@
 use std::ffi::{CStr, c_char, c_int, c_uint};
 use std::ptr;
 
-use super::DRIVER;
 use super::bindings::hipError_t;
+use super::process::DRIVER;
 use crate::driver::{DeviceId, DriverError, DriverResult, ErrorCode};
 
 /// HIP's ordinal of a device.

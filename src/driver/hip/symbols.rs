@@ -200,6 +200,7 @@ table! {
         hipGraphDestroy(hipGraph_t) since "4.3" for Graphs;
         hipGraphAddKernelNode(*mut hipGraphNode_t, hipGraph_t, *const hipGraphNode_t, usize, *const hipKernelNodeParams) since "4.3" for Graphs;
         hipGraphAddMemcpyNode1D(*mut hipGraphNode_t, hipGraph_t, *const hipGraphNode_t, usize, *mut c_void, *const c_void, usize, hipMemcpyKind) since "4.5" for Graphs;
+        hipGraphAddMemsetNode(*mut hipGraphNode_t, hipGraph_t, *const hipGraphNode_t, usize, *const hipMemsetParams) since "4.3" for Graphs;
         hipGraphAddEmptyNode(*mut hipGraphNode_t, hipGraph_t, *const hipGraphNode_t, usize) since "4.5" for Graphs;
         hipGraphAddDependencies(hipGraph_t, *const hipGraphNode_t, *const hipGraphNode_t, usize) since "4.5" for Graphs;
         hipGraphInstantiate(*mut hipGraphExec_t, hipGraph_t, *mut hipGraphNode_t, *mut c_char, usize) since "4.3" for Graphs;

@@ -1,17 +1,21 @@
 //! What the installed library cannot show: newer symbols, failures in the middle, the order of calls. Over a table of
 //! stand-in functions that write down the calls made on their thread.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::c_char;
+use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use super::bindings::*;
+use super::process::{CURRENT_DEVICE, NO_DEVICE_SET};
 use super::*;
+use crate::driver::Capability;
 
 thread_local! {
     static CALLS: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
     static REFUSE: Cell<&'static str> = const { Cell::new("") };
     static SEEN: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static EDGES: RefCell<Vec<(u64, Vec<u64>)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Notes a call, and gives the code it returns: that of `REFUSE`'s call is one that nobody knows.
@@ -28,6 +32,29 @@ fn note(call: &'static str) -> hipError_t {
 
 fn calls() -> Vec<&'static str> {
     CALLS.take()
+}
+
+/// Makes a node's handle and notes what it depends on.
+///
+/// # Safety
+/// As for HIP's functions that add nodes.
+unsafe fn add_node(node: *mut hipGraphNode_t, dependencies: *const hipGraphNode_t, count: usize) {
+    // As HIP does it: the node is written before the dependencies are read.
+    let handle = 0x100 + EDGES.with_borrow(Vec::len) as u64;
+    // SAFETY: a place for the handle.
+    unsafe { *node = pointer(handle) };
+    // SAFETY: `count` live handles, if any.
+    let dependencies = (0..count).map(|i| number(unsafe { *dependencies.add(i) })).collect();
+    EDGES.with_borrow_mut(|edges| edges.push((handle, dependencies)));
+}
+
+/// Copies what stands at a pointer into `SEEN`.
+///
+/// # Safety
+/// `bytes` can be read there, padding being none of them.
+unsafe fn see(at: *const c_void, bytes: usize) {
+    // SAFETY: as this function's.
+    SEEN.set(unsafe { std::slice::from_raw_parts(at.cast(), bytes) }.to_vec());
 }
 
 macro_rules! stand_ins {
@@ -98,6 +125,66 @@ mod functions {
             // SAFETY: as above.
             unsafe { *value = attribute.0 as c_int };
         }
+        hipGraphCreate(graph: *mut hipGraph_t, _flags: c_uint) {
+            // SAFETY: the driver gives a live pointer.
+            unsafe { *graph = pointer(0x80) };
+        }
+        hipGraphDestroy(_graph: hipGraph_t) {}
+        hipGraphAddEmptyNode(
+            node: *mut hipGraphNode_t, _graph: hipGraph_t, dependencies: *const hipGraphNode_t, count: usize
+        ) {
+            // SAFETY: the driver's arguments.
+            unsafe { add_node(node, dependencies, count) };
+        }
+        hipGraphAddMemcpyNode1D(
+            node: *mut hipGraphNode_t, _graph: hipGraph_t, dependencies: *const hipGraphNode_t, count: usize,
+            _dst: *mut c_void, src: *const c_void, bytes: usize, kind: hipMemcpyKind
+        ) {
+            // SAFETY: the driver's arguments; the tests copy from the host only where there is memory.
+            unsafe {
+                add_node(node, dependencies, count);
+                if kind == hipMemcpyKind::hipMemcpyHostToDevice {
+                    see(src, bytes);
+                }
+            }
+        }
+        hipGraphAddMemsetNode(
+            node: *mut hipGraphNode_t, _graph: hipGraph_t, dependencies: *const hipGraphNode_t, count: usize,
+            params: *const hipMemsetParams
+        ) {
+            // SAFETY: the driver's arguments. The layout is that of HIP 7: 40 bytes, none of them padding.
+            unsafe {
+                add_node(node, dependencies, count);
+                see(params.cast(), 40);
+            }
+        }
+        hipGraphAddKernelNode(
+            node: *mut hipGraphNode_t, _graph: hipGraph_t, dependencies: *const hipGraphNode_t, count: usize,
+            params: *const hipKernelNodeParams
+        ) {
+            // SAFETY: the driver's arguments.
+            unsafe {
+                add_node(node, dependencies, count);
+                let params = *params;
+                assert_eq!((params.func.addr(), params.blockDim.x, params.gridDim.x), (0x60, 1, 1));
+                // HIP refuses both and neither.
+                assert_ne!(params.extra.is_null(), params.kernelParams.is_null());
+                SEEN.take();
+                if !params.extra.is_null() {
+                    let entries = std::slice::from_raw_parts(params.extra, 5);
+                    assert_eq!([entries[0].addr(), entries[2].addr(), entries[4].addr()], [1, 2, 3]);
+                    see(entries[1], *entries[3].cast::<usize>());
+                }
+            }
+        }
+        hipGraphInstantiate(
+            exec: *mut hipGraphExec_t, _graph: hipGraph_t, _node: *mut hipGraphNode_t, _log: *mut c_char, _bytes: usize
+        ) {
+            // SAFETY: the driver gives a live pointer.
+            unsafe { *exec = pointer(0x90) };
+        }
+        hipGraphLaunch(_exec: hipGraphExec_t, _stream: hipStream_t) {}
+        hipGraphExecDestroy(_exec: hipGraphExec_t) {}
         hipModuleLaunchKernel(
             _function: hipFunction_t, _gx: c_uint, _gy: c_uint, _gz: c_uint, _bx: c_uint, _by: c_uint, _bz: c_uint,
             _lds: c_uint, _stream: hipStream_t, params: *mut *mut c_void, extra: *mut *mut c_void
@@ -273,4 +360,79 @@ fn capture_counts_from_the_version_that_captures_launches() {
     assert!(!driver(50_221_153).capabilities().has(Capability::StreamCapture));
     assert!(driver(50_300_000).capabilities().has(Capability::StreamCapture));
     assert_eq!(driver(70_000_000).capabilities(), Capability::ALL.into_iter().collect());
+}
+
+#[test]
+fn nodes_of_a_graph_are_a_chain() {
+    let driver = driver(70_000_000);
+    EDGES.take();
+    let dst = DevicePtr(0x1000);
+    // SAFETY: the stand-ins read the arguments and nothing else.
+    unsafe {
+        let graph = driver.graph_create(DEVICE).unwrap();
+        let first = driver.graph_add_empty(DEVICE, graph, &[]).unwrap();
+        let kernarg: Vec<u8> = (0..64).collect();
+        driver.graph_add_kernel(DEVICE, graph, &[], &launch(&kernarg)).unwrap();
+        assert_eq!(SEEN.take(), kernarg);
+        driver.graph_add_kernel(DEVICE, graph, &[first], &launch(&[])).unwrap();
+        assert!(SEEN.take().is_empty());
+        driver.graph_add_memcpy_dtod(DEVICE, graph, &[first], dst, DevicePtr(0x2000), 64).unwrap();
+        // A node that HIP refused is none that others stand behind.
+        REFUSE.set("hipGraphAddMemcpyNode1D");
+        driver.graph_add_memcpy_dtod(DEVICE, graph, &[], dst, DevicePtr(0x2000), 64).unwrap_err();
+        REFUSE.set("");
+        // What does nothing is an empty node.
+        calls();
+        driver.graph_add_memcpy_dtod(DEVICE, graph, &[], dst, dst, 0).unwrap();
+        driver.graph_add_memset_d32(DEVICE, graph, &[], dst, 1, 0).unwrap();
+        assert_eq!(calls(), ["hipGraphAddEmptyNode"; 2]);
+        let edges = EDGES.take();
+        assert_eq!(edges[0], (0x100, vec![]));
+        assert_eq!(edges.len(), 6);
+        assert!(edges.windows(2).all(|pair| pair[1].1 == [pair[0].0]), "{edges:x?}");
+
+        let exec = driver.graph_instantiate(DEVICE, graph).unwrap();
+        driver.graph_destroy(DEVICE, graph).unwrap();
+        driver.graph_launch(DEVICE, exec, STREAM).unwrap();
+        driver.graph_exec_destroy(DEVICE, exec).unwrap();
+        let names = ["hipGraphInstantiate", "hipGraphDestroy", "hipGraphLaunch", "hipGraphExecDestroy"];
+        assert_eq!(calls(), names);
+        // The same handle again is another graph.
+        let graph = driver.graph_create(DEVICE).unwrap();
+        driver.graph_add_empty(DEVICE, graph, &[]).unwrap();
+        assert_eq!(EDGES.take(), [(0x100, vec![])]);
+    }
+}
+
+#[test]
+fn fills_of_a_graph_have_the_layout_of_hip_7_and_short_ones_are_copies() {
+    let driver = driver(70_000_000);
+    EDGES.take();
+    // SAFETY: the stand-ins read the arguments and nothing else.
+    unsafe {
+        let graph = driver.graph_create(DEVICE).unwrap();
+        driver.graph_add_memset_d32(DEVICE, graph, &[], DevicePtr(0x1234_5678_9000), 0xaabb_ccdd, 3).unwrap();
+        let words: Vec<u64> =
+            SEEN.take().chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
+        // Address, pitch in bytes, value and element size, width in elements, height.
+        assert_eq!(words, [0x1234_5678_9000, 12, 4 << 32 | 0xaabb_ccdd, 3, 1]);
+        calls();
+        for (at, bytes, call) in [
+            (0x1001, 6, "hipGraphAddMemcpyNode1D"),
+            (0x1001, 7, "hipGraphAddMemsetNode"),
+            (0x1000, 1, "hipGraphAddMemsetNode"),
+        ] {
+            driver.graph_add_memset_d8(DEVICE, graph, &[], DevicePtr(at), 0xc3, bytes).unwrap();
+            assert_eq!(calls(), [call]);
+            if call == "hipGraphAddMemcpyNode1D" {
+                assert_eq!(SEEN.take(), [0xc3; 6]);
+            }
+        }
+    }
+}
+
+#[test]
+fn graphs_count_from_the_version_that_takes_kernels_of_modules() {
+    assert!(!driver(50_100_000).capabilities().has(Capability::Graphs));
+    assert!(driver(50_221_153).capabilities().has(Capability::Graphs));
 }

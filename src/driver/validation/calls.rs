@@ -1,116 +1,20 @@
 //! Every driver call: count it, let an injected fault happen, check it, pass it on, take in what it did.
 
-use std::collections::BTreeMap;
 use std::ffi::CStr;
 
-use code_object::CodeObject;
-
 use crate::driver::{
-    Capabilities, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo, DriverResult,
-    EventOptions, HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent, RawFunction, RawModule,
-    RawStream, StreamOptions,
+    Capabilities, DeviceId, DeviceProperties, DevicePtr, Driver, DriverInfo, DriverResult, EventOptions,
+    HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec,
+    RawGraphNode, RawModule, RawStream, StreamOptions,
 };
 
 use super::ValidationDriver;
 use super::counts::CallKind;
+use super::graph::GraphState;
 use super::memory::Touch;
-use super::state::{EventState, State, refusal};
+use super::state::EventState;
+use super::steps::kernarg_sizes;
 use super::violation::{MemoryKind, Operation, Violation};
-
-/// What a check says.
-type Checked<T> = Result<T, Box<Violation>>;
-
-impl ValidationDriver {
-    /// Counts a call; fails it where a fault is to be injected.
-    #[inline]
-    fn begin(&self, call: CallKind) -> DriverResult<()> {
-        self.begin_with(call, call.groups())
-    }
-
-    #[inline]
-    fn begin_with(&self, call: CallKind, groups: &[CallKind]) -> DriverResult<()> {
-        self.counters.add(call);
-        groups.iter().for_each(|&group| self.counters.add(group));
-        match self.injections.tick([&[call], groups]) {
-            None => Ok(()),
-            Some(code) => {
-                Err(DriverError::with_detail(call.name(), code, "injected by the validation layer"))
-            }
-        }
-    }
-
-    /// Runs a check under the lock; what it finds is reported and refuses the call.
-    fn check<T>(&self, call: CallKind, check: impl FnOnce(&mut State) -> Checked<T>) -> DriverResult<T> {
-        let mut state = self.lock();
-        check(&mut state).map_err(|violation| {
-            let error = DriverError::with_detail(call.name(), refusal(&violation), violation.to_string());
-            state.report(*violation);
-            error
-        })
-    }
-
-    /// Looks at what the driver below returned: after a sticky code nothing runs on the device any more.
-    #[inline]
-    fn seen<T>(&self, device: DeviceId, result: DriverResult<T>) -> DriverResult<T> {
-        if let Err(error) = &result
-            && error.code.is_sticky()
-        {
-            self.lock().order.abandon(device);
-        }
-        result
-    }
-
-    /// A call that puts work on a stream.
-    fn enqueue<const N: usize>(
-        &self,
-        call: CallKind,
-        device: DeviceId,
-        stream: RawStream,
-        touches: [Touch; N],
-        inner: impl FnOnce() -> DriverResult<()>,
-    ) -> DriverResult<()> {
-        self.check(call, |state| {
-            state.streams.of(call, device, stream.0)?;
-            touches.iter().try_for_each(|touch| state.regions.find(call, touch).map(drop))
-        })?;
-        self.seen(device, inner())?;
-        self.lock().commit(Operation { call, function: None }, stream, touches.into_iter());
-        Ok(())
-    }
-
-    /// A copy that waits on no stream.
-    fn blocking(
-        &self,
-        call: CallKind,
-        device: DeviceId,
-        touches: [Touch; 2],
-        inner: impl FnOnce() -> DriverResult<()>,
-    ) -> DriverResult<()> {
-        self.begin(call)?;
-        self.check(call, |state| {
-            touches.iter().try_for_each(|touch| state.regions.find(call, touch).map(drop))
-        })?;
-        self.seen(device, inner())?;
-        self.lock().blocking(call, touches.into_iter());
-        Ok(())
-    }
-
-    fn nonzero(&self, call: CallKind, bytes: usize) -> DriverResult<()> {
-        if bytes > 0 {
-            return Ok(());
-        }
-        self.check(call, |_| Err(Box::new(Violation::ZeroBytes { call })))
-    }
-}
-
-/// Kernarg bytes of each kernel of an image; empty where the image cannot be read, which is the driver's to say. A kernel
-/// whose arguments are all hidden may be launched without any.
-fn kernarg_sizes(image: &[u8], driver: &dyn Driver, device: DeviceId) -> BTreeMap<Box<str>, u32> {
-    let Ok(properties) = driver.device_properties(device) else { return BTreeMap::new() };
-    let Ok(object) = CodeObject::from_any(image, &properties.target) else { return BTreeMap::new() };
-    let with_arguments = object.kernels().iter().filter(|kernel| !kernel.explicit_args().is_empty());
-    with_arguments.map(|kernel| (kernel.name.as_str().into(), kernel.kernarg_size)).collect()
-}
 
 // SAFETY comments below: each unsafe call passes the caller's own arguments on to the method of the same name, so the
 // caller's promises are the ones that the method asks for.
@@ -208,7 +112,7 @@ impl Driver for ValidationDriver {
         state.regions.add_device(MemoryKind::StreamOrdered, device, ptr, bytes);
         // The memory is there from this point of the stream on: as if this work had written all of it.
         let all = Touch::device(device, ptr, bytes, true);
-        state.commit(Operation { call, function: None }, stream, [all].into_iter());
+        state.commit(Operation::of(call), stream, [all].into_iter());
         Ok(ptr)
     }
 
@@ -672,9 +576,146 @@ impl Driver for ValidationDriver {
         // SAFETY: the caller's promises.
         self.seen(device, unsafe { self.inner.launch_kernel(device, launch) })?;
         let touches = launch.accesses.iter().map(|a| Touch::device(device, a.ptr, a.bytes, a.write));
-        let operation = Operation { call, function: Some(launch.function) };
+        let operation = Operation { function: Some(launch.function), ..Operation::of(call) };
         self.lock().commit(operation, launch.stream, touches);
         Ok(())
+    }
+
+    fn graph_create(&self, device: DeviceId) -> DriverResult<RawGraph> {
+        self.begin(CallKind::GraphCreate)?;
+        let graph = self.seen(device, self.inner.graph_create(device))?;
+        self.lock().graphs.add(graph.0, device, GraphState::default());
+        Ok(graph)
+    }
+
+    unsafe fn graph_destroy(&self, device: DeviceId, graph: RawGraph) -> DriverResult<()> {
+        // SAFETY: the caller's promises.
+        self.destroy_graph(device, graph, || unsafe { self.inner.graph_destroy(device, graph) })
+    }
+
+    unsafe fn graph_add_kernel(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+        launch: &KernelLaunch<'_>,
+    ) -> DriverResult<RawGraphNode> {
+        let at = (device, graph, dependencies);
+        // SAFETY: the caller's promises.
+        let inner = || unsafe { self.inner.graph_add_kernel(device, graph, dependencies, launch) };
+        self.add_kernel(at, launch, inner)
+    }
+
+    unsafe fn graph_add_memcpy_htod(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+        dst: DevicePtr,
+        src: *const u8,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        let touches = [Touch::host(src, bytes, false), Touch::device(device, dst, bytes, true)];
+        self.add_node(CallKind::GraphAddMemcpyHtod, (device, graph, dependencies), &touches, || {
+            // SAFETY: the caller's promises.
+            unsafe { self.inner.graph_add_memcpy_htod(device, graph, dependencies, dst, src, bytes) }
+        })
+    }
+
+    unsafe fn graph_add_memcpy_dtoh(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+        dst: *mut u8,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        let touches = [Touch::device(device, src, bytes, false), Touch::host(dst, bytes, true)];
+        self.add_node(CallKind::GraphAddMemcpyDtoh, (device, graph, dependencies), &touches, || {
+            // SAFETY: the caller's promises.
+            unsafe { self.inner.graph_add_memcpy_dtoh(device, graph, dependencies, dst, src, bytes) }
+        })
+    }
+
+    unsafe fn graph_add_memcpy_dtod(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+        dst: DevicePtr,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        let touches = [Touch::device(device, src, bytes, false), Touch::device(device, dst, bytes, true)];
+        self.add_node(CallKind::GraphAddMemcpyDtod, (device, graph, dependencies), &touches, || {
+            // SAFETY: the caller's promises.
+            unsafe { self.inner.graph_add_memcpy_dtod(device, graph, dependencies, dst, src, bytes) }
+        })
+    }
+
+    unsafe fn graph_add_memset_d8(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+        dst: DevicePtr,
+        value: u8,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        let touches = [Touch::device(device, dst, bytes, true)];
+        self.add_node(CallKind::GraphAddMemsetD8, (device, graph, dependencies), &touches, || {
+            // SAFETY: the caller's promises.
+            unsafe { self.inner.graph_add_memset_d8(device, graph, dependencies, dst, value, bytes) }
+        })
+    }
+
+    unsafe fn graph_add_memset_d32(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+        dst: DevicePtr,
+        value: u32,
+        count: usize,
+    ) -> DriverResult<RawGraphNode> {
+        let touches = [Touch::device(device, dst, count.saturating_mul(4), true)];
+        self.add_node(CallKind::GraphAddMemsetD32, (device, graph, dependencies), &touches, || {
+            // SAFETY: the caller's promises.
+            unsafe { self.inner.graph_add_memset_d32(device, graph, dependencies, dst, value, count) }
+        })
+    }
+
+    unsafe fn graph_add_empty(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+    ) -> DriverResult<RawGraphNode> {
+        // SAFETY: the caller's promises.
+        let inner = || unsafe { self.inner.graph_add_empty(device, graph, dependencies) };
+        self.add_node(CallKind::GraphAddEmpty, (device, graph, dependencies), &[], inner)
+    }
+
+    unsafe fn graph_instantiate(&self, device: DeviceId, graph: RawGraph) -> DriverResult<RawGraphExec> {
+        // SAFETY: the caller's promises.
+        self.instantiate(device, graph, || unsafe { self.inner.graph_instantiate(device, graph) })
+    }
+
+    unsafe fn graph_launch(
+        &self,
+        device: DeviceId,
+        exec: RawGraphExec,
+        stream: RawStream,
+    ) -> DriverResult<()> {
+        // SAFETY: the caller's promises.
+        let inner = || unsafe { self.inner.graph_launch(device, exec, stream) };
+        self.launch_graph(device, exec, stream, inner)
+    }
+
+    unsafe fn graph_exec_destroy(&self, device: DeviceId, exec: RawGraphExec) -> DriverResult<()> {
+        // SAFETY: the caller's promises.
+        self.destroy_exec(device, exec, || unsafe { self.inner.graph_exec_destroy(device, exec) })
     }
 
     fn note_host_write(&self, ptr: *const u8, bytes: usize) {

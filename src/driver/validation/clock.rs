@@ -11,11 +11,11 @@ pub(super) struct Clock(Vec<u64>);
 
 impl Clock {
     #[inline]
-    fn get(&self, slot: u32) -> u64 {
+    pub(super) fn get(&self, slot: u32) -> u64 {
         self.0.get(slot as usize).copied().unwrap_or(0)
     }
 
-    fn raise(&mut self, slot: u32, seq: u64) {
+    pub(super) fn raise(&mut self, slot: u32, seq: u64) {
         if self.0.len() <= slot as usize {
             self.0.resize(slot as usize + 1, 0);
         }
@@ -24,7 +24,7 @@ impl Clock {
     }
 
     /// Raises this clock to `other` where that is further; whether it changed.
-    fn merge(&mut self, other: &Clock) -> bool {
+    pub(super) fn merge(&mut self, other: &Clock) -> bool {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);
         }
@@ -40,7 +40,7 @@ impl Clock {
 }
 
 /// One piece of work: its stream's slot and its number there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Work {
     pub(super) slot: u32,
     pub(super) seq: u64,

@@ -80,6 +80,18 @@ call_kinds! {
         ModuleGetGlobal = "hipModuleGetGlobal";
         Occupancy = "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor";
         LaunchKernel = "hipModuleLaunchKernel";
+        GraphCreate = "hipGraphCreate";
+        GraphDestroy = "hipGraphDestroy";
+        GraphAddKernel = "hipGraphAddKernelNode";
+        GraphAddMemcpyHtod = "hipGraphAddMemcpyNode1D (H2D)";
+        GraphAddMemcpyDtoh = "hipGraphAddMemcpyNode1D (D2H)";
+        GraphAddMemcpyDtod = "hipGraphAddMemcpyNode1D (D2D)";
+        GraphAddMemsetD8 = "hipGraphAddMemsetNode (D8)";
+        GraphAddMemsetD32 = "hipGraphAddMemsetNode (D32)";
+        GraphAddEmpty = "hipGraphAddEmptyNode";
+        GraphInstantiate = "hipGraphInstantiate";
+        GraphLaunch = "hipGraphLaunch";
+        GraphExecDestroy = "hipGraphExecDestroy";
         NoteHostWrite = "note of a host write";
         NoteHostRead = "note of a host read";
         NotePoolSegment = "note of a pool segment";
@@ -88,6 +100,8 @@ call_kinds! {
         NotePoolRecord = "note of a pool block's use";
     }
     groups {
+        /// Group: whatever adds a node to a graph.
+        GraphNode = "graph nodes";
         /// Group: `hipMalloc` and `hipMallocAsync`.
         DeviceAllocation = "device allocations";
         /// Group: `hipFree` and `hipFreeAsync`.
@@ -138,6 +152,13 @@ impl CallKind {
             CallKind::HostFree => &[CallKind::PinnedFree],
             CallKind::ModuleGetFunction | CallKind::ModuleGetGlobal => &[CallKind::LookUp],
             CallKind::MemcpyHtod | CallKind::MemcpyDtoh => &[CallKind::BlockingCopy],
+            CallKind::GraphAddKernel
+            | CallKind::GraphAddMemcpyHtod
+            | CallKind::GraphAddMemcpyDtoh
+            | CallKind::GraphAddMemcpyDtod
+            | CallKind::GraphAddMemsetD8
+            | CallKind::GraphAddMemsetD32
+            | CallKind::GraphAddEmpty => &[CallKind::GraphNode],
             CallKind::DeviceSynchronize | CallKind::StreamSynchronize | CallKind::EventSynchronize => {
                 &[CallKind::Synchronize]
             }
@@ -243,7 +264,7 @@ mod tests {
         for (i, kind) in CallKind::ALL.iter().enumerate() {
             assert_eq!(*kind as usize, i, "{kind:?}");
         }
-        assert!(!CallKind::NotePoolRecord.is_group() && CallKind::DeviceAllocation.is_group());
+        assert!(!CallKind::NotePoolRecord.is_group() && CallKind::GraphNode.is_group());
     }
 
     #[test]

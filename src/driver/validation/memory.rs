@@ -45,7 +45,7 @@ impl Region {
 }
 
 /// Names a region while it is alive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum RegionKey {
     /// Device and device address of memory of the device.
     Device(DeviceId, u64),
@@ -201,6 +201,27 @@ impl Regions {
             Ok(None) => Ok(None),
             Err(violation) => Err(self.freed_blocks.name_in(violation)),
         }
+    }
+
+    /// As [`find`](Regions::find), for the touch of a graph's node: host memory has to be pinned.
+    pub(super) fn find_for_node(
+        &self,
+        call: CallKind,
+        touch: &Touch,
+    ) -> Result<Option<Found>, Box<Violation>> {
+        let Touch { space, address, bytes, .. } = *touch;
+        let found = self.find(call, touch)?;
+        if found.is_some() || bytes == 0 || space != Space::Host {
+            return Ok(found);
+        }
+        let holds = |(memory, _): &&(Memory, u64)| {
+            memory.kind == MemoryKind::Pinned
+                && address.checked_sub(memory.address).is_some_and(|offset| offset < memory.bytes)
+        };
+        Err(Box::new(match self.freed.iter().rev().find(holds) {
+            Some((memory, _)) => Violation::UseAfterFree { call, address, memory: *memory },
+            None => Violation::NotPinned { call, address, bytes },
+        }))
     }
 
     /// The region that holds the first byte of a touch, and the byte's offset there; `None` as for

@@ -9,6 +9,7 @@
 //! | use after free, double free, foreign or stale handles, wrong device, ranges outside their memory | [`violations`](ValidationDriver::violations); the call is refused |
 //! | what a pool hands out twice, gets back wrongly, or frees under its blocks; touches of a pool's memory outside of its live blocks | [`violations`](ValidationDriver::violations); the call is refused, notes go through |
 //! | work that touches the same bytes without an order, frees and host accesses while work is in flight | [`violations`](ValidationDriver::violations); the call goes through |
+//! | nodes of a graph that touch the same bytes while neither depends on the other; an executable graph launched or destroyed while it runs | [`violations`](ValidationDriver::violations); the call goes through |
 //! | leaks | [`report_leaks`](ValidationDriver::report_leaks), and `log::error` when the layer is dropped |
 //! | faults | [`inject`](ValidationDriver::inject), [`inject_repeating`](ValidationDriver::inject_repeating) |
 //!
@@ -29,6 +30,13 @@
 //!
 //! A host function's own accesses, and what kernels do beyond their launch's `accesses`, are not seen.
 //!
+//! # Graphs
+//!
+//! A node says what it touches as the call does that it stands for. Whether it may is asked when it is added, and again
+//! at each launch: memory may be freed and modules unloaded in between. A launch is one piece of work that touches what
+//! its nodes touch, in the order in which they were added. Order between the nodes comes from their dependencies alone,
+//! whatever order a driver runs them in, and is looked at when the graph is instantiated.
+//!
 //! # Pools
 //!
 //! A pool that hands out parts of driver allocations says so by the [notes](Driver::watches_pools) of the trait. Of an
@@ -41,11 +49,13 @@
 mod calls;
 mod clock;
 mod counts;
+mod graph;
 mod inject;
 mod memory;
 mod pool;
 mod ranges;
 mod state;
+mod steps;
 mod violation;
 
 use std::fmt;

@@ -184,7 +184,7 @@ mod tests {
     use crate::driver::validation::counts::CallKind;
 
     fn record(slot: u32, seq: u64, write: bool) -> Record {
-        let operation = Operation { call: CallKind::LaunchKernel, function: None };
+        let operation = Operation::of(CallKind::LaunchKernel);
         Record { work: Work { slot, seq }, write, operation }
     }
 

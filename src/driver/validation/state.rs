@@ -8,6 +8,7 @@ use crate::driver::{DeviceId, ErrorCode, KernelLaunch, RawEvent, RawFunction, Ra
 
 use super::clock::{Clock, Order, Work};
 use super::counts::CallKind;
+use super::graph::{ExecState, GraphState};
 use super::memory::{Region, RegionKey, Regions, Touch};
 use super::ranges::Record;
 use super::violation::{Access, ByteRange, HandleKind, Leak, Memory, Operation, Violation};
@@ -103,7 +104,7 @@ pub(super) struct ModuleState {
     pub(super) kernarg: BTreeMap<Box<str>, u32>,
     functions: Vec<RawFunction>,
     /// The last launch on each stream.
-    launches: Vec<(Work, RawFunction)>,
+    launches: Vec<(Work, Operation)>,
 }
 
 #[derive(Debug)]
@@ -123,6 +124,8 @@ pub(super) struct State {
     pub(super) events: Handles<EventState>,
     pub(super) modules: Handles<ModuleState>,
     pub(super) functions: Handles<FunctionState>,
+    pub(super) graphs: Handles<GraphState>,
+    pub(super) execs: Handles<ExecState>,
     violations: Vec<Violation>,
     dropped: u64,
 }
@@ -136,6 +139,8 @@ impl State {
             events: Handles::new(HandleKind::Event),
             modules: Handles::new(HandleKind::Module),
             functions: Handles::new(HandleKind::Kernel),
+            graphs: Handles::new(HandleKind::Graph),
+            execs: Handles::new(HandleKind::GraphExec),
             violations: Vec::new(),
             dropped: 0,
         }
@@ -161,7 +166,9 @@ impl State {
 
     pub(super) fn leaks(&self) -> Vec<Leak> {
         let memory = self.regions.owned().map(Leak::Memory);
-        memory.chain(self.streams.leaks()).chain(self.events.leaks()).chain(self.modules.leaks()).collect()
+        let ordering = self.streams.leaks().chain(self.events.leaks());
+        let graphs = self.graphs.leaks().chain(self.execs.leaks());
+        memory.chain(ordering).chain(self.modules.leaks()).chain(graphs).collect()
     }
 
     pub(super) fn add_module(
@@ -194,9 +201,8 @@ impl State {
     /// Takes a module out, with its kernels and globals; reports launches that may be in flight.
     pub(super) fn remove_module(&mut self, call: CallKind, module: RawModule) -> Option<RemovedModule> {
         let (device, state) = self.modules.remove(module.0)?;
-        for &(work, function) in &state.launches {
+        for &(work, operation) in &state.launches {
             if !self.order.is_known(work) {
-                let operation = Operation { call: CallKind::LaunchKernel, function: Some(function) };
                 let in_flight = self.access(&Record { work, write: true, operation });
                 self.report(Violation::UnloadInFlight { call, module: module.0, in_flight });
             }
@@ -224,6 +230,16 @@ impl State {
     ) -> Result<(), Box<Violation>> {
         let call = CallKind::LaunchKernel;
         self.streams.of(call, device, launch.stream.0)?;
+        self.check_kernel(call, device, launch)
+    }
+
+    /// As [`check_launch`](State::check_launch), but for the stream.
+    pub(super) fn check_kernel(
+        &mut self,
+        call: CallKind,
+        device: DeviceId,
+        launch: &KernelLaunch<'_>,
+    ) -> Result<(), Box<Violation>> {
         let function = self.functions.of(call, device, launch.function.0)?;
         let kernel = || Arc::clone(&function.name);
         if launch.grid.contains(&0) || launch.block.contains(&0) {
@@ -243,12 +259,13 @@ impl State {
     }
 
     /// A module's kernel was launched: the module must stay until the host knows that it has run.
-    fn note_launch(&mut self, function: RawFunction, work: Work) {
+    fn note_launch(&mut self, operation: Operation, work: Work) {
+        let Some(function) = operation.function else { return };
         let Some(module) = self.functions.get(function.0).map(|f| f.module) else { return };
         let Some(state) = self.modules.get_mut(module.0) else { return };
         match state.launches.iter_mut().find(|(w, _)| w.slot == work.slot) {
-            Some(last) => *last = (work, function),
-            None => state.launches.push((work, function)),
+            Some(last) => *last = (work, operation),
+            None => state.launches.push((work, operation)),
         }
     }
 
@@ -261,9 +278,12 @@ impl State {
     ) {
         let Some(&slot) = self.streams.get(stream.0) else { return };
         let work = self.order.enqueue(slot);
-        if let Some(function) = operation.function {
-            self.note_launch(function, work);
-        }
+        self.take_in(operation, work, touches);
+    }
+
+    /// Takes in what a part of numbered work touches; reports races.
+    pub(super) fn take_in(&mut self, operation: Operation, work: Work, touches: impl Iterator<Item = Touch>) {
+        self.note_launch(operation, work);
         for touch in touches {
             match self.regions.find(operation.call, &touch) {
                 Ok(Some((key, range))) => {
@@ -302,7 +322,8 @@ impl State {
             let found = self.regions.find(call, &touch);
             let Ok(Some((key, range))) = found else { continue };
             for (first, memory, range) in self.unordered(key, range, touch.write, None) {
-                let second = Access { call, kernel: None, stream: None, sequence: 0, write: touch.write };
+                let second =
+                    Access { call, kernel: None, node: None, stream: None, sequence: 0, write: touch.write };
                 self.report(Violation::Race { first, second, memory, range });
             }
         }
@@ -335,8 +356,14 @@ impl State {
         for touch in touches {
             let Ok(Some((key, range))) = self.regions.find(call, &touch) else { continue };
             for (first, memory, range) in self.unordered(key, range, touch.write, Some(slot)) {
-                let second =
-                    Access { call, kernel: None, stream: Some(stream), sequence, write: touch.write };
+                let second = Access {
+                    call,
+                    kernel: None,
+                    node: None,
+                    stream: Some(stream),
+                    sequence,
+                    write: touch.write,
+                };
                 self.report(Violation::Race { first, second, memory, range });
             }
         }
@@ -384,16 +411,16 @@ impl State {
     }
 
     /// A record in words.
-    fn access(&self, record: &Record) -> Access {
-        let Operation { call, function } = record.operation;
+    pub(super) fn access(&self, record: &Record) -> Access {
         let (stream, sequence) = self.order.place(record.work);
-        Access {
-            call,
-            kernel: function.and_then(|f| self.functions.get(f.0)).map(|f| Arc::clone(&f.name)),
-            stream: Some(stream),
-            sequence,
-            write: record.write,
-        }
+        Access { stream: Some(stream), sequence, ..self.access_of(record.operation, record.write) }
+    }
+
+    /// An operation in words, wherever it runs.
+    pub(super) fn access_of(&self, operation: Operation, write: bool) -> Access {
+        let Operation { call, function, node } = operation;
+        let kernel = function.and_then(|f| self.functions.get(f.0)).map(|f| Arc::clone(&f.name));
+        Access { call, kernel, node, stream: None, sequence: 0, write }
     }
 
     /// What happens before the point where the stream is now.

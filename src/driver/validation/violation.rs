@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::driver::{DeviceId, RawFunction, RawStream};
+use crate::driver::{DeviceId, RawFunction, RawGraphNode, RawStream};
 
 use super::counts::CallKind;
 
@@ -12,6 +12,14 @@ use super::counts::CallKind;
 pub(super) struct Operation {
     pub(super) call: CallKind,
     pub(super) function: Option<RawFunction>,
+    pub(super) node: Option<RawGraphNode>,
+}
+
+impl Operation {
+    /// Work that is neither a kernel nor a node of a graph.
+    pub(super) const fn of(call: CallKind) -> Operation {
+        Operation { call, function: None, node: None }
+    }
 }
 
 /// A kind of handle.
@@ -26,6 +34,10 @@ pub enum HandleKind {
     Module,
     /// [`RawFunction`].
     Kernel,
+    /// [`RawGraph`](crate::driver::RawGraph).
+    Graph,
+    /// [`RawGraphExec`](crate::driver::RawGraphExec).
+    GraphExec,
 }
 
 impl fmt::Display for HandleKind {
@@ -35,6 +47,8 @@ impl fmt::Display for HandleKind {
             HandleKind::Event => "event",
             HandleKind::Module => "module",
             HandleKind::Kernel => "kernel",
+            HandleKind::Graph => "graph",
+            HandleKind::GraphExec => "executable graph",
         })
     }
 }
@@ -92,13 +106,16 @@ impl fmt::Display for Memory {
 /// Work that was enqueued and touches memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// The call that enqueued it.
+    /// The call that enqueued it, or that added it to a graph.
     pub call: CallKind,
     /// The kernel's name, if it is a launch.
     pub kernel: Option<Arc<str>>,
-    /// Its stream; `None` for a blocking copy.
+    /// The node, if it is one of a graph.
+    pub node: Option<RawGraphNode>,
+    /// Its stream, for a node the one that the graph was launched on; `None` for a blocking copy, and for a node of which
+    /// no launch is meant.
     pub stream: Option<RawStream>,
-    /// Its number among the work of its stream, from 1; 0 for a blocking copy.
+    /// Its number among the work of its stream, from 1, all nodes of a launch having one; 0 where there is no stream.
     pub sequence: u64,
     /// Whether it writes the memory.
     pub write: bool,
@@ -110,11 +127,14 @@ impl fmt::Display for Access {
         if let Some(kernel) = &self.kernel {
             write!(f, " of `{kernel}`")?;
         }
-        let does = if self.write { "writes" } else { "reads" };
-        match self.stream {
-            Some(stream) => write!(f, " (no. {} on stream {:#x}, {does})", self.sequence, stream.0),
-            None => write!(f, " ({does})"),
+        f.write_str(" (")?;
+        if let Some(node) = self.node {
+            write!(f, "graph node {:#x}, ", node.0)?;
         }
+        if let Some(stream) = self.stream {
+            write!(f, "no. {} on stream {:#x}, ", self.sequence, stream.0)?;
+        }
+        f.write_str(if self.write { "writes)" } else { "reads)" })
     }
 }
 
@@ -314,6 +334,26 @@ pub enum Violation {
         /// Bytes that the code object asks for.
         needed: usize,
     },
+    /// Host memory of a graph's node that is not pinned: the node reads or writes it at any time.
+    #[error("{call}: {bytes} bytes of host memory at {address:#x} are not pinned; a node's have to be")]
+    NotPinned {
+        /// The call.
+        call: CallKind,
+        /// The host address.
+        address: u64,
+        /// Bytes the node would touch.
+        bytes: u64,
+    },
+    /// A dependency on what is no node of the graph.
+    #[error("{call}: {node:#x} is no node of graph {graph:#x}; depend on nodes that were added to it")]
+    NodeOfOtherGraph {
+        /// The call.
+        call: CallKind,
+        /// The dependency's handle.
+        node: u64,
+        /// The graph's handle.
+        graph: u64,
+    },
     /// An allocation of no bytes.
     #[error("{call} of 0 bytes; allocate nothing instead")]
     ZeroBytes {
@@ -355,6 +395,34 @@ pub enum Violation {
         memory: Memory,
         /// Bytes that both touch.
         range: ByteRange,
+    },
+    /// Two nodes of a graph touch the same bytes, at least one writes, and neither depends on the other.
+    #[error(
+        "race in graph {graph:#x}: {second} and {first} both touch {range} of {memory}, and neither depends on the other; add the dependency"
+    )]
+    GraphRace {
+        /// The graph's handle.
+        graph: u64,
+        /// The node added first.
+        first: Access,
+        /// The node added second.
+        second: Access,
+        /// The memory.
+        memory: Memory,
+        /// Bytes that both touch.
+        range: ByteRange,
+    },
+    /// What was instantiated from a graph launched again on another stream, or destroyed, while a launch of it may run.
+    #[error(
+        "{call} of executable graph {exec:#x} while {in_flight} may still be in flight; order it after that"
+    )]
+    ExecInFlight {
+        /// The call.
+        call: CallKind,
+        /// The executable graph's handle.
+        exec: u64,
+        /// The launch that may be in flight.
+        in_flight: Access,
     },
     /// The host touches pinned memory that work in flight uses.
     #[error(
@@ -406,6 +474,8 @@ impl Violation {
         matches!(
             self,
             Violation::Race { .. }
+                | Violation::GraphRace { .. }
+                | Violation::ExecInFlight { .. }
                 | Violation::HostRace { .. }
                 | Violation::FreeInFlight { .. }
                 | Violation::UnloadInFlight { .. }
@@ -419,7 +489,7 @@ impl Violation {
 pub enum Leak {
     /// Memory.
     Memory(Memory),
-    /// A stream, event or module.
+    /// A stream, event, module or graph.
     Handle {
         /// What it is.
         kind: HandleKind,

@@ -57,14 +57,33 @@ struct Inner<S: Fences> {
     incoming: Vec<Held<S::Fence>>,
     /// Bytes that other streams took from here and that were not missed yet.
     lost: u64,
+    /// Hits by the last time that they were missed, and how often in a row that was soon after the time before.
+    missed_at: u64,
+    missed_soon: u32,
 }
 
 /// A block that was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Taken {
     pub(crate) node: u32,
+    /// Its size in granules.
+    pub(crate) units: u32,
     pub(crate) address: u64,
 }
+
+/// Whether a stream misses what others took from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Regret {
+    No,
+    /// Taking it back may be right.
+    Yes,
+    /// Taking it back again would only begin a game without end.
+    Often,
+}
+
+/// Fewer hits than this between two regrets are few, and so many times in a row are often.
+const SOON: u64 = 2;
+const OFTEN: u32 = 8;
 
 /// See the [module](self).
 pub(crate) struct Arena<S: Fences> {
@@ -77,6 +96,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+impl Taken {
+    #[inline]
+    fn of(heap: &Heap, (node, address): (u32, u64)) -> Taken {
+        Taken { node, units: heap.node(node).units, address }
+    }
+}
+
 impl<S: Fences> Arena<S> {
     pub(crate) fn new() -> Arena<S> {
         Arena {
@@ -86,6 +112,8 @@ impl<S: Fences> Arena<S> {
                 marks: HashMap::new(),
                 incoming: Vec::new(),
                 lost: 0,
+                missed_at: 0,
+                missed_soon: 0,
             }),
             held: Mutex::new(Vec::new()),
         }
@@ -95,15 +123,23 @@ impl<S: Fences> Arena<S> {
     #[inline]
     pub(crate) fn allocate(&self, bytes: u64, units: u32) -> Option<Taken> {
         let mut inner = lock(&self.inner);
-        let (node, address) = inner.heap.allocate(bytes, units)?;
+        let found = inner.heap.allocate(bytes, units)?;
         inner.counters.hit(units);
-        Some(Taken { node, address })
+        Some(Taken::of(&inner.heap, found))
     }
 
-    /// As [`allocate`](Arena::allocate), also from segments of the other kind, and not counted as a hit.
+    /// As [`allocate`](Arena::allocate), not counted as a hit.
+    pub(crate) fn allocate_again(&self, bytes: u64, units: u32) -> Option<Taken> {
+        let heap = &mut lock(&self.inner).heap;
+        let found = heap.allocate(bytes, units)?;
+        Some(Taken::of(heap, found))
+    }
+
+    /// As [`allocate_again`](Arena::allocate_again), also from where the block had better not be.
     pub(crate) fn allocate_anywhere(&self, bytes: u64, units: u32) -> Option<Taken> {
-        let (node, address) = lock(&self.inner).heap.allocate_anywhere(bytes, units)?;
-        Some(Taken { node, address })
+        let heap = &mut lock(&self.inner).heap;
+        let found = heap.allocate_anywhere(bytes, units)?;
+        Some(Taken::of(heap, found))
     }
 
     /// A block for another stream, which makes its work wait for this arena's stream; marked, so that its free does the
@@ -113,7 +149,7 @@ impl<S: Fences> Arena<S> {
         let (node, address) = inner.heap.allocate_anywhere(bytes, units)?;
         *inner.heap.marked(node) = true;
         inner.marks.insert(node, vec![to]);
-        Some(Taken { node, address })
+        Some(Taken::of(&inner.heap, (node, address)))
     }
 
     /// Notes that `stream`, another than the arena's own, uses a live block.
@@ -134,6 +170,11 @@ impl<S: Fences> Arena<S> {
     /// Owners of a live block.
     pub(crate) fn owners(&self, node: u32) -> u32 {
         lock(&self.inner).heap.node(node).owners
+    }
+
+    /// One owner of a live block gives it up; whether that was the last one, who then frees it.
+    pub(crate) fn give_up(&self, node: u32) -> bool {
+        lock(&self.inner).heap.unshare(node) == 0
     }
 
     /// One owner of a live block gives it up; the last one's giving up frees it.
@@ -213,8 +254,8 @@ impl<S: Fences> Arena<S> {
         let mut inner = lock(&self.inner);
         inner.heap.add_segment(address, units, kind);
         let (bytes, units) = take?;
-        let (node, address) = inner.heap.allocate_anywhere(bytes, units)?;
-        Some(Taken { node, address })
+        let found = inner.heap.allocate_anywhere(bytes, units)?;
+        Some(Taken::of(&inner.heap, found))
     }
 
     /// Takes out free segments of at least `wanted` bytes in all. What uses their memory on the arena's own stream may
@@ -231,13 +272,23 @@ impl<S: Fences> Arena<S> {
         Some(segment)
     }
 
-    /// Whether what another stream took from here was as much as is missing now: taking it back would only begin a
-    /// game without end, so the arena should grow.
-    pub(crate) fn regrets(&self, bytes: u64) -> bool {
+    /// Whether what other streams took from here was as much as is missing now.
+    pub(crate) fn regrets(&self, bytes: u64) -> Regret {
         let mut inner = lock(&self.inner);
-        let regrets = inner.lost >= bytes;
-        inner.lost = inner.lost.saturating_sub(bytes);
-        regrets
+        if inner.lost < bytes {
+            inner.lost = 0;
+            return Regret::No;
+        }
+        inner.lost -= bytes;
+        let hits = inner.counters.hits.iter().sum::<u64>();
+        let soon = hits - inner.missed_at < SOON;
+        inner.missed_at = hits;
+        inner.missed_soon = if soon { inner.missed_soon + 1 } else { 0 };
+        if inner.missed_soon < OFTEN {
+            return Regret::Yes;
+        }
+        inner.missed_soon = 0;
+        Regret::Often
     }
 
     /// Runs `f` on the heap and the counters, under the lock: no driver call in it.

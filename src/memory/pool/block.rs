@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::driver::{DeviceId, DevicePtr};
 
+use super::arena::Taken;
+use super::bins::GRANULE;
 use super::shared::StreamRef;
 use super::stream_arena::StreamArena;
 
@@ -21,6 +23,7 @@ use super::stream_arena::StreamArena;
 pub struct PoolBlock {
     arena: Arc<StreamArena>,
     node: u32,
+    units: u32,
     address: u64,
     bytes: u64,
     /// The other stream recorded last, so that it need not be again.
@@ -29,8 +32,9 @@ pub struct PoolBlock {
 
 impl PoolBlock {
     #[inline]
-    pub(crate) fn new(arena: Arc<StreamArena>, node: u32, address: u64, bytes: u64) -> PoolBlock {
-        PoolBlock { arena, node, address, bytes, recorded: AtomicU64::new(0) }
+    pub(crate) fn new(arena: Arc<StreamArena>, taken: Taken, bytes: u64) -> PoolBlock {
+        let Taken { node, units, address } = taken;
+        PoolBlock { arena, node, units, address, bytes, recorded: AtomicU64::new(0) }
     }
 
     /// Its address.
@@ -46,8 +50,9 @@ impl PoolBlock {
     }
 
     /// Bytes that there are; all of them may be used.
+    #[inline]
     pub fn capacity(&self) -> u64 {
-        self.arena.capacity(self.node)
+        u64::from(self.units) * GRANULE
     }
 
     /// Owners of the block, this one included.
@@ -71,6 +76,19 @@ impl PoolBlock {
         self.node == other.node && Arc::ptr_eq(&self.arena, &other.arena)
     }
 
+    /// Gives it back without it having been handed out: no free of the user's.
+    #[cold]
+    pub(crate) fn give_back_unused(self) {
+        let arena = self.arena.clone();
+        drop(self);
+        arena.core().with(|_, counters| counters.frees -= 1);
+    }
+
+    /// Whether it is of that arena.
+    pub(crate) fn is_of(&self, arena: &Arc<StreamArena>) -> bool {
+        Arc::ptr_eq(&self.arena, arena)
+    }
+
     /// Notes that another stream uses it.
     pub(crate) fn record(&self, stream: StreamRef) {
         let number = if stream.capture.is_none() { stream.number } else { 0 };
@@ -88,7 +106,8 @@ impl PoolBlock {
 impl Clone for PoolBlock {
     fn clone(&self) -> PoolBlock {
         self.arena.share(self.node);
-        PoolBlock::new(self.arena.clone(), self.node, self.address, self.bytes)
+        let Self { node, units, address, .. } = *self;
+        PoolBlock::new(self.arena.clone(), Taken { node, units, address }, self.bytes)
     }
 }
 

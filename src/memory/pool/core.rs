@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::driver::{DeviceId, Driver, DriverError, DriverResult, ErrorCode, OwnedStream};
 
+use super::arena::Regret;
 use super::bins::GRANULE;
 use super::block::PoolBlock;
-use super::heap::{Kind, Segment};
+use super::heap::{HUGE, Kind, Segment};
 use super::ladder::{Ladder, ReclaimFn};
 use super::options::{PoolBackend, PoolOptions};
 use super::raw::RawBlocks;
@@ -110,9 +111,11 @@ impl PoolCore {
         self.refill(arena, None, bytes.max(u64::from(units) * GRANULE), units, Caller::Free)
     }
 
-    /// Every live stream.
+    /// Every live stream, with the graph that it is recorded into.
     pub(crate) fn streams(&self) -> Vec<StreamRef> {
-        self.lock().live.values().filter_map(|a| a.stream()).collect()
+        let arenas = self.lock();
+        let stream = |a: &Arc<StreamArena>| Some(StreamRef { capture: a.capture_mark(), ..a.stream()? });
+        arenas.live.values().filter_map(stream).collect()
     }
 
     /// Every arena: the common one, the streams', the orphans', the graphs'.
@@ -137,15 +140,22 @@ impl PoolCore {
         all
     }
 
-    /// A new arena for a recorded graph.
-    pub(crate) fn pinned_arena(&self) -> Arc<StreamArena> {
+    /// Whether it is a graph's.
+    pub(crate) fn is_pinned(&self, arena: &Arc<StreamArena>) -> bool {
+        self.lock().pinned.iter().any(|a| std::ptr::eq(a.as_ptr(), Arc::as_ptr(arena)))
+    }
+
+    /// A new arena for a graph that the stream of that number is recorded into.
+    pub(crate) fn pinned_arena(&self, stream: u64) -> Arc<StreamArena> {
         let arena = Arc::new(StreamArena::new(&self.shared, true));
+        arena.set_number(stream);
         self.lock().pinned.push(Arc::downgrade(&arena));
         arena
     }
 
     /// A graph's memory comes back; nothing uses it any more.
     pub(crate) fn unpin(&self, arena: Arc<StreamArena>) {
+        arena.set_number(0);
         let mut arenas = self.lock();
         arenas.pinned.retain(|a| !std::ptr::eq(a.as_ptr(), Arc::as_ptr(&arena)));
         // With another backend no stream could use it: it goes with its last block.
@@ -223,8 +233,13 @@ impl PoolCore {
     /// Within a recorded graph no driver call is legal: there is what was set aside, and nothing else.
     fn allocate_pinned(&self, pinned: &Arc<StreamArena>, bytes: u64, units: u32) -> DriverResult<PoolBlock> {
         match pinned.core().allocate_anywhere(bytes, units) {
-            Some(taken) => Ok(pinned.block(taken, bytes)),
+            Some(taken) => {
+                pinned.core().with(|_, counters| counters.hit(units));
+                Ok(pinned.block(taken, bytes))
+            }
             None => {
+                pinned.core().with(|_, counters| counters.misses[class_of(units)] += 1);
+                self.shared.trace(Action::AllocateFailure, 0, bytes, pinned.number(), None);
                 let set_aside = pinned.core().with(|heap, _| heap.bytes.reserved);
                 let detail = format!(
                     "{bytes} bytes while a graph is recorded, for which {set_aside} were set aside: set more aside"
@@ -271,22 +286,38 @@ impl PoolCore {
     ) -> DriverResult<Option<PoolBlock>> {
         let kind = Kind::of(units);
         let others = self.lenders();
-        // Idle memory first: it costs nothing.
+        // Idle memory first: it costs nothing. The stream is asked for once the segment is out: one that came meanwhile may
+        // have used it.
         for other in others.iter().filter(|o| o.number() == 0 && !Arc::ptr_eq(o, arena)) {
-            if other.stream().is_none()
-                && let Some(segment) = self.idle_segment(other, units, kind)
-            {
-                return Ok(self.move_in(arena, segment, bytes, units));
+            if other.stream().is_some() {
+                continue;
             }
+            let Some(segment) = self.idle_segment(other, units, kind) else { continue };
+            if other.stream().is_some() {
+                other.put_back([segment]);
+                continue;
+            }
+            return Ok(self.move_in(arena, segment, bytes, units));
         }
         let Some(stream) = stream else { return Ok(None) };
-        if arena.core().regrets(u64::from(units) * GRANULE) {
-            return Ok(None);
+        let size = u64::from(units) * GRANULE;
+        match arena.core().regrets(size) {
+            Regret::No => {}
+            Regret::Often => return Ok(None),
+            // The streams share as long as they hold more than they ever asked for at once.
+            Regret::Yes => {
+                let (_, seen, _) = self.requested();
+                if self.shared.reserved() + size <= seen + seen / 16 {
+                    return Ok(None);
+                }
+            }
         }
         for other in others.iter().filter(|o| o.number() != 0 && !Arc::ptr_eq(o, arena)) {
-            let Some(owner) = other.stream() else { continue };
             let Some(segment) = other.core().give_segment(units, kind) else { continue };
-            if let Err(e) = self.shared.order(&owner, stream) {
+            // Who had it before this one has finished.
+            if let Some(owner) = other.stream()
+                && let Err(e) = self.shared.order(&owner, stream)
+            {
                 other.put_back([segment]);
                 return Err(e);
             }
@@ -306,10 +337,16 @@ impl PoolCore {
         Some(arena.block(taken, bytes))
     }
 
-    /// Bytes asked for by the owners of live blocks, over all streams: now, and the most that was seen.
-    pub(crate) fn requested(&self) -> (u64, u64) {
-        let now = self.all().iter().map(|a| a.core().with(|heap, _| heap.bytes.requested)).sum();
-        (now, self.peak_seen.fetch_max(now, Ordering::Relaxed).max(now))
+    /// Bytes asked for by the owners of live blocks, over all streams: now, the most that was seen, and the sum of each
+    /// stream's most.
+    fn requested(&self) -> (u64, u64, u64) {
+        let (mut now, mut peaks) = (0, 0);
+        for arena in self.all() {
+            let bytes = arena.core().with(|heap, _| heap.bytes);
+            now += bytes.requested;
+            peaks += bytes.peak_requested;
+        }
+        (now, self.peak_seen.fetch_max(now, Ordering::Relaxed).max(now), peaks)
     }
 
     pub(crate) fn reset_peak_seen(&self) {
@@ -319,7 +356,7 @@ impl PoolCore {
     /// Takes a segment from the driver; `None` where that would be too much for the soft target.
     ///
     /// Segments grow with what is there, so that few are made and little of the last one is unused; what is cached and
-    /// of no use goes first where the pool would hold a quarter more than was ever asked for at once.
+    /// of no use goes first where the pool would hold a fifth more than was asked for at once.
     pub(crate) fn grow(
         &self,
         arena: &Arc<StreamArena>,
@@ -331,7 +368,10 @@ impl PoolCore {
         let least = round(u64::from(units));
         let share = arena.core().with(|heap, _| heap.kind_units(kind)) / 8;
         let most = if kind == Kind::Small { SMALL_MAX } else { LARGE_MAX };
-        let (now, peak) = self.requested();
+        let (now, seen, peaks) = self.requested();
+        // What streams keep for themselves they will want again, and waiting for it costs them more than it is worth; the
+        // huge blocks of all streams together are worth a wait.
+        let peak = if units >= HUGE { seen } else { peaks };
         let allowed = peak.max(now.saturating_add(bytes)).saturating_add(peak / 5);
         let room = (allowed.saturating_sub(self.shared.reserved()) / GRANULE).min(share);
         // A whole number of blocks like this one: less than two and the rest would be waste.

@@ -9,22 +9,28 @@
 use super::bins::{Bins, GRANULE};
 use super::nodes::{NIL, Node, Nodes, State};
 
-/// Largest small block in granules: 32 KiB.
-const SMALL: u32 = 128;
+/// Largest small block in granules: 128 KiB.
+const SMALL: u32 = 512;
 /// Bytes in the lists of exact sizes, above which freed blocks are joined at once.
 const CACHED_MAX: u64 = 4 << 20;
 /// Freed large blocks that are kept for the next request of exactly their size.
 const RECENT: usize = 4;
 /// Requests of so many granules (32 MiB) and more are not cut out of a block that is more than an eighth larger: that
 /// would keep all of it for a part. The driver has such sizes.
-const HUGE: u32 = 1 << 17;
+pub(crate) const HUGE: u32 = 1 << 17;
+
+/// The largest block that a request is served from.
+#[inline]
+fn most(units: u32) -> u32 {
+    if units < HUGE { u32::MAX } else { units + units / 8 }
+}
 /// Most granules left unsplit at a block's end: 1 MiB.
 const UNSPLIT_MAX: u32 = 4096;
 
 /// Which blocks a segment is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Blocks of at most 32 KiB.
+    /// Blocks of at most 128 KiB.
     Small,
     /// All others.
     Large,
@@ -168,7 +174,7 @@ impl Heap {
                 return Some(std::mem::replace(place, NIL));
             }
         }
-        let most = if units < HUGE { u32::MAX } else { units + units / 8 };
+        let most = most(units);
         if let Some(id) = self.large.find(&self.nodes.all, units)
             && self.nodes[id].units <= most
         {
@@ -385,7 +391,8 @@ impl Heap {
             s.first != NIL && nodes[s.first].state == State::Free && nodes[s.first].next == NIL
         };
         if let Some((units, kind)) = fitting {
-            let fits = |s: &&Segment| is_free(s, &self.nodes) && s.kind == kind && s.units >= units;
+            let sizes = units..=most(units);
+            let fits = |s: &&Segment| is_free(s, &self.nodes) && s.kind == kind && sizes.contains(&s.units);
             if let Some(segment) = self.segments.iter().filter(fits).min_by_key(|s| s.units).copied() {
                 self.take_segment(segment.first);
                 taken.push(segment);
@@ -579,25 +586,25 @@ mod tests {
     fn best_fit_leaves_the_large_block_alone() {
         let mut heap = Heap::new();
         heap.add_segment(0, 10_000, Kind::Large);
-        let ids: Vec<_> = [200, 300, 400, 300].map(|k| take(&mut heap, k * 256).unwrap()).into();
+        let ids: Vec<_> = [200, 300, 400, 300].map(|k| take(&mut heap, k * 1024).unwrap()).into();
         heap.free(ids[0].0, false);
         heap.free(ids[2].0, false);
         heap.join_cached();
-        assert_eq!(take(&mut heap, 200 * 256).unwrap().1, ids[0].1);
-        assert_eq!(take(&mut heap, 399 * 256).unwrap().1, ids[2].1);
+        assert_eq!(take(&mut heap, 200 * 1024).unwrap().1, ids[0].1);
+        assert_eq!(take(&mut heap, 399 * 1024).unwrap().1, ids[2].1);
         heap.check();
     }
 
     #[test]
     fn a_large_block_freed_last_comes_back_as_it_was_and_others_are_joined() {
         let mut heap = Heap::new();
-        heap.add_segment(0, 1000, Kind::Large);
-        let ids: Vec<_> = (0..5).map(|_| take(&mut heap, 200 * 256).unwrap()).collect();
+        heap.add_segment(0, 4000, Kind::Large);
+        let ids: Vec<_> = (0..5).map(|_| take(&mut heap, 200 * 1024).unwrap()).collect();
         ids.iter().for_each(|(id, _)| heap.free(*id, false));
-        assert_eq!(take(&mut heap, 200 * 256), Some(ids[4]), "one of the four that are kept");
+        assert_eq!(take(&mut heap, 200 * 1024), Some(ids[4]), "one of the four that are kept");
         heap.check();
         // Only joined do the rest make this up.
-        assert_eq!(take(&mut heap, 600 * 256).unwrap().1, ids[0].1);
+        assert_eq!(take(&mut heap, 600 * 1024).unwrap().1, ids[0].1);
         heap.check();
     }
 

@@ -7,6 +7,7 @@ use crate::driver::{DriverError, DriverResult, ErrorCode, OwnedStream};
 
 use super::block::PoolBlock;
 use super::core::{Caller, PoolCore};
+use super::heap::HUGE;
 use super::shared::StreamRef;
 use super::stats::class_of;
 use super::stream_arena::StreamArena;
@@ -103,6 +104,12 @@ struct Request<'a> {
     units: u32,
 }
 
+impl Request<'_> {
+    fn is_huge(&self) -> bool {
+        self.units >= HUGE
+    }
+}
+
 impl PoolCore {
     /// Climbs from the first rung on; `error` is the driver's that led here.
     pub(crate) fn climb(
@@ -148,6 +155,8 @@ impl PoolCore {
                 let released: usize = self.all().iter().map(|a| a.core().poll(&self.shared, false)).sum();
                 if released > 0 { Ok(self.own(request)) } else { Ok(None) }
             }
+            // A huge block cut out of another stream's would keep all of that from going back: segments first.
+            Rung::Borrow if request.is_huge() => Ok(None),
             Rung::Borrow => self.borrow(request),
             Rung::ReleaseCached => {
                 if self.release_free(u64::MAX, false)? > 0 {
@@ -163,11 +172,18 @@ impl PoolCore {
                 if let Some(block) = self.own(request) {
                     return Ok(Some(block));
                 }
-                if let Some(block) = self.borrow(request)? {
+                if !request.is_huge()
+                    && let Some(block) = self.borrow(request)?
+                {
                     return Ok(Some(block));
                 }
                 self.release_free(u64::MAX, true)?;
-                self.again(request)
+                match self.again(request) {
+                    Err(e) if e.code == ErrorCode::OUT_OF_MEMORY && request.is_huge() => {
+                        self.anywhere(request)
+                    }
+                    other => other,
+                }
             }
             Rung::OutOfMemory => Ok(None),
         }
@@ -175,8 +191,20 @@ impl PoolCore {
 
     /// From what the stream has by now.
     fn own(&self, request: &Request<'_>) -> Option<PoolBlock> {
-        let taken = request.arena.core().allocate_anywhere(request.bytes, request.units)?;
-        Some(request.arena.block(taken, request.bytes))
+        let Request { arena, bytes, units, .. } = *request;
+        let taken = match request.is_huge() {
+            true => arena.core().allocate_again(bytes, units)?,
+            false => arena.core().allocate_anywhere(bytes, units)?,
+        };
+        Some(arena.block(taken, bytes))
+    }
+
+    /// A huge block out of a larger one, of this stream or another: better than to fail.
+    fn anywhere(&self, request: &Request<'_>) -> DriverResult<Option<PoolBlock>> {
+        match request.arena.core().allocate_anywhere(request.bytes, request.units) {
+            Some(taken) => Ok(Some(request.arena.block(taken, request.bytes))),
+            None => self.borrow(request),
+        }
     }
 
     /// From what the stream has by now, or the driver.
@@ -191,19 +219,29 @@ impl PoolCore {
     /// has done with it.
     fn borrow(&self, request: &Request<'_>) -> DriverResult<Option<PoolBlock>> {
         let Request { arena, stream, bytes, units } = *request;
+        // A graph's memory has to be its own.
+        if self.is_pinned(arena) {
+            return Ok(None);
+        }
         for other in self.lenders().iter().filter(|o| !Arc::ptr_eq(o, arena)) {
-            let owner = other.stream();
-            let taken = match (stream, &owner) {
-                (Some(stream), _) => other.core().lend(bytes, units, StreamRef::new(stream)),
+            let taken = match stream {
+                Some(stream) => other.core().lend(bytes, units, StreamRef::new(stream)),
                 // Memory of no stream may be used at once, so only idle memory will do.
-                (None, None) => other.core().allocate_anywhere(bytes, units),
-                (None, Some(_)) => None,
+                None if other.stream().is_none() => other.core().allocate_anywhere(bytes, units),
+                None => None,
             };
             let Some(taken) = taken else { continue };
             let block = other.block(taken, bytes);
-            if let (Some(owner), Some(stream)) = (&owner, stream) {
-                // On a failure the block goes back by its drop.
-                self.shared.order(owner, stream)?;
+            // Asked for once the block is out: a stream that came meanwhile may have used it.
+            let ordered = match (stream, other.stream()) {
+                (Some(stream), Some(owner)) => self.shared.order(&owner, stream).map(|()| true),
+                (None, Some(_)) => Ok(false),
+                (_, None) => Ok(true),
+            };
+            if !matches!(ordered, Ok(true)) {
+                block.give_back_unused();
+                ordered?;
+                continue;
             }
             arena.core().with(|_, counters| counters.steals[class_of(units)] += 1);
             return Ok(Some(block));

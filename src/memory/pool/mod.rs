@@ -19,6 +19,7 @@
 //! | `raw` | blocks by address |
 //! | `capture` | memory pinned by a recorded graph |
 //! | `counters`, `snapshot`, `trace` | what it does |
+//! | `report`, `picture` | a snapshot as text, JSON and SVG |
 //!
 //! It stands below the device and the stream: it knows the driver alone. [`Pool`](super::Pool) is what users see.
 
@@ -32,7 +33,10 @@ mod heap;
 mod ladder;
 mod nodes;
 mod options;
+#[cfg(feature = "reports")]
+mod picture;
 mod raw;
+mod report;
 mod shared;
 mod snapshot;
 mod stats;

@@ -138,11 +138,13 @@ impl PoolCore {
             // Freed here, with no lock held.
             return Ok(());
         }
-        if self.shared.watched {
-            self.shared.driver.note_pool_free(self.shared.device, ptr);
-        }
         let device = self.shared.device;
-        match self.locate(call, ptr) {
+        let located = self.locate(call, ptr);
+        // Not of a block with another owner: that one is still to be freed.
+        if self.shared.watched && !matches!(&located, Ok(info) if info.ptr == ptr) {
+            self.shared.driver.note_pool_free(device, ptr);
+        }
+        match located {
             Ok(info) => {
                 let advice = match info.ptr == ptr {
                     true => "it has an owner: drop that",

@@ -52,7 +52,8 @@ pub(crate) fn count(counter: &AtomicU64) {
 
 impl Shared {
     pub(crate) fn new(driver: Arc<dyn Driver>, device: DeviceId, options: &PoolOptions) -> Shared {
-        let watched = driver.watches_pools();
+        // Where each block is an allocation of the driver's own pool, layers see it as such.
+        let watched = driver.watches_pools() && options.backend != PoolBackend::StreamOrdered;
         Shared {
             backend: options.backend,
             cap: AtomicU64::new(options.cap.unwrap_or(u64::MAX)),
@@ -264,6 +265,11 @@ pub(crate) enum Fence {
     Stream(Arc<OwnedStream>),
 }
 
+/// What a query says; a device that is lost runs nothing any more.
+fn has_finished(answer: DriverResult<bool>) -> bool {
+    answer.unwrap_or_else(|e| e.code.is_sticky())
+}
+
 impl Fences for Shared {
     type Stream = StreamRef;
     type Fence = Fence;
@@ -296,14 +302,14 @@ impl Fences for Shared {
             Fence::Event { device, event, .. } => {
                 count(&self.calls.queries);
                 // SAFETY: the event is ours until it is recycled.
-                matches!(unsafe { self.driver.event_query(*device, *event) }, Ok(true))
+                has_finished(unsafe { self.driver.event_query(*device, *event) })
             }
             Fence::Capture(capture) => capture.is_released(),
             Fence::Stream(stream) if stream.is_capturing() => false,
             Fence::Stream(stream) => {
                 count(&self.calls.queries);
                 // SAFETY: the stream is kept alive by the fence.
-                matches!(unsafe { self.driver.stream_query(stream.device(), stream.raw()) }, Ok(true))
+                has_finished(unsafe { self.driver.stream_query(stream.device(), stream.raw()) })
             }
         }
     }

@@ -67,7 +67,7 @@ pub struct SegmentSnapshot {
 pub struct PoolSnapshot {
     /// The device.
     pub device: DeviceId,
-    /// Its counters, read just before the segments.
+    /// Its counters, read just after the segments.
     pub counters: PoolCounters,
     /// Every segment, stream by stream.
     pub segments: Vec<SegmentSnapshot>,
@@ -76,7 +76,6 @@ pub struct PoolSnapshot {
 impl PoolCore {
     /// The segments and blocks now; each stream's are of one moment.
     pub(crate) fn snapshot(&self) -> PoolSnapshot {
-        let counters = self.counters();
         let mut segments = Vec::new();
         for arena in self.all() {
             let stream = arena.number();
@@ -104,6 +103,7 @@ impl PoolCore {
                 }
             });
         }
-        PoolSnapshot { device: self.shared.device, counters, segments }
+        // Counting joins cached blocks with their neighbours, so it comes last.
+        PoolSnapshot { device: self.shared.device, counters: self.counters(), segments }
     }
 }

@@ -70,6 +70,11 @@ impl StreamArena {
         self.number.store(stream.number(), Ordering::Relaxed);
     }
 
+    /// The stream goes, but may still have work: the arena stays its own, and keeps it.
+    pub(crate) fn keep(&self, stream: &Arc<OwnedStream>) {
+        self.owner().kept = Some(stream.clone());
+    }
+
     /// The stream has finished all its work and goes.
     pub(crate) fn orphan(&self) {
         let mut owner = self.owner();
@@ -85,6 +90,11 @@ impl StreamArena {
     #[inline]
     pub(crate) fn number(&self) -> u64 {
         self.number.load(Ordering::Relaxed)
+    }
+
+    /// Names a graph's memory by the stream that the graph is recorded on.
+    pub(crate) fn set_number(&self, number: u64) {
+        self.number.store(number, Ordering::Relaxed);
     }
 
     #[inline]
@@ -122,16 +132,20 @@ impl StreamArena {
         self.owner().capture_mark.clone()
     }
 
-    /// Begins or ends using another arena; gives the one used so far.
-    pub(crate) fn set_capture(
-        &self,
-        capture: Option<(Arc<StreamArena>, CaptureMark)>,
-    ) -> Option<Arc<StreamArena>> {
+    /// Begins using a graph's arena.
+    pub(crate) fn begin_capture(&self, arena: Arc<StreamArena>, mark: CaptureMark) {
         let mut owner = self.owner();
-        self.capturing.store(capture.is_some(), Ordering::Relaxed);
-        let (arena, mark) = capture.unzip();
-        owner.capture_mark = mark;
-        std::mem::replace(&mut owner.capture, arena)
+        (owner.capture, owner.capture_mark) = (Some(arena), Some(mark));
+        self.capturing.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends using that graph's arena; where another one is used by now, that stays.
+    pub(crate) fn end_capture(&self, arena: &Arc<StreamArena>) {
+        let mut owner = self.owner();
+        if owner.capture.as_ref().is_some_and(|used| Arc::ptr_eq(used, arena)) {
+            self.capturing.store(false, Ordering::Relaxed);
+            (owner.capture, owner.capture_mark) = (None, None);
+        }
     }
 
     /// A block from what is here, with no driver call.
@@ -148,17 +162,19 @@ impl StreamArena {
     #[inline]
     pub(crate) fn block(self: &Arc<Self>, taken: Taken, bytes: u64) -> PoolBlock {
         if self.shared.is_noisy() {
-            self.say_allocated(taken.address, bytes);
+            self.say_allocated(taken, bytes);
         }
-        PoolBlock::new(self.clone(), taken.node, taken.address, bytes)
+        PoolBlock::new(self.clone(), taken, bytes)
     }
 
     #[cold]
-    fn say_allocated(&self, address: u64, bytes: u64) {
+    fn say_allocated(&self, taken: Taken, bytes: u64) {
         if self.shared.watched {
-            self.shared.driver.note_pool_allocate(self.shared.device, DevicePtr(address), bytes as usize);
+            // All of the block may be used.
+            let capacity = taken.units as usize * GRANULE as usize;
+            self.shared.driver.note_pool_allocate(self.shared.device, DevicePtr(taken.address), capacity);
         }
-        self.shared.trace(Action::Allocate, address, bytes, self.number(), None);
+        self.shared.trace(Action::Allocate, taken.address, bytes, self.number(), None);
     }
 
     #[cold]
@@ -187,10 +203,6 @@ impl StreamArena {
 
     pub(crate) fn owners(&self, node: u32) -> u32 {
         self.arena.owners(node)
-    }
-
-    pub(crate) fn capacity(&self, node: u32) -> u64 {
-        self.arena.with(|heap, _| u64::from(heap.node(node).units) * GRANULE)
     }
 
     /// Notes that a stream uses a block.
@@ -229,8 +241,7 @@ impl StreamArena {
 
     #[cold]
     fn free_uncached(&self, node: u32, address: u64, bytes: u64) {
-        if self.arena.owners(node) > 1 {
-            self.arena.free(&self.shared, node, || {});
+        if !self.arena.give_up(node) {
             return;
         }
         let marks = self.arena.take_marks(node);
@@ -365,6 +376,13 @@ impl Drop for StreamArena {
                 log::warn!("giving {bytes} bytes back on {}: {e}", self.shared.device);
                 break;
             }
+        }
+        let left = self.arena.with(|heap, _| heap.bytes.reserved);
+        if left > 0 {
+            let device = self.shared.device;
+            log::warn!(
+                "{left} bytes on {device} are not given back: what may use them could not be waited for"
+            );
         }
         self.arena.discard_held(&self.shared);
     }

@@ -1,0 +1,118 @@
+//! What a graph costs the host, beside the same launches one by one: over a driver that does nothing, in one run.
+//!
+//! `cargo bench --no-default-features --bench graph`; with `--test` each case runs once.
+
+#[path = "support/noop.rs"]
+mod noop;
+
+use std::time::Instant;
+
+use hiplaunch::graph::GraphArg;
+use hiplaunch::{Backend, DeviceBuffer, Error, KernelHandle, LaunchDims, Launcher, Stream, args};
+
+/// Elements of each buffer.
+const N: usize = 1 << 16;
+/// The bars: nanoseconds to record a node, and a compute's share of launching.
+const RECORD_BAR: f64 = 150.0;
+const SHARE_BAR: f64 = 0.5;
+
+struct Rig {
+    launcher: Launcher,
+    stream: Stream,
+    scale: KernelHandle,
+    x: DeviceBuffer<f32>,
+    out: DeviceBuffer<f32>,
+    between: [DeviceBuffer<f32>; 2],
+}
+
+impl Rig {
+    fn open() -> Result<Rig, Error> {
+        let launcher = Launcher::builder()
+            .backend(Backend::Auto)
+            .driver(noop::NoopDriver::open())
+            .validate(false)
+            .build()?;
+        let device = launcher.device(0)?.clone();
+        let stream = launcher.stream(&device)?;
+        let code = include_bytes!("../hip/vector.gfx90a.co");
+        // SAFETY: nothing runs.
+        let scale = unsafe { launcher.register(&device, code, "vscale") }?;
+        let (x, out) = (DeviceBuffer::on(&stream, N)?, DeviceBuffer::on(&stream, N)?);
+        let between = [DeviceBuffer::on(&stream, N)?, DeviceBuffer::on(&stream, N)?];
+        Ok(Rig { launcher, stream, scale, x, out, between })
+    }
+
+    fn dims(&self) -> LaunchDims {
+        LaunchDims::cover(N as u32, 256)
+    }
+
+    /// The chain by single launches.
+    fn launches(&self, nodes: usize) -> Result<(), Error> {
+        for i in 0..nodes {
+            let from = if i == 0 { &self.x } else { &self.between[(i + 1) % 2] };
+            let to = if i + 1 == nodes { &self.out } else { &self.between[i % 2] };
+            let args = args![1.0f32, from, to, N as i32];
+            // SAFETY: nothing runs.
+            unsafe { self.launcher.launch(self.scale, &self.stream, self.dims(), &args) }?;
+        }
+        Ok(())
+    }
+
+    /// The chain as a graph: seconds to record it, and to compute it.
+    fn graph(&self, nodes: usize) -> Result<(f64, f64), Error> {
+        let start = Instant::now();
+        let mut g = self.launcher.graph(self.stream.device())?;
+        let (mut last, end) = (g.buffer(&self.x)?, g.buffer(&self.out)?);
+        for i in 0..nodes {
+            let next = if i + 1 == nodes { end } else { g.temporary::<f32>(N)? };
+            let args = [1.0f32.into(), GraphArg::Read(last), GraphArg::Write(next), (N as i32).into()];
+            // SAFETY: nothing runs.
+            unsafe { g.launch(self.scale, self.dims(), &args) }?;
+            last = next;
+        }
+        let recorded = start.elapsed().as_secs_f64();
+        let start = Instant::now();
+        drop(g.compute(&self.stream)?);
+        Ok((recorded, start.elapsed().as_secs_f64()))
+    }
+}
+
+fn median(mut all: Vec<f64>) -> f64 {
+    all.sort_by(f64::total_cmp);
+    all[all.len() / 2]
+}
+
+fn main() -> Result<(), Error> {
+    let rounds = if std::env::args().any(|a| a == "--test") { 2 } else { 2001 };
+    let rig = Rig::open()?;
+    println!(
+        "nodes   launches   record   compute   share   (median ns a node of {rounds} interleaved rounds)"
+    );
+    for nodes in [1, 10, 100, 1000] {
+        let (mut launch, mut record, mut compute) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..rounds {
+            let start = Instant::now();
+            rig.launches(nodes)?;
+            launch.push(start.elapsed().as_secs_f64());
+            let (recorded, computed) = rig.graph(nodes)?;
+            record.push(recorded);
+            compute.push(computed);
+        }
+        let ns = |all| median(all) * 1e9 / nodes as f64;
+        let (launch, record, compute) = (ns(launch), ns(record), ns(compute));
+        let share = compute / launch;
+        print!("{nodes:>5} {launch:>10.1} {record:>8.1} {compute:>9.1} {share:>7.2}");
+        if nodes == 100 {
+            let word = |met: bool| if met { "met" } else { "MISSED" };
+            print!(
+                "   bars: record at most {RECORD_BAR} ns {}, share at most {SHARE_BAR} {}",
+                word(record <= RECORD_BAR),
+                word(share <= SHARE_BAR)
+            );
+        }
+        println!();
+    }
+    let (_, hits, misses) = rig.launcher.graph_counts();
+    println!("programs found {hits} times, made {misses} times");
+    Ok(())
+}

@@ -1,0 +1,63 @@
+//! What is to be run, and how much of it.
+
+use std::time::Duration;
+
+/// How much is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scale {
+    /// Every workload once, as small as can be: whether it works.
+    Test,
+    /// Fewer repeats: for machines that others use too.
+    Quick,
+    /// For figures to be kept.
+    Full,
+}
+
+impl Scale {
+    /// One of three values.
+    pub(crate) fn pick<T>(self, test: T, quick: T, full: T) -> T {
+        match self {
+            Scale::Test => test,
+            Scale::Quick => quick,
+            Scale::Full => full,
+        }
+    }
+
+    /// Most repeats, and the time after which there are enough of them.
+    pub(crate) fn repeats(self) -> (usize, Duration) {
+        self.pick((1, Duration::ZERO), (10, Duration::from_millis(400)), (50, Duration::from_secs(2)))
+    }
+
+    /// How long one repeat of a workload without an end of its own takes, about.
+    pub(crate) fn slice(self) -> Duration {
+        self.pick(Duration::from_micros(50), Duration::from_millis(5), Duration::from_millis(20))
+    }
+}
+
+/// The command line.
+pub(crate) struct Options {
+    pub(crate) scale: Scale,
+    words: Vec<String>,
+}
+
+impl Options {
+    /// Without `--bench`, which `cargo bench` adds, it is a test, as other benchmark programs have it.
+    pub(crate) fn from_args() -> Options {
+        let (flags, words): (Vec<String>, Vec<String>) =
+            std::env::args().skip(1).partition(|word| word.starts_with('-'));
+        let has = |flag: &str| flags.iter().any(|f| f == flag);
+        let scale = if has("--test") || !has("--bench") {
+            Scale::Test
+        } else if has("--quick") {
+            Scale::Quick
+        } else {
+            Scale::Full
+        };
+        Options { scale, words }
+    }
+
+    /// Whether a workload is asked for: any word is part of its name, or there are no words.
+    pub(crate) fn wants(&self, name: &str) -> bool {
+        self.words.is_empty() || self.words.iter().any(|word| name.contains(word.as_str()))
+    }
+}

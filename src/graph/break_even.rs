@@ -1,0 +1,48 @@
+//! From how many nodes on a driver's graph is faster than a burst: measured, as it depends on driver, version and machine.
+
+use std::time::{Duration, Instant};
+
+use crate::error::Result;
+use crate::launcher::{Launcher, Stream};
+
+use super::submit::Submission;
+
+/// Lengths that are tried.
+const LENGTHS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+/// Times each is submitted each way; the fastest counts.
+const ROUNDS: usize = 15;
+
+/// Measures chains of small fills on `stream`, submitted both ways until they have run, and gives the length from which
+/// on the driver's graph was faster at that and every greater length; `u32::MAX` where it never was, or the driver has
+/// none. [`Launcher::set_graph_break_even`] takes it. Waits for the stream; takes milliseconds on a GPU.
+///
+/// # Errors
+/// The driver's.
+pub fn measure_break_even(launcher: &Launcher, stream: &Stream) -> Result<u32> {
+    if !stream.device().raw().capabilities().has(crate::driver::Capability::Graphs) {
+        return Ok(u32::MAX);
+    }
+    let mut from = u32::MAX;
+    for &length in LENGTHS.iter().rev() {
+        let mut best = [Duration::MAX; 2];
+        for _ in 0..ROUNDS {
+            for (way, best) in [Submission::Burst, Submission::DriverGraph].into_iter().zip(&mut best) {
+                let mut graph = launcher.graph(stream.device())?;
+                let value = graph.temporary::<u32>(64)?;
+                for i in 0..length {
+                    graph.fill_words(&value, i)?;
+                }
+                // Somebody has to want it.
+                graph.read(&value.slice(0, 4)?)?;
+                let start = Instant::now();
+                graph.compute_by(stream, way)?.read()?;
+                *best = (*best).min(start.elapsed());
+            }
+        }
+        if best[1] >= best[0] {
+            break;
+        }
+        from = length;
+    }
+    Ok(from)
+}

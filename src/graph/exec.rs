@@ -1,0 +1,193 @@
+//! A program as a driver's graph: made once, launched with one call.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::driver::{
+    DeviceId, DevicePtr, Driver, DriverError, DriverResult, KernelLaunch, MemoryAccess, RawGraph,
+    RawGraphExec, RawGraphNode, RawStream,
+};
+
+use super::program::{At, Program, Step};
+
+/// An instantiated graph; destroyed with it, when its last launch has finished.
+#[derive(Debug)]
+struct Exec {
+    driver: Arc<dyn Driver>,
+    device: DeviceId,
+    raw: RawGraphExec,
+}
+
+impl Drop for Exec {
+    fn drop(&mut self) {
+        // SAFETY: whoever drops it keeps it until its last launch has finished (`Lane::keep_until_done`).
+        if let Err(e) = unsafe { self.driver.graph_exec_destroy(self.device, self.raw) } {
+            log::warn!("destroying a graph of {}: {e}", self.device);
+        }
+    }
+}
+
+/// A driver's graph and what is baked into it: it is good for another compute as long as these are the same.
+#[derive(Debug)]
+pub(super) struct Baked {
+    exec: Exec,
+    kernargs: Vec<u8>,
+    /// Addresses of copies and fills.
+    addresses: Vec<u64>,
+}
+
+/// A graph while it is made; destroyed in any case.
+struct Draft<'a> {
+    driver: &'a Arc<dyn Driver>,
+    device: DeviceId,
+    raw: RawGraph,
+}
+
+impl Drop for Draft<'_> {
+    fn drop(&mut self) {
+        // SAFETY: nobody else has it; what was instantiated from it stays good.
+        if let Err(e) = unsafe { self.driver.graph_destroy(self.device, self.raw) } {
+            log::warn!("destroying a graph of {}: {e}", self.device);
+        }
+    }
+}
+
+/// The reads of a program that a driver's graph can leave to the stream behind it, or the first that it can't: later
+/// steps write its bytes.
+pub(super) fn reads_at_end(program: &Program) -> Result<(), usize> {
+    for (index, step) in program.steps.iter().enumerate() {
+        if matches!(step, Step::Read { .. }) {
+            // Whatever comes later and depends on the read writes what it reads.
+            if program.after[index + 1..].iter().any(|after| after.contains(&(index as u32))) {
+                return Err(index);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Addresses of everything that is not a kernel's argument.
+pub(super) fn addresses(program: &Program, address: impl Fn(At) -> u64, all: &mut Vec<u64>) {
+    all.clear();
+    for step in &program.steps {
+        match step {
+            Step::Copy { from, to, .. } => all.extend([address(*from), address(*to)]),
+            Step::Fill { at, .. } => all.push(address(*at)),
+            Step::Launch { .. } | Step::Read { .. } => {}
+        }
+    }
+}
+
+impl Baked {
+    /// Whether it does what is bound.
+    pub(super) fn is_good(&self, kernargs: &[u8], addresses: &[u64]) -> bool {
+        self.kernargs == kernargs && self.addresses == addresses
+    }
+
+    /// Launches it.
+    ///
+    /// # Safety
+    /// As for [`Driver::graph_launch`]; `stream` is the instance's own, on which its launches are ordered.
+    pub(super) unsafe fn launch(&self, stream: RawStream) -> DriverResult<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.exec.driver.graph_launch(self.exec.device, self.exec.raw, stream) }
+    }
+
+    /// Makes the driver's graph; on an error, the step that it is about.
+    ///
+    /// # Safety
+    /// The addresses and arguments are good whenever it is launched, and the kernels' modules stay loaded.
+    pub(super) unsafe fn make(
+        driver: &Arc<dyn Driver>,
+        device: DeviceId,
+        program: &Program,
+        kernargs: &[u8],
+        address: impl Fn(At) -> u64 + Copy,
+        stream: RawStream,
+    ) -> Result<Baked, (usize, DriverError)> {
+        let raw = driver.graph_create(device).map_err(|e| (0, e))?;
+        let draft = Draft { driver, device, raw };
+        let mut nodes: Vec<Option<RawGraphNode>> = Vec::with_capacity(program.steps.len());
+        for (index, step) in program.steps.iter().enumerate() {
+            let after: SmallVec<[RawGraphNode; 4]> = before(program, &nodes, index);
+            // SAFETY (of all below): the caller's promises; ranges were checked when they were recorded.
+            let node = match *step {
+                Step::Launch { function, dims, kernarg, .. } if !dims.is_empty() => {
+                    let accesses: SmallVec<[MemoryAccess; 4]> = program.uses[index]
+                        .iter()
+                        .filter(|u| u.1 > 0)
+                        .map(|&(at, bytes, write)| {
+                            let ptr = DevicePtr(address(at));
+                            MemoryAccess { ptr, bytes: bytes as usize, write }
+                        })
+                        .collect();
+                    let launch = KernelLaunch {
+                        function,
+                        grid: dims.grid,
+                        block: dims.block,
+                        dynamic_lds: dims.dynamic_lds,
+                        stream,
+                        kernarg: &kernargs[kernarg.0 as usize..(kernarg.0 + kernarg.1) as usize],
+                        accesses: &accesses,
+                    };
+                    // SAFETY: as above.
+                    Some(unsafe { driver.graph_add_kernel(device, draft.raw, &after, &launch) })
+                }
+                Step::Copy { from, to, bytes } if bytes > 0 => {
+                    let (from, to) = (DevicePtr(address(from)), DevicePtr(address(to)));
+                    // SAFETY: as above.
+                    Some(unsafe {
+                        driver.graph_add_memcpy_dtod(device, draft.raw, &after, to, from, bytes as usize)
+                    })
+                }
+                Step::Fill { at, bytes, pattern, width } if bytes > 0 => {
+                    let (at, bytes) = (DevicePtr(address(at)), bytes as usize);
+                    // SAFETY: as above.
+                    Some(unsafe {
+                        match width {
+                            4 => {
+                                driver.graph_add_memset_d32(device, draft.raw, &after, at, pattern, bytes / 4)
+                            }
+                            _ => driver.graph_add_memset_d8(
+                                device,
+                                draft.raw,
+                                &after,
+                                at,
+                                pattern as u8,
+                                bytes,
+                            ),
+                        }
+                    })
+                }
+                _ => None,
+            };
+            nodes.push(node.transpose().map_err(|e| (index, e))?);
+        }
+        // SAFETY: the graph is ours, and nobody adds to it.
+        let raw = unsafe { driver.graph_instantiate(device, draft.raw) }
+            .map_err(|e| (program.steps.len().saturating_sub(1), e))?;
+        let exec = Exec { driver: driver.clone(), device, raw };
+        let mut baked = Baked { exec, kernargs: kernargs.to_vec(), addresses: Vec::new() };
+        addresses(program, address, &mut baked.addresses);
+        Ok(baked)
+    }
+}
+
+/// The nodes that a step comes after; where one of them is no node (a read, an empty launch), those that it comes after.
+fn before(program: &Program, nodes: &[Option<RawGraphNode>], index: usize) -> SmallVec<[RawGraphNode; 4]> {
+    let mut found: SmallVec<[RawGraphNode; 4]> = SmallVec::new();
+    let mut waiting: SmallVec<[u32; 8]> = program.after[index].iter().copied().collect();
+    let mut seen: SmallVec<[u32; 8]> = SmallVec::new();
+    while let Some(step) = waiting.pop() {
+        if seen.contains(&step) {
+            continue;
+        }
+        seen.push(step);
+        match nodes.get(step as usize).copied().flatten() {
+            Some(node) => found.push(node),
+            None => waiting.extend(program.after[step as usize].iter().copied()),
+        }
+    }
+    found
+}

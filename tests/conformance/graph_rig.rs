@@ -1,0 +1,124 @@
+//! Safe words for making graphs, as far as the cases keep to what `rig` says.
+
+use hiplaunch::driver::{DevicePtr, DriverResult, KernelLaunch, RawGraph, RawGraphNode, RawStream};
+
+use crate::rig::{Arg, D0, Kernels, Pinned, Rig, accesses};
+
+/// A graph that nodes are added to.
+pub(crate) struct Graph<'r> {
+    rig: &'r Rig,
+    pub(crate) raw: RawGraph,
+}
+
+// SAFETY comments below: the case names live memory and nodes, and keeps modules loaded; the wrappers of `rig` give both
+// back at its end.
+impl<'r> Graph<'r> {
+    pub(crate) fn new(rig: &'r Rig) -> Graph<'r> {
+        Graph { rig, raw: rig.graph() }
+    }
+
+    /// A kernel on a line of workgroups.
+    pub(crate) fn try_kernel(
+        &self,
+        after: &[RawGraphNode],
+        kernels: &Kernels<'_>,
+        name: &str,
+        (grid, block): (u32, u32),
+        args: &[Arg],
+    ) -> DriverResult<RawGraphNode> {
+        let (kernarg, accesses) = (kernels.kernarg(name, args), accesses(args));
+        let launch = KernelLaunch {
+            function: kernels.function(name),
+            grid: [grid, 1, 1],
+            block: [block, 1, 1],
+            dynamic_lds: 0,
+            // Not looked at.
+            stream: RawStream(0),
+            kernarg: &kernarg,
+            accesses: &accesses,
+        };
+        // SAFETY: a complete kernarg segment, which is copied.
+        unsafe { self.rig.driver.graph_add_kernel(D0, self.raw, after, &launch) }
+    }
+
+    pub(crate) fn kernel(
+        &self,
+        after: &[RawGraphNode],
+        kernels: &Kernels<'_>,
+        name: &str,
+        dims: (u32, u32),
+        args: &[Arg],
+    ) -> RawGraphNode {
+        self.try_kernel(after, kernels, name, dims, args).unwrap()
+    }
+
+    pub(crate) fn to_device(
+        &self,
+        after: &[RawGraphNode],
+        pinned: Pinned<'_>,
+        at: usize,
+        dst: DevicePtr,
+        bytes: usize,
+    ) -> RawGraphNode {
+        assert!(at + bytes <= pinned.memory.bytes);
+        let src = pinned.host(at);
+        // SAFETY: in bounds of pinned memory.
+        unsafe { self.rig.driver.graph_add_memcpy_htod(D0, self.raw, after, dst, src, bytes) }.unwrap()
+    }
+
+    pub(crate) fn to_host(
+        &self,
+        after: &[RawGraphNode],
+        pinned: Pinned<'_>,
+        at: usize,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> RawGraphNode {
+        assert!(at + bytes <= pinned.memory.bytes);
+        let dst = pinned.host(at);
+        // SAFETY: in bounds of pinned memory.
+        unsafe { self.rig.driver.graph_add_memcpy_dtoh(D0, self.raw, after, dst, src, bytes) }.unwrap()
+    }
+
+    pub(crate) fn copy(
+        &self,
+        after: &[RawGraphNode],
+        dst: DevicePtr,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> RawGraphNode {
+        // SAFETY: live memory that does not overlap.
+        unsafe { self.rig.driver.graph_add_memcpy_dtod(D0, self.raw, after, dst, src, bytes) }.unwrap()
+    }
+
+    pub(crate) fn fill_bytes(
+        &self,
+        after: &[RawGraphNode],
+        dst: DevicePtr,
+        value: u8,
+        bytes: usize,
+    ) -> RawGraphNode {
+        // SAFETY: live memory.
+        unsafe { self.rig.driver.graph_add_memset_d8(D0, self.raw, after, dst, value, bytes) }.unwrap()
+    }
+
+    pub(crate) fn fill_words(
+        &self,
+        after: &[RawGraphNode],
+        dst: DevicePtr,
+        value: u32,
+        count: usize,
+    ) -> RawGraphNode {
+        // SAFETY: live memory.
+        unsafe { self.rig.driver.graph_add_memset_d32(D0, self.raw, after, dst, value, count) }.unwrap()
+    }
+
+    pub(crate) fn try_empty(&self, after: &[RawGraphNode]) -> DriverResult<RawGraphNode> {
+        // SAFETY: a live graph.
+        unsafe { self.rig.driver.graph_add_empty(D0, self.raw, after) }
+    }
+
+    pub(crate) fn empty(&self, after: &[RawGraphNode]) -> RawGraphNode {
+        self.try_empty(after).unwrap()
+    }
+}

@@ -1,0 +1,18 @@
+//! The stream-aware memory pool, over the emulated driver with the validation layer around it.
+#![cfg(feature = "emulator")]
+
+mod backends;
+mod capture;
+mod counting;
+mod defects;
+mod errors;
+mod failures;
+mod hooked;
+mod ladder;
+mod leaks;
+mod limits;
+mod property;
+mod rig;
+mod streams;
+mod threads;
+mod trace;

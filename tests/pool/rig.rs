@@ -1,0 +1,213 @@
+//! A device with a pool inside the validation layer, streams on it, and gates that hold a stream until they are opened.
+
+use std::sync::{Arc, mpsc};
+
+use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
+use hiplaunch::driver::validation::{CallCounts, CallKind, ValidationDriver, Violation};
+use hiplaunch::driver::{DeviceId, Driver, ErrorCode, MemInfo, StreamOptions};
+use hiplaunch::error::OutOfMemory;
+use hiplaunch::memory::{Pool, PoolBlock, PoolCounters, PoolOptions, Rung};
+use hiplaunch::stream::StreamCore;
+use hiplaunch::{Backend, Device, Error, Event};
+
+pub(crate) const KIB: u64 = 1 << 10;
+pub(crate) const MIB: u64 = 1 << 20;
+
+/// A failure that is no lack of memory and loses no device.
+pub(crate) const REFUSED: ErrorCode = ErrorCode::INVALID_VALUE;
+
+pub(crate) struct Rig {
+    pub(crate) layer: Arc<ValidationDriver>,
+    pub(crate) device: Device,
+    pub(crate) pool: Pool,
+}
+
+impl Rig {
+    /// On an emulated device, with no limits.
+    pub(crate) fn new() -> Rig {
+        Rig::with(PoolOptions::default())
+    }
+
+    /// On an emulated device.
+    pub(crate) fn with(options: PoolOptions) -> Rig {
+        let emulator = EmulatorOptions { threads: 1, ..EmulatorOptions::default() };
+        Rig::over(EmulatedDriver::new(emulator).expect("an emulated driver needs nothing"), options)
+    }
+
+    /// On an emulated device with a byte cap.
+    pub(crate) fn capped(cap: u64) -> Rig {
+        Rig::with(PoolOptions { cap: Some(cap), ..PoolOptions::default() })
+    }
+
+    pub(crate) fn over(driver: Arc<dyn Driver>, options: PoolOptions) -> Rig {
+        let layer = ValidationDriver::new(driver);
+        let device = Device::open_with(layer.clone(), DeviceId(0), &options).expect("device 0");
+        Rig { layer, pool: device.pool(), device }
+    }
+
+    pub(crate) fn stream(&self) -> StreamCore {
+        StreamCore::new(&self.device, StreamOptions::default()).expect("a stream")
+    }
+
+    pub(crate) fn allocate(&self, stream: &StreamCore, bytes: u64) -> PoolBlock {
+        self.pool.allocate(stream, bytes).expect("memory")
+    }
+
+    /// Enqueues a fill of all of a block.
+    pub(crate) fn fill(&self, stream: &StreamCore, block: &PoolBlock) {
+        self.fill_bytes(stream, block, block.capacity());
+    }
+
+    pub(crate) fn fill_bytes(&self, stream: &StreamCore, block: &PoolBlock, bytes: u64) {
+        // SAFETY: a live stream and a live block of at least so many bytes; what is wrong with the order is what the
+        // layer is to say.
+        unsafe { self.layer.memset_d8_async(self.device.id(), block.ptr(), 7, bytes as usize, stream.raw()) }
+            .expect("a fill");
+    }
+
+    /// Enqueues a copy of as much of one block as fits into another.
+    pub(crate) fn copy(&self, stream: &StreamCore, from: &PoolBlock, to: &PoolBlock) {
+        let bytes = from.capacity().min(to.capacity()) as usize;
+        // SAFETY: as in `fill_bytes`, of two blocks, which do not overlap.
+        unsafe { self.layer.memcpy_dtod_async(self.device.id(), to.ptr(), from.ptr(), bytes, stream.raw()) }
+            .expect("a copy");
+    }
+
+    /// Lets go of the memory as another stream's: fills it there, in order, and says so.
+    pub(crate) fn use_on(&self, stream: &StreamCore, owner: &StreamCore, block: &PoolBlock) {
+        self.order(owner, stream);
+        stream.record_use(block).expect("a live block");
+        self.fill(stream, block);
+    }
+
+    /// Makes `then` wait for what is enqueued on `first`.
+    pub(crate) fn order(&self, first: &StreamCore, then: &StreamCore) {
+        self.try_order(first, then).expect("an order of streams");
+    }
+
+    /// As [`order`](Rig::order), where one of the calls may be made to fail.
+    pub(crate) fn try_order(&self, first: &StreamCore, then: &StreamCore) -> hiplaunch::Result<()> {
+        let event = Event::new(&self.device, false)?;
+        event.record(first)?;
+        event.wait_on(then)
+    }
+
+    /// Holds the stream until the gate is opened or dropped. Nothing may be given to the driver meanwhile, as that waits
+    /// for the device.
+    pub(crate) fn gate(&self, stream: &StreamCore) -> Gate {
+        let (sender, receiver) = mpsc::channel::<()>();
+        let wait = Box::new(move || {
+            // An error says that the gate was dropped, which opens it too.
+            let _ = receiver.recv();
+        });
+        // SAFETY: a live stream; the function calls no driver.
+        unsafe { self.layer.launch_host_func(self.device.id(), stream.raw(), wait) }
+            .expect("a host function");
+        Gate(sender)
+    }
+
+    pub(crate) fn counters(&self) -> PoolCounters {
+        self.pool.counters()
+    }
+
+    pub(crate) fn mem_info(&self) -> MemInfo {
+        self.layer.mem_info(self.device.id()).expect("the device's memory")
+    }
+
+    /// The driver calls of `f`.
+    pub(crate) fn calls<R>(&self, f: impl FnOnce() -> R) -> (R, CallCounts) {
+        let before = self.layer.counts();
+        let result = f();
+        (result, self.layer.counts().since(&before))
+    }
+
+    /// Runs `f`, in which no driver call is to be made.
+    pub(crate) fn without_calls<R>(&self, f: impl FnOnce() -> R) -> R {
+        let (result, counts) = self.calls(f);
+        assert_eq!(counts.device_calls(), 0, "{counts}");
+        result
+    }
+
+    /// Runs `f`, in which the driver is asked for no memory.
+    pub(crate) fn without_malloc<R>(&self, f: impl FnOnce() -> R) -> R {
+        let (result, counts) = self.calls(f);
+        assert_eq!(counts[CallKind::DeviceAllocation], 0, "{counts}");
+        result
+    }
+
+    pub(crate) fn fail(&self, kind: CallKind, code: ErrorCode) {
+        self.layer.inject(kind, 1, code);
+    }
+
+    /// The one violation found since the last look.
+    pub(crate) fn violation(&self) -> Violation {
+        let mut found = self.layer.take_violations();
+        assert_eq!(found.len(), 1, "{found:#?}");
+        found.remove(0)
+    }
+
+    pub(crate) fn clean(&self) {
+        self.layer.assert_clean().unwrap_or_else(|e| panic!("{e}"));
+    }
+
+    /// Lets go of the device; nothing may be left, and nothing may have been wrong.
+    pub(crate) fn finish(self) {
+        let Rig { layer, device, pool } = self;
+        drop((device, pool));
+        layer.assert_clean_and_empty().unwrap_or_else(|e| panic!("{e}"));
+    }
+}
+
+pub(crate) struct Gate(#[expect(dead_code, reason = "dropping it opens the gate")] mpsc::Sender<()>);
+
+impl Gate {
+    pub(crate) fn open(self) {}
+}
+
+/// The typed error of a request for which there was no memory.
+pub(crate) fn out_of_memory<T: std::fmt::Debug>(result: hiplaunch::Result<T>) -> OutOfMemory {
+    match result {
+        Err(Error::OutOfMemory(e)) => *e,
+        other => panic!("memory must run out, not {other:?}"),
+    }
+}
+
+/// Bytes held are in use, held back or cached; classes and streams add up to the totals.
+pub(crate) fn check_sums(c: &PoolCounters) {
+    assert_eq!(c.reserved, c.in_use + c.held_back + c.cached, "{c:#?}");
+    assert!(c.requested <= c.in_use && c.in_use <= c.peak_in_use, "{c:#?}");
+    assert!(c.reserved <= c.peak_reserved && c.requested <= c.peak_requested, "{c:#?}");
+    assert!(c.largest_free <= c.cached, "{c:#?}");
+    assert!((0.0..=1.0).contains(&c.fragmentation()), "{c:#?}");
+    let classes = |f: fn(&hiplaunch::memory::ClassCounters) -> u64| c.classes.iter().map(f).sum::<u64>();
+    assert_eq!(
+        [classes(|k| k.hits), classes(|k| k.misses), classes(|k| k.steals)],
+        [c.hits, c.misses, c.steals]
+    );
+    let streams = |f: fn(&hiplaunch::memory::StreamCounters) -> u64| c.streams.iter().map(f).sum::<u64>();
+    assert_eq!(
+        [streams(|s| s.hits), streams(|s| s.misses), streams(|s| s.steals)],
+        [c.hits, c.misses, c.steals]
+    );
+    assert_eq!(
+        [streams(|s| s.requested), streams(|s| s.in_use), streams(|s| s.held_back)],
+        [c.requested, c.in_use, c.held_back]
+    );
+    assert_eq!([streams(|s| s.cached), streams(|s| s.reserved)], [c.cached, c.reserved]);
+    for (reached, helped) in Rung::ALL.map(|rung| c.rung(rung)) {
+        assert!(helped <= reached, "{c:#?}");
+    }
+}
+
+/// Runs a test on each backend of this machine; what is missing is said.
+pub(crate) fn on_each(test: impl Fn(Rig)) {
+    for backend in [Backend::Emulator, Backend::Hip] {
+        match hiplaunch::driver::backend::open(backend, Some(false)) {
+            Ok(opened) => test(Rig::over(opened.driver, PoolOptions::default())),
+            Err(e) => {
+                assert_ne!(backend, Backend::Emulator, "the emulator is always there");
+                println!("skipped: backend {backend}: {e}");
+            }
+        }
+    }
+}

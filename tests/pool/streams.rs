@@ -1,0 +1,364 @@
+//! Memory and the order of streams: reuse, marks, take-overs, streams that come and go, two devices.
+
+use std::collections::BTreeSet;
+
+use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
+use hiplaunch::driver::validation::{CallKind, ValidationDriver, Violation};
+use hiplaunch::driver::{DeviceId, Driver, StreamOptions};
+use hiplaunch::stream::StreamCore;
+use hiplaunch::{Backend, Device, DeviceBuffer, LaunchDims, Launcher, args};
+
+use crate::rig::{KIB, MIB, REFUSED, Rig, check_sums, on_each};
+
+#[test]
+fn reuse_on_the_same_stream_makes_no_call_and_needs_no_wait() {
+    on_each(|rig| {
+        let a = rig.stream();
+        let first = rig.allocate(&a, MIB);
+        let address = first.ptr();
+        let gate = rig.gate(&a);
+        rig.fill(&a, &first);
+        // Its work has not even begun, and the next owner has it.
+        let second = rig.without_calls(|| {
+            drop(first);
+            rig.allocate(&a, MIB)
+        });
+        assert_eq!(second.ptr(), address);
+        rig.fill(&a, &second);
+        gate.open();
+        drop((second, a));
+        rig.finish();
+    });
+}
+
+#[test]
+fn a_recorded_use_costs_one_event_and_only_when_the_block_is_freed() {
+    on_each(|rig| {
+        let (a, b) = (rig.stream(), rig.stream());
+        let block = rig.allocate(&a, MIB);
+        let clone = block.clone();
+        rig.without_calls(|| {
+            // On its own stream it is no use worth a note; on another one the first of many.
+            a.record_use(&block).unwrap();
+            for _ in 0..10 {
+                b.record_use(&block).unwrap();
+                b.record_use(&clone).unwrap();
+            }
+            drop(block);
+        });
+        let ((), counts) = rig.calls(|| drop(clone));
+        assert_eq!((counts[CallKind::EventRecord], counts[CallKind::Synchronize]), (1, 0));
+        assert_eq!(rig.counters().held_back, MIB);
+        // One event for each stream, and events are used again.
+        b.synchronize().unwrap();
+        let c = rig.stream();
+        for _ in 0..5 {
+            let block = rig.allocate(&a, MIB);
+            rig.fill(&a, &block);
+            rig.use_on(&b, &a, &block);
+            rig.use_on(&c, &b, &block);
+            let ((), counts) = rig.calls(|| drop(block));
+            assert_eq!(counts[CallKind::EventRecord], 2);
+            b.synchronize().unwrap();
+            c.synchronize().unwrap();
+        }
+        assert_eq!(rig.counters().calls.mallocs, 1);
+        // A record, a wait and a use by the test for each of ten; the pool's own came to two events.
+        assert_eq!(rig.layer.counts()[CallKind::EventCreate], 10 + 2);
+        drop((a, b, c));
+        rig.finish();
+    });
+}
+
+#[test]
+fn a_held_block_waits_for_every_stream_that_used_it() {
+    let rig = Rig::new();
+    let (a, b, c) = (rig.stream(), rig.stream(), rig.stream());
+    let block = rig.allocate(&a, MIB);
+    let address = block.ptr();
+    let gates = [rig.gate(&b), rig.gate(&c)];
+    rig.use_on(&b, &a, &block);
+    c.record_use(&block).unwrap();
+    drop(block);
+    let mut others = Vec::new();
+    for (gate, stream) in gates.into_iter().zip([&b, &c]) {
+        // Kept, so that the next request is a miss too.
+        others.push(rig.allocate(&a, MIB));
+        assert!(others.iter().all(|other| other.ptr() != address));
+        assert_eq!(rig.counters().held_back, MIB);
+        gate.open();
+        stream.synchronize().unwrap();
+    }
+    let back = rig.allocate(&a, MIB);
+    assert_eq!((back.ptr(), rig.counters().held_back), (address, 0));
+    rig.fill(&a, &back);
+    drop((back, others, a, b, c));
+    rig.finish();
+}
+
+#[test]
+fn what_is_used_elsewhere_and_not_recorded_is_what_the_layer_is_for() {
+    let rig = Rig::new();
+    let (a, b) = (rig.stream(), rig.stream());
+    let block = rig.allocate(&a, MIB);
+    rig.order(&a, &b);
+    rig.fill(&b, &block);
+    drop(block);
+    let block = rig.allocate(&a, MIB);
+    rig.fill(&a, &block);
+    assert!(matches!(rig.violation(), Violation::Race { .. }));
+}
+
+#[test]
+fn a_whole_segment_is_taken_over_behind_an_event() {
+    on_each(|rig| {
+        let (a, b) = (rig.stream(), rig.stream());
+        let block = rig.allocate(&a, MIB);
+        let address = block.ptr();
+        let gate = rig.gate(&a);
+        rig.fill(&a, &block);
+        drop(block);
+        let (block, counts) = rig.calls(|| rig.allocate(&b, MIB));
+        assert_eq!((block.ptr(), block.stream_number()), (address, b.number()));
+        assert_eq!((counts[CallKind::EventRecord], counts[CallKind::StreamWaitEvent]), (1, 1));
+        assert_eq!((counts[CallKind::Malloc], counts[CallKind::Synchronize]), (0, 0));
+        // b's work waits for a's, on the device.
+        rig.fill(&b, &block);
+        assert!(!b.is_idle().unwrap());
+        let c = rig.counters();
+        assert_eq!((c.steals, c.hits, c.misses, c.reserved), (1, 0, 2, MIB));
+        check_sums(&c);
+        gate.open();
+        b.synchronize().unwrap();
+        // From now on it is b's: no order with a any more.
+        drop(block);
+        drop(rig.without_calls(|| rig.allocate(&b, MIB)));
+        drop((a, b));
+        rig.finish();
+    });
+}
+
+#[test]
+fn a_take_over_that_can_not_be_ordered_leaves_the_memory_where_it_is() {
+    let rig = Rig::new();
+    let (a, b) = (rig.stream(), rig.stream());
+    let block = rig.allocate(&a, MIB);
+    rig.fill(&a, &block);
+    drop(block);
+    for call in [CallKind::EventCreate, CallKind::EventRecord, CallKind::StreamWaitEvent] {
+        rig.fail(call, REFUSED);
+        let taken = rig.pool.allocate(&b, MIB);
+        match &taken {
+            Ok(block) => rig.fill(&b, block),
+            Err(e) => assert_eq!(e.code(), Some(REFUSED)),
+        }
+        assert_eq!(rig.layer.pending_injections(), 0);
+        if taken.is_err() {
+            // Where it was, and of use there.
+            drop(rig.without_calls(|| rig.allocate(&a, MIB)));
+        }
+    }
+    drop((a, b));
+    rig.finish();
+}
+
+#[test]
+fn two_streams_that_take_turns_end_with_memory_of_their_own() {
+    on_each(|rig| {
+        let streams = [rig.stream(), rig.stream()];
+        let turn = |i: usize| {
+            let stream = &streams[i % 2];
+            let block = rig.allocate(stream, MIB);
+            rig.fill(stream, &block);
+        };
+        (0..6).for_each(turn);
+        // No game without end: what was taken once is not taken back.
+        let before = rig.counters();
+        assert!(before.reserved <= 2 * MIB && before.steals <= 2, "{before:?}");
+        for i in 0..100 {
+            let block = rig.without_calls(|| rig.allocate(&streams[i % 2], MIB));
+            rig.fill(&streams[i % 2], &block);
+            rig.without_calls(|| drop(block));
+        }
+        let after = rig.counters();
+        assert_eq!(
+            (after.steals, after.misses, after.hits),
+            (before.steals, before.misses, before.hits + 100)
+        );
+        drop(streams);
+        rig.finish();
+    });
+}
+
+#[test]
+fn blocks_outlive_their_stream() {
+    on_each(|rig| {
+        let (a, b) = (rig.stream(), rig.stream());
+        let live = rig.allocate(&a, MIB);
+        let held = rig.allocate(&a, 3 * MIB);
+        rig.fill(&a, &live);
+        let gate = rig.gate(&b);
+        rig.use_on(&b, &a, &held);
+        drop(held);
+        drop(a);
+        let c = rig.counters();
+        assert_eq!((c.in_use, c.held_back, live.stream_number()), (MIB, 3 * MIB, 0));
+        check_sums(&c);
+        // Of no stream now: used on another one, it is held back for that.
+        rig.without_calls(|| b.record_use(&live).unwrap());
+        rig.fill(&b, &live);
+        drop(live);
+        assert_eq!(rig.counters().held_back, 4 * MIB);
+        gate.open();
+        b.synchronize().unwrap();
+        // b takes over what is idle.
+        let blocks = rig.without_malloc(|| [rig.allocate(&b, MIB), rig.allocate(&b, 3 * MIB)]);
+        blocks.iter().for_each(|block| rig.fill(&b, block));
+        assert_eq!(rig.counters().reserved, 4 * MIB);
+        drop((blocks, b));
+        rig.finish();
+    });
+}
+
+#[test]
+fn a_stream_that_used_a_block_may_go_before_it() {
+    let rig = Rig::new();
+    let (a, b) = (rig.stream(), rig.stream());
+    let block = rig.allocate(&a, MIB);
+    rig.use_on(&b, &a, &block);
+    drop(b);
+    // It has waited for its work, so that there is nothing to hold the block back for.
+    rig.without_calls(|| drop(block));
+    assert_eq!(rig.counters().held_back, 0);
+    let block = rig.without_calls(|| rig.allocate(&a, MIB));
+    rig.fill(&a, &block);
+    // And while a block is held back for it.
+    let b = rig.stream();
+    rig.use_on(&b, &a, &block);
+    drop((block, b));
+    let block = rig.without_malloc(|| rig.allocate(&a, MIB));
+    rig.fill(&a, &block);
+    drop((block, a));
+    rig.finish();
+}
+
+#[test]
+fn a_new_stream_adopts_the_memory_of_one_that_is_gone() {
+    on_each(|rig| {
+        let a = rig.stream();
+        let blocks: BTreeSet<_> = [256, 40 * KIB, MIB]
+            .map(|bytes| {
+                let block = rig.allocate(&a, bytes);
+                rig.fill(&a, &block);
+                block.ptr()
+            })
+            .into();
+        let gate = rig.gate(&a);
+        // The drop waits.
+        let opener = std::thread::spawn(move || gate.open());
+        drop(a);
+        opener.join().unwrap();
+        let b = rig.stream();
+        rig.without_calls(|| {
+            let again: Vec<_> = [256, 40 * KIB, MIB].map(|bytes| rig.allocate(&b, bytes)).into();
+            assert!(again.iter().all(|block| block.stream_number() == b.number()));
+            assert_eq!(again.iter().map(|block| block.ptr()).collect::<BTreeSet<_>>(), blocks);
+        });
+        drop(b);
+        // Streams that come and go do not pile memory up.
+        for _ in 0..50 {
+            let stream = rig.stream();
+            rig.fill(&stream, &rig.allocate(&stream, MIB));
+        }
+        assert_eq!(rig.counters().calls.mallocs, 3);
+        rig.finish();
+    });
+}
+
+#[test]
+fn memory_of_no_stream_is_idle_for_all() {
+    on_each(|rig| {
+        let (a, b) = (rig.stream(), rig.stream());
+        let block = rig.pool.allocate_for_any(MIB).unwrap();
+        assert_eq!(block.stream_number(), 0);
+        for stream in [&a, &b] {
+            stream.record_use(&block).unwrap();
+        }
+        rig.fill(&a, &block);
+        rig.order(&a, &b);
+        rig.fill(&b, &block);
+        let gate = rig.gate(&b);
+        drop(block);
+        assert_eq!(rig.counters().held_back, MIB);
+        let other = rig.pool.allocate_for_any(MIB).unwrap();
+        a.record_use(&other).unwrap();
+        rig.fill(&a, &other);
+        gate.open();
+        b.synchronize().unwrap();
+        let back = rig.without_malloc(|| rig.pool.allocate_for_any(MIB).unwrap());
+        a.record_use(&back).unwrap();
+        rig.fill(&a, &back);
+        drop((back, other, a, b));
+        rig.finish();
+    });
+}
+
+#[test]
+fn buffers_note_the_streams_that_launches_use_them_on() {
+    let launcher = Launcher::builder().backend(Backend::Emulator).validate(true).build().unwrap();
+    let layer = launcher.validation().unwrap().clone();
+    let device = launcher.device(0).unwrap().clone();
+    let (a, b) = (launcher.stream(&device).unwrap(), launcher.stream(&device).unwrap());
+    // SAFETY: a kernel of hip/, launched as its README says.
+    let saxpy = unsafe { launcher.register(&device, include_bytes!("../../hip/vector.gfx90a.co"), "saxpy") };
+    let saxpy = saxpy.unwrap();
+    let n = 1024;
+    let x = DeviceBuffer::from_slice(&a, &vec![1.0f32; n]).unwrap();
+    let y = DeviceBuffer::from_slice(&a, &vec![2.0f32; n]).unwrap();
+    a.synchronize().unwrap();
+    let (done, wait) = std::sync::mpsc::channel::<()>();
+    let hold = Box::new(move || {
+        let _ = wait.recv();
+    });
+    // SAFETY: a live stream; the function calls no driver.
+    unsafe { layer.launch_host_func(device.id(), b.raw(), hold) }.unwrap();
+    // SAFETY: as above.
+    unsafe { launcher.launch(saxpy, &b, LaunchDims::linear(4, 256), &args![3.0f32, &x, &y, n as i32]) }
+        .unwrap();
+    let held = device.pool().counters().held_back;
+    drop((x, y));
+    assert!(device.pool().counters().held_back >= held + 8 * n as u64);
+    // What the stream of the buffers gets now is other memory; the layer would see it otherwise.
+    let z: Vec<_> = (0..20).map(|_| DeviceBuffer::from_slice(&a, &vec![0.0f32; n]).unwrap()).collect();
+    drop(done);
+    b.synchronize().unwrap();
+    drop((z, a, b));
+    layer.assert_clean().unwrap_or_else(|e| panic!("{e}"));
+}
+
+#[test]
+fn two_devices_have_nothing_in_common() {
+    let options = EmulatorOptions { devices: 2, threads: 1, ..EmulatorOptions::default() };
+    let layer = ValidationDriver::new(EmulatedDriver::new(options).unwrap());
+    let devices = [0, 1].map(|id| Device::open(layer.clone(), DeviceId(id)).unwrap());
+    let streams = [0, 1].map(|i: usize| StreamCore::new(&devices[i], StreamOptions::default()).unwrap());
+    let pools = [0, 1].map(|i: usize| devices[i].pool());
+    let live = [0, 1].map(|i: usize| pools[i].allocate(&streams[i], 3 * MIB).unwrap());
+    for i in [0, 1] {
+        drop(pools[i].allocate(&streams[i], MIB).unwrap());
+        drop(pools[i].allocate_for_any(2 * MIB).unwrap());
+    }
+    let before = [0, 1].map(|i: usize| pools[i].counters());
+    assert_eq!(pools[1].empty_cache().unwrap(), 3 * MIB);
+    assert_eq!(pools[0].counters(), before[0]);
+    assert_eq!((pools[1].counters().reserved, pools[1].counters().in_use), (3 * MIB, 3 * MIB));
+    // A block that a stream of another device uses is held back for that one, by an event of its device.
+    streams[1].record_use(&live[0]).unwrap();
+    let [mine, theirs] = live;
+    drop(mine);
+    assert_eq!(pools[0].counters().held_back, 3 * MIB);
+    streams[1].synchronize().unwrap();
+    assert_eq!(pools[0].empty_cache().unwrap(), 6 * MIB);
+    drop((theirs, streams, pools, devices));
+    layer.assert_clean_and_empty().unwrap_or_else(|e| panic!("{e}"));
+}
