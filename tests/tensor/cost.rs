@@ -1,7 +1,8 @@
 //! What a compute costs: calls, by the validation layer, and memory, by the pool's counters.
 
-use hiplaunch::DeviceBuffer;
+use hiplaunch::driver::Capability;
 use hiplaunch::driver::validation::CallKind;
+use hiplaunch::{DeviceBuffer, LazyTensor};
 
 use crate::operations::one_by_one as tensors;
 use crate::support::*;
@@ -58,6 +59,34 @@ fn each_operation_is_one_launch_and_nothing_else() {
             assert_eq!(out.to_vec(&rig.stream).unwrap(), result.unwrap().to_vec().unwrap());
         }
         assert_eq!(rig.launcher.graph_counts().2, 1, "planned once");
+        rig.assert_clean();
+    });
+}
+
+#[test]
+fn as_a_graph_of_the_drivers_an_expression_is_one_call() {
+    on_each(|rig| {
+        let driver = rig.launcher.driver();
+        if !driver.capabilities().has(Capability::Graphs) {
+            println!("skipped: no graphs");
+            return;
+        }
+        let t = tensors(&rig);
+        let mut out = DeviceBuffer::<f64>::on(&rig.stream, 64).unwrap();
+        let x = t.from_slice(&(0..64).map(f64::from).collect::<Vec<_>>(), &[8, 8]).unwrap();
+        let chain = |x: &LazyTensor<f64>| (0..50).fold(x.clone(), |c, i| c.mul(0.5).sub(f64::from(i))).exp();
+        let burst = chain(&x).matmul(&x).to_vec().unwrap();
+        rig.launcher.set_graph_break_even(1);
+        for compute in 0..3 {
+            let before = rig.validation().counts();
+            chain(&x).matmul(&x).compute_into(&mut out).unwrap();
+            let counts = rig.validation().counts().since(&before);
+            // Other pointers than the last time: a burst. The same again: a graph is made. And again: launched.
+            let launches = (counts.get(CallKind::LaunchKernel), counts.get(CallKind::GraphLaunch));
+            assert_eq!(launches, if compute == 0 { (102, 0) } else { (0, 1) });
+            assert!(compute < 2 || counts.device_calls() == 1, "{counts}");
+            assert_eq!(out.to_vec(&rig.stream).unwrap(), burst);
+        }
         rig.assert_clean();
     });
 }
