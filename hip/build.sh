@@ -34,7 +34,7 @@ esac
 
 work=$(mktemp -d)
 trap 'rm -rf -- "$work"' EXIT
-cp -- "$here"/*.hip "$here/kernel.h" "$work"
+cp -- "$here"/*.hip "$here"/*.h "$work"
 mkdir "$work/out"
 
 if [ -n "${HIPCC-}" ]; then

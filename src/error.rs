@@ -73,6 +73,14 @@ pub enum Error {
         /// The driver's error.
         source: Box<Error>,
     },
+    /// An operation on tensors can't be recorded; nothing was submitted.
+    #[error("tensor operation `{operation}`: {problem}")]
+    Tensor {
+        /// The operation.
+        operation: &'static str,
+        /// What is wrong.
+        problem: Box<crate::tensor::TensorProblem>,
+    },
     /// An address was given to the memory pool that it can't take.
     #[error(transparent)]
     Pool(#[from] crate::memory::pool::PoolError),

@@ -17,6 +17,7 @@ mod progress;
 #[cfg(feature = "cli")]
 pub mod script;
 pub mod stream;
+pub mod tensor;
 
 /// The atomics of the lock-free parts; tests put loom's in their place.
 mod sync {
@@ -35,3 +36,4 @@ pub use launcher::{
 };
 pub use memory::{DeviceBuffer, DeviceScratchBuffer, DeviceView, Pool, PoolBlock, PoolOptions};
 pub use module::Module;
+pub use tensor::{LazyTensor, Tensors};

@@ -24,6 +24,9 @@ mod pool;
 #[path = "../examples/lds_layout.rs"]
 mod lds_layout;
 
+#[path = "../examples/lazy_chain.rs"]
+mod lazy_chain;
+
 /// The README's programs are examples, word for word, so that they keep compiling.
 #[test]
 fn the_readme_shows_examples() {

@@ -13,6 +13,7 @@ mod view;
 pub use buffer::DeviceBuffer;
 pub use device_pool::{CapturedMemory, Pool, ReclaimCallback};
 pub use layout::Layout;
+pub(crate) use layout::elements;
 pub use pool::{
     Action, BlockInfo, BlockSnapshot, BlockState, ClassCounters, POOL_VARIABLE, PoolBackend, PoolBlock,
     PoolCalls, PoolCounters, PoolError, PoolOptions, PoolSnapshot, Rung, SegmentSnapshot, StreamCounters,

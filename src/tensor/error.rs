@@ -1,0 +1,72 @@
+//! What is wrong with an operation on tensors.
+
+use crate::driver::DeviceId;
+use crate::error::Error;
+
+/// Why an operation can't be recorded. It comes out of `compute`, and of [`error`](super::LazyTensor::error) before that.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TensorProblem {
+    /// An elementwise operation on tensors of different shapes.
+    #[error("the shapes {left:?} and {right:?} differ")]
+    ShapesDiffer {
+        /// The first operand's shape.
+        left: Vec<usize>,
+        /// The other one's.
+        right: Vec<usize>,
+    },
+    /// A matrix product of what are no matrices, or do not fit.
+    #[error("shapes {left:?} and {right:?} have no matrix product; it takes [m, k] and [k, n]")]
+    NoProduct {
+        /// The first operand's shape.
+        left: Vec<usize>,
+        /// The other one's.
+        right: Vec<usize>,
+    },
+    /// There is no such axis.
+    #[error("shape {shape:?} has no axis {axis}")]
+    NoAxis {
+        /// The axis, from 0 for the outermost.
+        axis: usize,
+        /// The tensor's shape.
+        shape: Vec<usize>,
+    },
+    /// The data are not as many as the shape says.
+    #[error("{len} elements for the shape {shape:?}")]
+    Length {
+        /// Elements given.
+        len: usize,
+        /// The shape.
+        shape: Vec<usize>,
+    },
+    /// More elements than the kernels count.
+    #[error("shape {shape:?} has more than {limit} elements")]
+    TooLarge {
+        /// The shape.
+        shape: Vec<usize>,
+        /// Most elements of a tensor.
+        limit: usize,
+    },
+    /// Integers divided by the scalar 0.
+    #[error("integers divided by the scalar 0")]
+    DivisionByZero,
+    /// The other tensor was made with another launcher.
+    #[error("its operands were made with different launchers; nothing can compute both")]
+    OtherLauncher,
+    /// The other tensor, or the buffer, is on another device.
+    #[error("it is on {other}, this is on {this}; copy it first")]
+    OtherDevice {
+        /// The device of the first operand or of the tensors' stream.
+        this: DeviceId,
+        /// The other one.
+        other: DeviceId,
+    },
+    /// The other tensor is for another stream.
+    #[error("its operands are for different streams; make both with the tensors of one stream")]
+    OtherStream,
+}
+
+#[cold]
+pub(super) fn problem(operation: &'static str, problem: TensorProblem) -> Error {
+    Error::Tensor { operation, problem: Box::new(problem) }
+}
