@@ -64,7 +64,7 @@ impl Fences for Stream {
     }
 }
 
-const BLOCK: u64 = 64 << 10;
+const BLOCK: u64 = 256 << 10;
 
 /// An arena with one segment of so many blocks.
 fn arena(blocks: u64) -> Arc<Arena<Stream>> {

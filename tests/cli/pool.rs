@@ -95,8 +95,12 @@ fn the_demos_batches_count_their_calls() {
     ] {
         let row = batches.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("{name}"));
         assert_eq!(row["blocks_per_batch"], blocks, "{row:#}");
-        for (column, calls) in [("alloc", allocations), ("free", allocations), ("launch", launches)] {
-            assert_eq!(row["calls_per_batch"][column], calls, "{column}: {row:#}");
+        assert_eq!(row["calls_per_batch"]["launch"], launches, "{row:#}");
+        for column in ["alloc", "free"] {
+            let calls = row["calls_per_batch"][column].as_f64().unwrap();
+            // Two streams that take a segment from each other end with one each: one allocation in eight batches.
+            let most = if name == "handed on" { 0.125 } else { allocations };
+            assert!(calls >= allocations && calls <= most, "{column}: {row:#}");
         }
     }
 }

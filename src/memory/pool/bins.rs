@@ -35,13 +35,13 @@ fn bin_of(units: u32) -> usize {
 /// Doubly linked lists of free nodes, one for each bin.
 pub(crate) struct Bins {
     heads: Box<[u32]>,
-    words: [u64; WORDS],
+    words: Box<[u64; WORDS]>,
     summary: [u64; SUMMARY],
 }
 
 impl Bins {
     pub(crate) fn new() -> Bins {
-        Bins { heads: vec![NIL; BINS].into_boxed_slice(), words: [0; WORDS], summary: [0; SUMMARY] }
+        Bins { heads: vec![NIL; BINS].into_boxed_slice(), words: Box::new([0; WORDS]), summary: [0; SUMMARY] }
     }
 
     /// Puts a free node into its bin.

@@ -84,7 +84,7 @@ pub(crate) struct Heap {
     small: Bins,
     large: Bins,
     /// Lists of cached blocks by size in granules.
-    cached: [u32; SMALL as usize + 1],
+    cached: Box<[u32; SMALL as usize + 1]>,
     cached_bytes: u64,
     /// Large blocks freed last, the oldest replaced next; [`NIL`] where there is none.
     recent: [u32; RECENT],
@@ -109,7 +109,7 @@ impl Heap {
             nodes: Nodes::new(),
             small: Bins::new(),
             large: Bins::new(),
-            cached: [NIL; SMALL as usize + 1],
+            cached: Box::new([NIL; SMALL as usize + 1]),
             cached_bytes: 0,
             recent: [NIL; RECENT],
             oldest: 0,
