@@ -5,7 +5,7 @@
 use hiplaunch::lds::{LdsBuilder, LdsError, LdsProgram, LdsTarget, Runs};
 
 /// Positions are the statements' numbers. The loop over tiles is the same for all work-items and runs at least once.
-fn kernel() -> Result<LdsProgram, LdsError> {
+pub(crate) fn kernel() -> Result<LdsProgram, LdsError> {
     let mut kernel = LdsBuilder::new(0..=100)?;
     let a = kernel.buffer("a tile", 16 << 10)?;
     let b = kernel.buffer("b tile", 16 << 10)?;

@@ -1,0 +1,44 @@
+//! The pictures in docs/ are what the commands beside them make. With `HIPLAUNCH_WRITE_DOCS` set, they are made anew.
+
+#[path = "../examples/lds_layout.rs"]
+#[allow(dead_code, reason = "its main is the examples' test's")]
+mod lds_layout;
+
+use std::path::PathBuf;
+
+use hiplaunch::lds::LdsTarget;
+
+fn compare(name: &str, made: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs").join(name);
+    if std::env::var_os("HIPLAUNCH_WRITE_DOCS").is_some() {
+        std::fs::write(&path, made).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap().replace("\r\n", "\n");
+    assert!(kept == made, "docs/{name} is another picture; HIPLAUNCH_WRITE_DOCS=1 cargo test --test docs");
+}
+
+#[test]
+fn the_layout_of_the_example() {
+    let kernel = lds_layout::kernel().unwrap();
+    let wanted = LdsTarget::GFX942.workgroups(kernel.least_bytes().unwrap());
+    let layout = kernel.layout_for_occupancy(&LdsTarget::GFX942, wanted, 0).unwrap();
+    let svg = layout.to_svg();
+    roxmltree::Document::parse(&svg).unwrap();
+    compare("lds.svg", &svg);
+}
+
+#[test]
+fn the_plan_beside_its_problem() {
+    let docs = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let made = std::env::temp_dir().join(format!("hiplaunch-plan-{}.svg", std::process::id()));
+    let status = std::process::Command::new(env!("CARGO_BIN_EXE_hiplaunch"))
+        .args(["plan", "plan.csv", "--svg"])
+        .arg(&made)
+        .current_dir(&docs)
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let svg = std::fs::read_to_string(&made).unwrap();
+    std::fs::remove_file(&made).unwrap();
+    compare("plan.svg", &svg);
+}
