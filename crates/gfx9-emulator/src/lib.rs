@@ -19,6 +19,7 @@
     reason = "a fault's report ends a dispatch: it is made once and moved seldom"
 )]
 
+mod backing;
 mod config;
 mod decode;
 mod error;

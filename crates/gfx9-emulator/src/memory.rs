@@ -10,7 +10,6 @@
 
 mod gather;
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -20,6 +19,7 @@ use std::sync::atomic::{
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::backing::Backing;
 use crate::error::{Error, Result};
 
 pub(crate) use gather::{Addresses, Based, Checked, Element, Pattern, Wide, offsets_pattern};
@@ -33,32 +33,8 @@ const ARENA_END: u64 = 0x4000_0000_0000;
 const MIN_ALIGN: u64 = 256;
 /// Addresses left unmapped after each allocation, so that small overruns fault, in bytes.
 const GUARD: u64 = 64 << 10;
-/// Alignment of the host memory of allocations and blocks, in bytes: enough for every atomic access, and small enough
-/// for the allocator to give zero pages that are not touched before they are used. (Guest addresses have their own.)
-const HOST_ALIGN: usize = 16;
 /// Freed ranges remembered for fault reports.
 const FREED_KEPT: usize = 64;
-
-/// Where the bytes of a region are.
-struct Backing {
-    ptr: NonNull<u8>,
-    /// None for host ranges, which are not this crate's to free.
-    layout: Option<Layout>,
-}
-
-// SAFETY: the memory is only accessed through atomic operations (`Window`), and freed once, on drop.
-unsafe impl Send for Backing {}
-// SAFETY: as above.
-unsafe impl Sync for Backing {}
-
-impl Drop for Backing {
-    fn drop(&mut self) {
-        if let Some(layout) = self.layout {
-            // SAFETY: allocated with this layout in `AddressSpace::alloc` or `Block::new`; nobody else frees it.
-            unsafe { dealloc(self.ptr.as_ptr(), layout) }
-        }
-    }
-}
 
 /// One live range of guest addresses.
 #[derive(Clone)]
@@ -72,11 +48,11 @@ struct Region {
 
 impl Region {
     fn is_host(&self) -> bool {
-        self.backing.layout.is_none()
+        self.backing.is_callers()
     }
 
     fn window(&self) -> Window {
-        Window { base: self.base, len: self.len, ptr: self.backing.ptr.as_ptr() }
+        Window { base: self.base, len: self.len, ptr: self.backing.ptr().as_ptr() }
     }
 }
 
@@ -171,14 +147,10 @@ impl AddressSpace {
             return Err(out_of_memory);
         }
         let Some(base) = inner.find_gap(bytes, align) else { return Err(out_of_memory) };
-        let layout = usize::try_from(bytes)
-            .ok()
-            .and_then(|size| Layout::from_size_align(size.checked_next_multiple_of(16)?, HOST_ALIGN).ok());
-        let Some(layout) = layout else { return Err(out_of_memory) };
-        // SAFETY: the layout's size is not 0.
-        let ptr = unsafe { alloc_zeroed(layout) };
-        let Some(ptr) = NonNull::new(ptr) else { return Err(out_of_memory) };
-        let backing = Arc::new(Backing { ptr, layout: Some(layout) });
+        let Some(backing) = usize::try_from(bytes).ok().and_then(Backing::zeroed) else {
+            return Err(out_of_memory);
+        };
+        let backing = Arc::new(backing);
         inner.regions.insert(base, Region { base, len: bytes, shared: false, backing });
         inner.next = base + bytes + GUARD;
         inner.used += bytes;
@@ -223,7 +195,7 @@ impl AddressSpace {
         if len == 0 || base.checked_add(len).is_none() {
             return Err(Error::InvalidArgument(format!("a host range of {len} bytes at {base:#x}")));
         }
-        let backing = Arc::new(Backing { ptr, layout: None });
+        let backing = Arc::new(Backing::of_caller(ptr));
         inner.insert(Region { base, len, shared: false, backing })?;
         Ok(base)
     }
@@ -578,17 +550,14 @@ pub(crate) struct Block {
 impl Block {
     /// Zeroed, at guest address `base`.
     pub(crate) fn new(base: u64, len: u64) -> Result<Block> {
-        let layout =
-            usize::try_from(len.max(16)).ok().and_then(|size| Layout::from_size_align(size, HOST_ALIGN).ok());
-        let failed = Error::OutOfMemory { requested: len, free: 0, total: 0 };
-        let Some(layout) = layout else { return Err(failed) };
-        // SAFETY: the layout's size is not 0.
-        let Some(ptr) = NonNull::new(unsafe { alloc_zeroed(layout) }) else { return Err(failed) };
-        Ok(Block { backing: Backing { ptr, layout: Some(layout) }, base, len })
+        match usize::try_from(len.max(16)).ok().and_then(Backing::zeroed) {
+            Some(backing) => Ok(Block { backing, base, len }),
+            None => Err(Error::OutOfMemory { requested: len, free: 0, total: 0 }),
+        }
     }
 
     pub(crate) fn window(&self) -> Window {
-        Window { base: self.base, len: self.len, ptr: self.backing.ptr.as_ptr() }
+        Window { base: self.base, len: self.len, ptr: self.backing.ptr().as_ptr() }
     }
 }
 

@@ -1,0 +1,92 @@
+//! The host memory behind guest addresses.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ptr::NonNull;
+
+use memmap2::MmapMut;
+
+/// Alignment of the host memory of small allocations, in bytes: enough for every atomic access, and small enough for the
+/// allocator to give zero pages that are not touched before they are used. (Guest addresses have their own.)
+const HOST_ALIGN: usize = 16;
+/// From so many bytes on memory is mapped: the allocator would use freed memory again, and zero all of it.
+const MAPPED: usize = 128 << 10;
+
+/// Host memory, and who frees it.
+pub(crate) struct Backing {
+    ptr: NonNull<u8>,
+    owner: Owner,
+}
+
+enum Owner {
+    Heap(Layout),
+    /// Never touched but through `ptr`; unmapped by its drop.
+    Map(#[allow(dead_code, reason = "kept for its drop")] MmapMut),
+    /// Host ranges are not this crate's to free.
+    Caller,
+}
+
+// SAFETY: the memory is only accessed through atomic operations (`Window`), and freed once, on drop.
+unsafe impl Send for Backing {}
+// SAFETY: as above.
+unsafe impl Sync for Backing {}
+
+impl Backing {
+    /// Zeroed memory of at least `bytes`, which are not 0; its pages are taken when they are touched.
+    pub(crate) fn zeroed(bytes: usize) -> Option<Backing> {
+        if bytes >= MAPPED {
+            let mut map = MmapMut::map_anon(bytes).ok()?;
+            let ptr = NonNull::new(map.as_mut_ptr())?;
+            return Some(Backing { ptr, owner: Owner::Map(map) });
+        }
+        let layout = Layout::from_size_align(bytes.checked_next_multiple_of(HOST_ALIGN)?, HOST_ALIGN).ok()?;
+        if layout.size() == 0 {
+            return None;
+        }
+        // SAFETY: the layout's size is not 0.
+        let ptr = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        Some(Backing { ptr, owner: Owner::Heap(layout) })
+    }
+
+    /// Memory of the caller.
+    pub(crate) fn of_caller(ptr: NonNull<u8>) -> Backing {
+        Backing { ptr, owner: Owner::Caller }
+    }
+
+    pub(crate) fn ptr(&self) -> NonNull<u8> {
+        self.ptr
+    }
+
+    /// Whether it is the caller's.
+    pub(crate) fn is_callers(&self) -> bool {
+        matches!(self.owner, Owner::Caller)
+    }
+}
+
+impl Drop for Backing {
+    fn drop(&mut self) {
+        if let Owner::Heap(layout) = self.owner {
+            // SAFETY: allocated with this layout in `zeroed`; nobody else frees it.
+            unsafe { dealloc(self.ptr.as_ptr(), layout) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_zero_however_much_and_however_often() {
+        for bytes in [1, 16, 100, MAPPED - 1, MAPPED, 3 * MAPPED + 5] {
+            for _ in 0..3 {
+                let memory = Backing::zeroed(bytes).unwrap();
+                // SAFETY: `bytes` of memory that nobody else has.
+                let all = unsafe { std::slice::from_raw_parts_mut(memory.ptr().as_ptr(), bytes) };
+                assert!(all.iter().all(|b| *b == 0));
+                all.fill(7);
+                assert!(memory.ptr().as_ptr().addr().is_multiple_of(HOST_ALIGN) && !memory.is_callers());
+            }
+        }
+        assert!(Backing::zeroed(0).is_none() && Backing::zeroed(usize::MAX - 4).is_none());
+    }
+}
