@@ -17,6 +17,8 @@ mod progress;
 #[cfg(feature = "cli")]
 pub mod script;
 pub mod stream;
+#[cfg(feature = "reports")]
+mod svg;
 pub mod tensor;
 
 /// The atomics of the lock-free parts; tests put loom's in their place.

@@ -1,37 +1,10 @@
 //! In steady state a launch makes no heap allocation on the caller's thread.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+#[path = "pool/counting.rs"]
+mod counting;
 
+use counting::heap_allocations;
 use hiplaunch::{Arg, Backend, Block, DeviceBuffer, LaunchDims, Launcher, Patch, PatchTarget, Staging, args};
-
-thread_local! {
-    static COUNT: Cell<u64> = const { Cell::new(0) };
-}
-
-/// Counts this thread's allocations: the emulator's workers may allocate.
-struct Counting;
-
-// SAFETY: every call is passed on unchanged; the counter has no destructor and does not allocate.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = COUNT.try_with(|c| c.set(c.get() + 1));
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(ptr, layout) }
-    }
-    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        let _ = COUNT.try_with(|c| c.set(c.get() + 1));
-        // SAFETY: the caller's promise.
-        unsafe { System.realloc(ptr, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 #[test]
 fn launches_and_reads_allocate_nothing() {
@@ -69,10 +42,10 @@ fn launches_and_reads_allocate_nothing() {
         }
     };
     (0..100).for_each(&mut round);
-    let before = COUNT.with(Cell::get);
+    let before = heap_allocations();
     (100..400).for_each(&mut round);
-    assert_eq!(COUNT.with(Cell::get) - before, 0, "heap allocations in 1200 launches");
+    assert_eq!(heap_allocations() - before, 0, "heap allocations in 1200 launches");
     // The counter counts.
     drop(std::hint::black_box(vec![0u8; 100]));
-    assert_eq!(COUNT.with(Cell::get) - before, 1);
+    assert_eq!(heap_allocations() - before, 1);
 }

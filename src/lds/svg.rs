@@ -4,6 +4,8 @@ use plotters::prelude::{DrawingBackend, FontFamily, IntoFont, RGBColor, SVGBacke
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontStyle, TextStyle};
 
+use crate::svg::{BACKGROUND, FAINT, ON_COLOUR, PALE, TEXT, finish};
+
 use super::LdsLayout;
 use super::picture::{Grid, Mark};
 
@@ -23,10 +25,6 @@ const EXPLAINED: usize = 24;
 /// Height of a box that has room for a name.
 const NAMED: i32 = 14;
 
-const TEXT: RGBColor = RGBColor(0x1f, 0x23, 0x28);
-const FAINT: RGBColor = RGBColor(0x59, 0x63, 0x6e);
-const GRID: RGBColor = RGBColor(0xd8, 0xde, 0xe4);
-const BACKGROUND: RGBColor = RGBColor(0xff, 0xff, 0xff);
 const INSERTED: RGBColor = RGBColor(0xcf, 0x22, 0x2e);
 /// Fills of the boxes, in turn: white text can be read on each.
 const FILLS: [RGBColor; 6] = [
@@ -37,11 +35,6 @@ const FILLS: [RGBColor; 6] = [
     RGBColor(0x0e, 0x6f, 0x7c),
     RGBColor(0xbf, 0x39, 0x89),
 ];
-
-/// Dark mode: other colours for what is plain, by the colours above.
-const STYLE: &str = "<style>@media (prefers-color-scheme: dark) { \
-    rect[fill=\"#FFFFFF\"] { fill: #0D1117 } rect[fill=\"#D8DEE4\"] { fill: #373E47 } \
-    text[fill=\"#1F2328\"] { fill: #E6EDF3 } text[fill=\"#59636E\"] { fill: #9198A1 } }</style>\n";
 
 impl LdsLayout {
     /// The layout as an SVG picture that needs nothing else, for light and dark pages: time across, bytes up, a box for
@@ -71,10 +64,7 @@ impl LdsLayout {
                 log::error!("drawing an LDS layout: {error}");
             }
         }
-        if let Some(at) = svg.find(">\n") {
-            svg.insert_str(at + 2, &format!("<title>LDS layout: {} bytes</title>\n{STYLE}", self.total()));
-        }
-        svg
+        finish(svg, &format!("LDS layout: {} bytes", self.total()))
     }
 
     fn draw(&self, grid: &Grid, canvas: &mut Canvas<'_>) {
@@ -85,7 +75,7 @@ impl LdsLayout {
         let y = |bytes: u32| TOP + HEIGHT - (i64::from(bytes) * i64::from(HEIGHT) / total) as i32;
         let mut free = i32::MAX;
         for &bound in &grid.bounds {
-            canvas.fill(LEFT, y(bound), WIDTH - LEFT - RIGHT, 1, GRID);
+            canvas.fill(LEFT, y(bound), WIDTH - LEFT - RIGHT, 1, PALE);
             // Labels that would touch are left out, but for the total, which is in the headline too.
             if y(bound) + NAMED <= free {
                 canvas.text_right(LEFT - 8, y(bound), FAINT, bound.to_string());
@@ -119,7 +109,7 @@ impl LdsLayout {
             let label = format!("{} ({} B)", slot.name, slot.size);
             let label = if text_width(&label) + 8 <= width { label } else { slot.name.to_string() };
             if height >= NAMED && text_width(&label) + 8 <= width {
-                canvas.text(left + 4, (top + bottom) / 2 + 1, BACKGROUND, label);
+                canvas.text(left + 4, (top + bottom) / 2 + 1, ON_COLOUR, label);
             }
         }
     }

@@ -4,6 +4,8 @@ use plotters::prelude::{DrawingBackend, FontFamily, IntoFont, RGBColor, SVGBacke
 use plotters::style::TextStyle;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use crate::svg::{BACKGROUND, FAINT, ON_COLOUR, PALE, TEXT, finish};
+
 use super::{Plan, Problem};
 
 /// Sizes in pixels.
@@ -17,11 +19,6 @@ const BOTTOM: i32 = 40;
 const NAMED_HEIGHT: i32 = 13;
 const CHARACTER: f64 = 6.6;
 
-const BACKGROUND: RGBColor = RGBColor(0xff, 0xff, 0xff);
-const TEXT: RGBColor = RGBColor(0x1f, 0x23, 0x28);
-const FAINT: RGBColor = RGBColor(0x59, 0x63, 0x6e);
-const FREE: RGBColor = RGBColor(0xd8, 0xde, 0xe4);
-const ON_COLOUR: RGBColor = RGBColor(0xff, 0xff, 0xff);
 const COLOURS: [RGBColor; 6] = [
     RGBColor(0x09, 0x69, 0xda),
     RGBColor(0xbc, 0x4c, 0x00),
@@ -30,11 +27,6 @@ const COLOURS: [RGBColor; 6] = [
     RGBColor(0xbf, 0x39, 0x89),
     RGBColor(0x4d, 0x6a, 0x8a),
 ];
-
-/// Dark mode: other colours for what is plain, by the colours above.
-const STYLE: &str = "<style>@media (prefers-color-scheme: dark) { \
-    rect[fill=\"#FFFFFF\"] { fill: #0D1117 } rect[fill=\"#D8DEE4\"] { fill: #373E47 } \
-    text[fill=\"#1F2328\"] { fill: #E6EDF3 } text[fill=\"#59636E\"] { fill: #9198A1 } }</style>\n";
 
 impl Plan {
     /// The plan of a problem as an SVG picture that needs nothing else, for light and dark pages: time across, bytes up,
@@ -49,10 +41,7 @@ impl Plan {
                 log::error!("drawing a plan: {e}");
             }
         }
-        if let Some(at) = svg.find(">\n") {
-            svg.insert_str(at + 2, &format!("<title>{}</title>\n{STYLE}", self.title()));
-        }
-        svg
+        finish(svg, &self.title())
     }
 
     fn title(&self) -> String {
@@ -75,7 +64,7 @@ fn draw(plan: &Plan, problem: &Problem, backend: &mut SVGBackend<'_>) -> Result<
     backend.draw_rect((0, 0), (WIDTH, HEIGHT), &BACKGROUND, true)?;
     backend.draw_text(&plan.title(), &font(15.0, &TEXT, HPos::Left, VPos::Center), (LEFT, TOP / 2))?;
     let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
-    backend.draw_rect((LEFT, TOP), (right, bottom), &FREE, true)?;
+    backend.draw_rect((LEFT, TOP), (right, bottom), &PALE, true)?;
 
     let spans: Vec<(u64, u64)> = (0..problem.buffers().len()).map(|i| problem.span(i)).collect();
     let first = spans.iter().map(|s| s.0).min().unwrap_or(0);

@@ -6,6 +6,8 @@ use plotters::prelude::{DrawingBackend, FontFamily, IntoFont, RGBColor, SVGBacke
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontStyle, TextStyle};
 
+use crate::svg::{BACKGROUND, FAINT, ON_COLOUR, TEXT, finish};
+
 use super::report::{Sums, amount, stream_line};
 use super::snapshot::{BlockState, PoolSnapshot, SegmentSnapshot};
 
@@ -24,16 +26,6 @@ const BAR_LEAST: i32 = 3;
 const SEGMENTS_SHOWN: usize = 12;
 /// Streams that are shown; those with the least memory of more are only counted.
 const STREAMS_SHOWN: usize = 16;
-
-const BACKGROUND: RGBColor = RGBColor(0xff, 0xff, 0xff);
-const TEXT: RGBColor = RGBColor(0x1f, 0x23, 0x28);
-const FAINT: RGBColor = RGBColor(0x59, 0x63, 0x6e);
-const ON_COLOUR: RGBColor = RGBColor(0xff, 0xff, 0xff);
-
-/// Dark mode: other colours for what is plain, by the colours above.
-const STYLE: &str = "<style>@media (prefers-color-scheme: dark) { \
-    rect[fill=\"#FFFFFF\"] { fill: #0D1117 } rect[fill=\"#D8DEE4\"] { fill: #373E47 } \
-    text[fill=\"#1F2328\"] { fill: #E6EDF3 } text[fill=\"#59636E\"] { fill: #9198A1 } }</style>\n";
 
 /// What a stretch of a bar is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -290,10 +282,7 @@ impl PoolSnapshot {
                 log::error!("drawing a pool: {e}");
             }
         }
-        if let Some(at) = svg.find(">\n") {
-            svg.insert_str(at + 2, &format!("<title>{}</title>\n{STYLE}", self.title()));
-        }
-        svg
+        finish(svg, &self.title())
     }
 }
 
