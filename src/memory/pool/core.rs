@@ -34,6 +34,17 @@ pub(crate) enum Caller {
     UnderLock,
 }
 
+/// A request that its stream has no memory for.
+#[derive(Clone, Copy)]
+pub(crate) struct Request<'a> {
+    pub(crate) arena: &'a Arc<StreamArena>,
+    /// The arena's stream; `None` for memory of no stream.
+    pub(crate) stream: Option<&'a Arc<OwnedStream>>,
+    pub(crate) bytes: u64,
+    pub(crate) units: u32,
+    pub(crate) caller: Caller,
+}
+
 /// See the [module](self).
 pub(crate) struct PoolCore {
     pub(crate) shared: Arc<Shared>,
@@ -108,7 +119,8 @@ impl PoolCore {
     /// Fills a graph's arena with one segment of at least `bytes`, as a block.
     pub(crate) fn set_aside(&self, arena: &Arc<StreamArena>, bytes: u64) -> DriverResult<PoolBlock> {
         let units = units_for(bytes)?.max(SMALL_MAX as u32 / 16);
-        self.refill(arena, None, bytes.max(u64::from(units) * GRANULE), units, Caller::Free)
+        let bytes = bytes.max(u64::from(units) * GRANULE);
+        self.refill(&Request { arena, stream: None, bytes, units, caller: Caller::Free })
     }
 
     /// Every live stream, with the graph that it is recorded into.
@@ -203,25 +215,16 @@ impl PoolCore {
         let stream = arena.stream();
         // Alive for the whole of the call: its owner called us.
         let stream = stream.as_ref().and_then(|s| s.stream.upgrade());
-        let result = if arena.is_caching() {
-            self.refill(arena, stream.as_ref(), bytes, units, caller)
-        } else {
-            self.uncached(arena, stream.as_ref(), bytes, units, caller)
-        };
+        let request = Request { arena, stream: stream.as_ref(), bytes, units, caller };
+        let result = if arena.is_caching() { self.refill(&request) } else { self.uncached(&request) };
         if result.is_err() {
             self.shared.trace(Action::AllocateFailure, 0, bytes, arena.number(), None);
         }
         result
     }
 
-    fn uncached(
-        &self,
-        arena: &Arc<StreamArena>,
-        stream: Option<&Arc<OwnedStream>>,
-        bytes: u64,
-        units: u32,
-        caller: Caller,
-    ) -> DriverResult<PoolBlock> {
+    fn uncached(&self, request: &Request<'_>) -> DriverResult<PoolBlock> {
+        let Request { arena, stream, bytes, units, caller } = *request;
         match arena.allocate_uncached(bytes, units, stream) {
             Err(e) if e.code == ErrorCode::OUT_OF_MEMORY => {
                 if caller == Caller::Free && self.ladder.run_callbacks(bytes) {
@@ -252,41 +255,28 @@ impl PoolCore {
         }
     }
 
-    fn refill(
-        &self,
-        arena: &Arc<StreamArena>,
-        stream: Option<&Arc<OwnedStream>>,
-        bytes: u64,
-        units: u32,
-        caller: Caller,
-    ) -> DriverResult<PoolBlock> {
+    fn refill(&self, request: &Request<'_>) -> DriverResult<PoolBlock> {
+        let Request { arena, bytes, units, .. } = *request;
         // What other streams have done with.
         if arena.core().poll(&self.shared, false) > 0
             && let Some(taken) = arena.core().allocate_anywhere(bytes, units)
         {
             return Ok(arena.block(taken, bytes));
         }
-        if let Some(block) = self.take_over(arena, stream, bytes, units)? {
+        if let Some(block) = self.take_over(request)? {
             return Ok(block);
         }
-        match self.grow(arena, bytes, units, true) {
+        match self.grow(request, true) {
             Ok(Some(block)) => Ok(block),
-            Ok(None) => self.climb(arena, stream, bytes, units, caller, None),
-            Err(e) if e.code == ErrorCode::OUT_OF_MEMORY => {
-                self.climb(arena, stream, bytes, units, caller, Some(e))
-            }
+            Ok(None) => self.climb(request, None),
+            Err(e) if e.code == ErrorCode::OUT_OF_MEMORY => self.climb(request, Some(e)),
             Err(e) => Err(e),
         }
     }
 
     /// A whole segment that another arena does not use, which becomes this one's.
-    fn take_over(
-        &self,
-        arena: &Arc<StreamArena>,
-        stream: Option<&Arc<OwnedStream>>,
-        bytes: u64,
-        units: u32,
-    ) -> DriverResult<Option<PoolBlock>> {
+    fn take_over(&self, request: &Request<'_>) -> DriverResult<Option<PoolBlock>> {
+        let Request { arena, stream, units, .. } = *request;
         let kind = Kind::of(units);
         let others = self.lenders();
         // Idle memory first: it costs nothing. The stream is asked for once the segment is out: one that came meanwhile may
@@ -300,7 +290,7 @@ impl PoolCore {
                 other.put_back([segment]);
                 continue;
             }
-            return Ok(self.move_in(arena, segment, bytes, units));
+            return Ok(self.move_in(request, segment));
         }
         let Some(stream) = stream else { return Ok(None) };
         let size = u64::from(units) * GRANULE;
@@ -325,7 +315,7 @@ impl PoolCore {
                 return Err(e);
             }
             arena.core().with(|_, counters| counters.steals[class_of(units)] += 1);
-            return Ok(self.move_in(arena, segment, bytes, units));
+            return Ok(self.move_in(request, segment));
         }
         Ok(None)
     }
@@ -335,7 +325,8 @@ impl PoolCore {
         other.core().give_segment(units, kind)
     }
 
-    fn move_in(&self, arena: &Arc<StreamArena>, s: Segment, bytes: u64, units: u32) -> Option<PoolBlock> {
+    fn move_in(&self, request: &Request<'_>, s: Segment) -> Option<PoolBlock> {
+        let Request { arena, bytes, units, .. } = *request;
         let taken = arena.core().add_segment(s.address, s.units, s.kind, Some((bytes, units)))?;
         Some(arena.block(taken, bytes))
     }
@@ -356,17 +347,12 @@ impl PoolCore {
         self.peak_seen.store(0, Ordering::Relaxed);
     }
 
-    /// Takes a segment from the driver; `None` where that would be too much for the soft target.
+    /// Takes a segment from the driver, and the block from it; `None` only if that has no room, which it is made to have.
     ///
     /// Segments grow with what is there, so that few are made and little of the last one is unused; what is cached and
     /// of no use goes first where the pool would hold a fifth more than was asked for at once.
-    pub(crate) fn grow(
-        &self,
-        arena: &Arc<StreamArena>,
-        bytes: u64,
-        units: u32,
-        generous: bool,
-    ) -> DriverResult<Option<PoolBlock>> {
+    pub(crate) fn grow(&self, request: &Request<'_>, generous: bool) -> DriverResult<Option<PoolBlock>> {
+        let Request { arena, bytes, units, .. } = *request;
         let kind = Kind::of(units);
         let least = round(u64::from(units));
         let share = arena.core().with(|heap, _| heap.kind_units(kind)) / 8;
@@ -395,7 +381,7 @@ impl PoolCore {
             other => (size, other?),
         };
         let segment = Segment { address: ptr.0, units: size as u32, kind, first: super::nodes::NIL };
-        Ok(self.move_in(arena, segment, bytes, units))
+        Ok(self.move_in(request, segment))
     }
 
     /// Gives free segments of at least `wanted` bytes to the driver, of idle arenas first; how many bytes went.

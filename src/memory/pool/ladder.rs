@@ -3,14 +3,13 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::driver::{DriverError, DriverResult, ErrorCode, OwnedStream};
+use crate::driver::{DriverError, DriverResult, ErrorCode};
 
 use super::block::PoolBlock;
-use super::core::{Caller, PoolCore};
+use super::core::{Caller, PoolCore, Request};
 use super::heap::HUGE;
 use super::shared::StreamRef;
 use super::stats::class_of;
-use super::stream_arena::StreamArena;
 
 /// Asked to give up memory: gets the bytes that are missing, gives the bytes it freed as far as it knows.
 pub(crate) type ReclaimFn = Arc<dyn Fn(u64) -> u64 + Send + Sync>;
@@ -96,14 +95,6 @@ impl Ladder {
     }
 }
 
-/// One request on the ladder.
-struct Request<'a> {
-    arena: &'a Arc<StreamArena>,
-    stream: Option<&'a Arc<OwnedStream>>,
-    bytes: u64,
-    units: u32,
-}
-
 impl Request<'_> {
     fn is_huge(&self) -> bool {
         self.units >= HUGE
@@ -112,23 +103,14 @@ impl Request<'_> {
 
 impl PoolCore {
     /// Climbs from the first rung on; `error` is the driver's that led here.
-    pub(crate) fn climb(
-        &self,
-        arena: &Arc<StreamArena>,
-        stream: Option<&Arc<OwnedStream>>,
-        bytes: u64,
-        units: u32,
-        caller: Caller,
-        error: Option<DriverError>,
-    ) -> DriverResult<PoolBlock> {
-        let request = Request { arena, stream, bytes, units };
+    pub(crate) fn climb(&self, request: &Request<'_>, error: Option<DriverError>) -> DriverResult<PoolBlock> {
         let mut error = error.unwrap_or_else(|| DriverError::new("hipMalloc", ErrorCode::OUT_OF_MEMORY));
         for rung in Rung::ALL {
-            if rung == Rung::Callbacks && caller == Caller::UnderLock {
+            if rung == Rung::Callbacks && request.caller == Caller::UnderLock {
                 continue;
             }
             self.ladder.reach(rung);
-            match self.step(rung, &request) {
+            match self.step(rung, request) {
                 Ok(Some(block)) => {
                     self.ladder.help(rung);
                     return Ok(block);
@@ -211,14 +193,14 @@ impl PoolCore {
     fn again(&self, request: &Request<'_>) -> DriverResult<Option<PoolBlock>> {
         match self.own(request) {
             Some(block) => Ok(Some(block)),
-            None => self.grow(request.arena, request.bytes, request.units, false),
+            None => self.grow(request, false),
         }
     }
 
     /// A free block within another stream's memory. It stays that stream's: it goes back there, held until this stream
     /// has done with it.
     fn borrow(&self, request: &Request<'_>) -> DriverResult<Option<PoolBlock>> {
-        let Request { arena, stream, bytes, units } = *request;
+        let Request { arena, stream, bytes, units, .. } = *request;
         // A graph's memory has to be its own.
         if self.is_pinned(arena) {
             return Ok(None);
