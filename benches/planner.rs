@@ -3,15 +3,18 @@
 //! `cargo bench --bench planner` prints tables: rectangles that were cut up (the optimum is known), 100,000 buffers,
 //! 10 LDS buffers, and chains. With `PLANNING_INSTANCES=FOLDER` also the CSV files in it, in minimalloc's format;
 //! with `PLANNER_SECONDS=S` another limit than 10 s for each, and with `PLANNER_SEED=N` other rectangles.
+//! With `PLANNER_SURVEY=N` nothing but rectangles cut up in several ways, from N seeds on from `PLANNER_SEED`; those that
+//! were not solved are listed.
 
 #[path = "support/rectangle.rs"]
 mod rectangle;
 
 use std::hint::black_box;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use hiplaunch::offsets::{Budget, Buffer, Plan, PlanOptions, Problem, ProblemBuilder, plan, verify};
-use rectangle::{BYTES, COUNTS, Random};
+use rectangle::{BYTES, COUNTS, Random, Shape};
 
 type Failed = Box<dyn std::error::Error>;
 
@@ -25,7 +28,11 @@ fn variable(name: &str) -> Option<u64> {
 fn main() -> Result<(), Failed> {
     // What cargo passes (`--bench`) means nothing here.
     let seconds = Duration::from_secs(variable("PLANNER_SECONDS").unwrap_or(10));
-    rectangles(variable("PLANNER_SEED").unwrap_or(1), seconds)?;
+    let seed = variable("PLANNER_SEED").unwrap_or(1);
+    if let Some(seeds) = variable("PLANNER_SURVEY") {
+        return survey(seed..seed + seeds, seconds);
+    }
+    rectangles(seed, seconds)?;
     if let Ok(folder) = std::env::var("PLANNING_INSTANCES") {
         files(&folder, seconds)?;
     }
@@ -73,16 +80,62 @@ fn rectangles(seed: u64, seconds: Duration) -> Result<(), Failed> {
     heading(&format!("Rectangles cut up, seed {seed}, at most {} s each", seconds.as_secs()));
     let (mut optimal, mut worst) = (0, 1.0f64);
     for (k, count) in COUNTS.into_iter().enumerate() {
-        let mut problem = Problem::builder();
-        for (i, piece) in rectangle::challenging(count, seed * 100 + k as u64).iter().enumerate() {
-            problem.add(Buffer::half_open(i.to_string(), piece.size, piece.lower..piece.upper))?;
-        }
-        let best = compare(&format!("{}", k + 1), &problem.build()?, seconds)?;
+        let problem = rectangle_problem(Shape::Mixed, count, seed * 100 + k as u64)?;
+        let best = compare(&format!("{}", k + 1), &problem, seconds)?;
         optimal += usize::from(best.total() == BYTES);
         worst = worst.max(best.total() as f64 / BYTES as f64);
     }
     println!("{optimal} of {} optimal; the worst is {worst:.4} times the bound", COUNTS.len());
     Ok(())
+}
+
+/// How many of many are solved, shape by shape.
+fn survey(seeds: Range<u64>, seconds: Duration) -> Result<(), Failed> {
+    println!(
+        "Rectangles cut up, seeds {} to {}, at most {} s each",
+        seeds.start,
+        seeds.end - 1,
+        seconds.as_secs()
+    );
+    for shape in Shape::ALL {
+        let (mut all, mut optimal, mut worst, mut slowest) = (0, 0, 1.0f64, Duration::ZERO);
+        for seed in seeds.clone() {
+            for (k, count) in COUNTS.into_iter().enumerate() {
+                let problem = rectangle_problem(shape, count, seed * 100 + k as u64)?;
+                let options = PlanOptions { budget: Budget::Time(seconds), ..PlanOptions::default() };
+                let begun = Instant::now();
+                let plan = plan(&problem, &options)?;
+                let time = begun.elapsed();
+                verify(&problem, &plan)?;
+                let ratio = plan.total() as f64 / BYTES as f64;
+                if plan.is_optimal() {
+                    slowest = slowest.max(time);
+                } else {
+                    println!(
+                        "    {shape:?}, seed {seed}, {count} pieces: {ratio:.4}, {} nodes",
+                        plan.nodes()
+                    );
+                }
+                all += 1;
+                optimal += usize::from(plan.is_optimal());
+                worst = worst.max(ratio);
+            }
+        }
+        println!(
+            "{:>12} {optimal} of {all} optimal, each within {:.2} s; the worst is {worst:.4} times the bound",
+            format!("{shape:?}"),
+            slowest.as_secs_f64()
+        );
+    }
+    Ok(())
+}
+
+fn rectangle_problem(shape: Shape, count: usize, seed: u64) -> Result<Problem, Failed> {
+    let mut problem = Problem::builder();
+    for (i, piece) in rectangle::cut(shape, count, seed).iter().enumerate() {
+        problem.add(Buffer::half_open(i.to_string(), piece.size, piece.lower..piece.upper))?;
+    }
+    Ok(problem.build()?)
 }
 
 fn files(folder: &str, seconds: Duration) -> Result<(), Failed> {

@@ -37,9 +37,43 @@ impl Random {
 /// Left, bottom, width (time), height (bytes), in units.
 type Cut = (u64, u64, u64, u64);
 
-/// Cuts the rectangle into `count` pieces, in random order. Two cuts of three go through a whole piece; the third is a
-/// pinwheel of five, which no such cuts can make.
+/// How a rectangle is cut up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// Two cuts of three go through a whole piece; the third is a pinwheel of five, which no such cuts can make.
+    Mixed,
+    /// Through whole pieces only.
+    Straight,
+    /// Pinwheels wherever they fit.
+    Pinwheels,
+    /// As mixed, with every cut near the middle: the pieces are alike in size.
+    Even,
+    /// As mixed, with twice as many cuts across time: many short-lived buffers of many bytes.
+    Tall,
+    /// As mixed, with twice as many cuts across bytes: many long-lived buffers of few bytes.
+    Flat,
+}
+
+impl Shape {
+    pub(crate) const ALL: [Shape; 6] =
+        [Shape::Mixed, Shape::Straight, Shape::Pinwheels, Shape::Even, Shape::Tall, Shape::Flat];
+
+    /// One of the places 1 to `n` - 1 to cut at.
+    fn place(self, random: &mut Random, n: u64) -> u64 {
+        match self {
+            Shape::Even if n >= 4 => n / 4 + random.below(n / 2) + 1,
+            _ => 1 + random.below(n - 1),
+        }
+    }
+}
+
+/// [`cut`] in the mixed shape.
 pub(crate) fn challenging(count: usize, seed: u64) -> Vec<Piece> {
+    cut(Shape::Mixed, count, seed)
+}
+
+/// Cuts the rectangle into `count` pieces, in random order.
+pub(crate) fn cut(shape: Shape, count: usize, seed: u64) -> Vec<Piece> {
     let mut random = Random::new(seed);
     let mut pieces: Vec<Cut> = vec![(0, 0, BYTES / UNIT, BYTES / UNIT)];
     while pieces.len() < count {
@@ -49,13 +83,23 @@ pub(crate) fn challenging(count: usize, seed: u64) -> Vec<Piece> {
             .max_by_key(|&i| pieces[i].2 * pieces[i].3)
             .unwrap_or(0);
         let (x, y, w, h) = pieces[at];
-        let pinwheel = random.below(3) == 0 && w >= 3 && h >= 3 && pieces.len() + 4 <= count;
+        let wanted = match shape {
+            Shape::Straight => false,
+            Shape::Pinwheels => true,
+            _ => random.below(3) == 0,
+        };
+        let pinwheel = wanted && w >= 3 && h >= 3 && pieces.len() + 4 <= count;
+        let across_time = |random: &mut Random| match shape {
+            Shape::Tall => random.below(3) > 0,
+            Shape::Flat => random.below(3) == 0,
+            _ => random.below(2) == 0,
+        };
         let new: Vec<Cut> = if pinwheel {
             // Two different cuts each way.
-            let a = 1 + random.below(w - 2);
-            let b = a + 1 + random.below(w - a - 1);
-            let c = 1 + random.below(h - 2);
-            let d = c + 1 + random.below(h - c - 1);
+            let a = shape.place(&mut random, w - 1);
+            let b = a + shape.place(&mut random, w - a);
+            let c = shape.place(&mut random, h - 1);
+            let d = c + shape.place(&mut random, h - c);
             vec![
                 (x, y, b, c),
                 (x + b, y, w - b, d),
@@ -63,11 +107,11 @@ pub(crate) fn challenging(count: usize, seed: u64) -> Vec<Piece> {
                 (x, y + c, a, h - c),
                 (x + a, y + c, b - a, d - c),
             ]
-        } else if random.below(2) == 0 && w >= 2 {
-            let a = 1 + random.below(w - 1);
+        } else if across_time(&mut random) && w >= 2 {
+            let a = shape.place(&mut random, w);
             vec![(x, y, a, h), (x + a, y, w - a, h)]
         } else if h >= 2 {
-            let c = 1 + random.below(h - 1);
+            let c = shape.place(&mut random, h);
             vec![(x, y, w, c), (x, y + c, w, h - c)]
         } else {
             continue;
