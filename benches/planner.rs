@@ -4,7 +4,8 @@
 //! 10 LDS buffers, and chains. With `PLANNING_INSTANCES=FOLDER` also the CSV files in it, in minimalloc's format;
 //! with `PLANNER_SECONDS=S` another limit than 10 s for each, and with `PLANNER_SEED=N` other rectangles.
 //! With `PLANNER_SURVEY=N` nothing but rectangles cut up in several ways, from N seeds on from `PLANNER_SEED`; those that
-//! were not solved are listed.
+//! were not solved are listed. `PLANNER_NODES=N` gives the survey a budget of nodes instead, so that a busy machine finds
+//! the same.
 
 #[path = "support/rectangle.rs"]
 mod rectangle;
@@ -30,7 +31,8 @@ fn main() -> Result<(), Failed> {
     let seconds = Duration::from_secs(variable("PLANNER_SECONDS").unwrap_or(10));
     let seed = variable("PLANNER_SEED").unwrap_or(1);
     if let Some(seeds) = variable("PLANNER_SURVEY") {
-        return survey(seed..seed + seeds, seconds);
+        let budget = variable("PLANNER_NODES").map_or(Budget::Time(seconds), Budget::Nodes);
+        return survey(seed..seed + seeds, budget);
     }
     rectangles(seed, seconds)?;
     if let Ok(folder) = std::env::var("PLANNING_INSTANCES") {
@@ -90,19 +92,14 @@ fn rectangles(seed: u64, seconds: Duration) -> Result<(), Failed> {
 }
 
 /// How many of many are solved, shape by shape.
-fn survey(seeds: Range<u64>, seconds: Duration) -> Result<(), Failed> {
-    println!(
-        "Rectangles cut up, seeds {} to {}, at most {} s each",
-        seeds.start,
-        seeds.end - 1,
-        seconds.as_secs()
-    );
+fn survey(seeds: Range<u64>, budget: Budget) -> Result<(), Failed> {
+    println!("Rectangles cut up, seeds {} to {}, {budget:?} each", seeds.start, seeds.end - 1);
     for shape in Shape::ALL {
         let (mut all, mut optimal, mut worst, mut slowest) = (0, 0, 1.0f64, Duration::ZERO);
         for seed in seeds.clone() {
             for (k, count) in COUNTS.into_iter().enumerate() {
                 let problem = rectangle_problem(shape, count, seed * 100 + k as u64)?;
-                let options = PlanOptions { budget: Budget::Time(seconds), ..PlanOptions::default() };
+                let options = PlanOptions { budget, ..PlanOptions::default() };
                 let begun = Instant::now();
                 let plan = plan(&problem, &options)?;
                 let time = begun.elapsed();

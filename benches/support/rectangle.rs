@@ -67,11 +67,6 @@ impl Shape {
     }
 }
 
-/// [`cut`] in the mixed shape.
-pub(crate) fn challenging(count: usize, seed: u64) -> Vec<Piece> {
-    cut(Shape::Mixed, count, seed)
-}
-
 /// Cuts the rectangle into `count` pieces, in random order.
 pub(crate) fn cut(shape: Shape, count: usize, seed: u64) -> Vec<Piece> {
     let mut random = Random::new(seed);

@@ -1,5 +1,9 @@
-//! What the search is asked: first whether the lower bound can be reached, and then whether the best plan can be bettered
-//! by a part of what is left; several orders take turns, with twice the nodes each round.
+//! What the search is asked: whether the lower bound can be reached, and now and then whether the best plan can be
+//! bettered by a part of what is left.
+//!
+//! A good plan takes hardly more nodes than there are items in some order, and very many in most. So many orders take
+//! turns that are mostly short; how long they are follows the sequence of Luby, Sinclair and Zuckerman ("Optimal speedup
+//! of Las Vegas algorithms", 1993): 1, 1, 2, 1, 1, 2, 4, 1, ...
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -10,18 +14,38 @@ use super::plan::{Best, Budget, Method, PlanOptions};
 use super::polish::Polish;
 use super::search::{Engine, Outcome, Pick};
 
-/// Nodes of the first turn.
-const FIRST_TURN: u64 = 512;
+/// Nodes of the shortest turn: three for each item, and no fewer than this.
+const SHORTEST_TURN: u64 = 512;
+
+/// Steps of polishing a plan at the end of every third round.
+const POLISH: u64 = 256;
+
+/// A plan is far from the lower bound when it is above it by more than one part of so many.
+const FAR: u64 = 20;
 
 /// Conflicts at most, counted from both sides: a node looks at all of them.
 const MOST_CONFLICTS: usize = 1_000_000;
 
-/// Which clique is next, in turn.
-const PICKS: [Pick; 3] = [Pick::Lowest, Pick::LowestFullest, Pick::Bound];
+/// What items are sorted by in a round's turns, the most of it first, and which clique is next. After the first round every
+/// measure is multiplied by a number between 0.75 and 1.25, another one each time.
+const TURNS: [(Measure, Pick); 8] = [
+    (Measure::Area, Pick::Lowest),
+    (Measure::Length, Pick::Lowest),
+    (Measure::Size, Pick::Lowest),
+    (Measure::Length, Pick::LowestFullest),
+    (Measure::Area, Pick::LowestFullest),
+    (Measure::Size, Pick::LowestFullest),
+    (Measure::Length, Pick::Bound),
+    (Measure::Conflicts, Pick::Lowest),
+];
 
-/// Orders in a round: with each way to pick by area, size, lifetime and conflicts, twice. After the first of them every
-/// item's measure is multiplied by a number between 0.75 and 1.25, another one each time. A good plan takes few nodes in some order and very many in most.
-const ORDERS: u64 = 24;
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Measure {
+    Area,
+    Size,
+    Length,
+    Conflicts,
+}
 
 /// What is left of the budget.
 struct Left<'a> {
@@ -70,32 +94,50 @@ pub(super) fn improve(
         .zip(&cliques)
         .filter_map(|(instance, cliques)| Search::new(instance, cliques.as_ref()?))
         .collect();
-    let (mut turn, mut seed) = (FIRST_TURN, 0);
+    let (mut round, mut seed) = (0, 0);
     while !searches.is_empty() && !best.is_enough() {
         let mut open = false;
-        for order in 0..ORDERS {
-            seed += 1;
+        for (at, (measure, pick)) in TURNS.into_iter().enumerate() {
+            // The first round only looks for easy plans, and then a plan far from the bound is bettered more often.
+            let far = best.total - best.lower_bound > best.lower_bound / FAR;
+            let parts: &[u64] = if at % 4 == 0 || far && round > 0 { &[1, 2, 8] } else { &[1] };
             for search in &mut searches {
-                let rank = ranks(search.instance, order, seed);
-                let pick = PICKS[(order / 4) as usize % PICKS.len()];
-                open |= search.round(&rank, pick, turn, best, &mut left, proves);
+                let rank = ranks(search.instance, measure, if round == 0 { None } else { Some(seed) });
+                let shortest = SHORTEST_TURN.max(3 * search.instance.items.len() as u64);
+                let turn = shortest.saturating_mul(luby(round + 1));
+                open |= search.turn(&rank, pick, turn, parts, best, &mut left, proves);
                 if left.spent || best.is_enough() {
                     return left.nodes;
                 }
             }
+            seed += 1;
         }
         if !open {
             break;
         }
-        for search in &searches {
-            polish(search.instance, turn / 2, seed, best, &mut left);
+        round += 1;
+        for search in searches.iter().filter(|_| round % 3 == 0) {
+            polish(search.instance, POLISH, seed, best, &mut left);
             if left.spent || best.is_enough() {
                 return left.nodes;
             }
         }
-        turn = turn.saturating_mul(2);
     }
     left.nodes
+}
+
+/// The sequence of Luby, Sinclair and Zuckerman, from 1 on.
+fn luby(at: u64) -> u64 {
+    let mut at = at.max(1);
+    loop {
+        // 2^k - 1 is at most `at`.
+        let k = (at.saturating_add(1)).ilog2();
+        let full = (1u64 << k) - 1;
+        if at == full {
+            return 1 << (k - 1);
+        }
+        at -= full;
+    }
 }
 
 /// Betters the best plan a little, where the search may not get any further; a step costs about as much as some nodes.
@@ -156,18 +198,20 @@ impl<'a> Search<'a> {
         self.engine.size.iter().map(end).min().unwrap_or(least)
     }
 
-    /// One turn of one order: at the least total that may be possible, then half of the way to it from the best plan, then
-    /// an eighth. Whether it can go on.
-    fn round(
+    /// One turn of one order: for each of `parts`, at a total that is this part of the way from the best plan to the least
+    /// that may be possible. Whether it can go on.
+    #[allow(clippy::too_many_arguments)]
+    fn turn(
         &mut self,
         rank: &[u32],
         pick: Pick,
         turn: u64,
+        parts: &[u64],
         best: &mut Best,
         left: &mut Left<'_>,
         proves: bool,
     ) -> bool {
-        for part in [1, 2, 8] {
+        for &part in parts {
             // Each answer moves the bound or the best plan; ask until a turn runs out.
             loop {
                 let from = self.bound.max(best.lower_bound).max(best.enough.min(best.total - 1));
@@ -210,11 +254,11 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The place of each item in one of the orders.
-fn ranks(instance: &Instance, order: u64, seed: u64) -> Vec<u32> {
-    let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+/// The place of each item in an order by a measure, changed a little at random by a seed.
+fn ranks(instance: &Instance, measure: Measure, seed: Option<u64>) -> Vec<u32> {
+    let mut random = seed.unwrap_or(0).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut factor = || {
-        if seed <= ORDERS / 2 {
+        if seed.is_none() {
             return 1024;
         }
         // xorshift64
@@ -224,11 +268,11 @@ fn ranks(instance: &Instance, order: u64, seed: u64) -> Vec<u32> {
         768 + u128::from(random >> 55)
     };
     let degree = |i: usize| instance.conflicts.as_ref().map_or(0, |conflicts| conflicts.of(i).len());
-    let measure = |(i, item): (usize, &Item)| match order % 4 {
-        0 => item.area(),
-        1 => item.size.into(),
-        2 => item.length().into(),
-        _ => degree(i) as u128,
+    let measure = |(i, item): (usize, &Item)| match measure {
+        Measure::Area => item.area(),
+        Measure::Size => item.size.into(),
+        Measure::Length => item.length().into(),
+        Measure::Conflicts => degree(i) as u128,
     };
     let measures: Vec<u128> =
         instance.items.iter().enumerate().map(|i| measure(i).saturating_mul(factor())).collect();

@@ -63,6 +63,16 @@ impl Lists {
         &self.all[self.start[item] as usize..self.start[item + 1] as usize]
     }
 
+    /// Where the list of an item begins among the numbers of all items.
+    pub(super) fn begin(&self, item: usize) -> usize {
+        self.start[item] as usize
+    }
+
+    /// The numbers of all items, list after list.
+    pub(super) fn all(&self) -> &[u32] {
+        &self.all
+    }
+
     /// How many lists there are.
     pub(super) fn len(&self) -> usize {
         self.start.len().saturating_sub(1)

@@ -13,6 +13,8 @@
 //!   do not touch are so solved apart from each other.
 //! - Items that are alike in everything are taken in one order.
 
+use std::ops::Range;
+
 use super::cliques::Cliques;
 use super::instance::{Lists, align_up};
 
@@ -56,16 +58,12 @@ pub(super) enum Pick {
 
 #[derive(Default)]
 struct State {
-    least: Vec<u64>,
-    /// The level that pushed `least` up.
-    cause: Vec<u32>,
-    placed: Vec<bool>,
-    /// The level that put off an item until another one conflicting with it is placed.
-    put_off: Vec<u32>,
+    items: Vec<Open>,
     /// Of each clique, the open items' sizes, each rounded up to the common alignment.
     open: Vec<u64>,
-    /// Of each item, where a stack of items with rounded sizes may end if it is topmost.
-    cap: Vec<u64>,
+    /// The members of all cliques, of each one the open ones first, and how many are open.
+    members: Vec<u32>,
+    open_members: Vec<u32>,
     trail: Vec<Change>,
     frames: Vec<Frame>,
     choices: Vec<u32>,
@@ -80,11 +78,26 @@ struct State {
     /// Whether putting off is one of them.
     defers: Vec<bool>,
     choices_changed: Vec<bool>,
-    // The same of each item.
-    available: Vec<bool>,
-    deferred: Vec<u64>,
-    seen_put_off: Vec<bool>,
     item_changed: Vec<bool>,
+}
+
+/// What is known of an item while it is open, in one place, as a node looks at many of them.
+#[derive(Clone, Copy, Default)]
+struct Open {
+    least: u64,
+    /// Where it ends at `least`.
+    top: u64,
+    /// Where a stack of items with rounded sizes may end if it is topmost.
+    cap: u64,
+    /// How high it is at least if another item is below it.
+    deferred: u64,
+    /// The level that pushed `least` up.
+    cause: u32,
+    /// The level that put it off until another one conflicting with it is placed.
+    put_off: u32,
+    placed: bool,
+    available: bool,
+    seen_put_off: bool,
 }
 
 /// The open items of a clique at one node.
@@ -159,7 +172,12 @@ impl<'a> Engine<'a> {
             Some(offset) => offset / common * common + align_up(size, common),
             None => 0,
         };
-        self.state.cap = self.size.iter().map(cap).collect();
+        self.state.items.clear();
+        self.state.items.extend(self.size.iter().zip(&self.fixed).map(|(size, &fixed)| {
+            let least = if fixed == u64::MAX { 0 } else { fixed };
+            let top = least + size;
+            Open { least, top, cap: cap(size), cause: NONE, put_off: NONE, ..Open::default() }
+        }));
         let mut run = Run {
             n,
             capacity,
@@ -194,7 +212,19 @@ struct Run<'e> {
     s: &'e mut State,
 }
 
+impl Open {
+    fn raise(&mut self, least: u64, cause: u32) {
+        (self.top, self.least, self.cause) = (self.top - self.least + least, least, cause);
+    }
+}
+
 impl State {
+    /// Where the open items of a clique are in `members`.
+    fn open_of(&self, cliques: &Cliques, clique: usize) -> Range<usize> {
+        let begin = cliques.members.begin(clique);
+        begin..begin + self.open_members[clique] as usize
+    }
+
     /// An open item's least offset has changed, or it is open again, or no longer.
     fn changed(&mut self, item: usize, cliques: &Cliques) {
         self.item_changed[item] = true;
@@ -213,15 +243,11 @@ impl Run<'_> {
             })
             .collect();
         let s = &mut *self.s;
-        s.least.clear();
-        s.least.extend(self.fixed.iter().map(|&fixed| if fixed == u64::MAX { 0 } else { fixed }));
-        for (list, value) in [(&mut s.cause, NONE), (&mut s.put_off, NONE)] {
-            list.clear();
-            list.resize(n, value);
-        }
-        s.placed.clear();
-        s.placed.resize(n, false);
         s.open = open;
+        s.members.clear();
+        s.members.extend_from_slice(self.cliques.members.all());
+        s.open_members.clear();
+        s.open_members.extend((0..k).map(|c| self.cliques.members.of(c).len() as u32));
         s.trail.clear();
         s.frames.clear();
         s.choices.clear();
@@ -230,9 +256,6 @@ impl Run<'_> {
         s.stacks.resize(k, Stack::default());
         s.counts.resize(k, None);
         s.defers.resize(k, false);
-        s.available.resize(n, false);
-        s.deferred.resize(n, 0);
-        s.seen_put_off.resize(n, false);
         for (changed, count) in
             [(&mut s.stack_changed, k), (&mut s.choices_changed, k), (&mut s.item_changed, n)]
         {
@@ -250,7 +273,7 @@ impl Run<'_> {
             self.s.blame.resize(level * self.s.words, 0);
             self.s.blame.resize((level + 1) * self.s.words, 0);
             let dead = match self.node(level) {
-                Node::Leaf => return Outcome::Found(self.s.least.clone()),
+                Node::Leaf => return Outcome::Found(self.s.items.iter().map(|item| item.least).collect()),
                 Node::Dead => true,
                 Node::Branch => false,
             };
@@ -333,7 +356,9 @@ impl Run<'_> {
         let Some(frame) = self.s.frames.last() else { return };
         match frame.item {
             NONE => self.blame_deferred(level, frame.clique as usize, frame.deferred),
-            item if self.fixed[item as usize] == u64::MAX => self.blame(level, self.s.cause[item as usize]),
+            item if self.fixed[item as usize] == u64::MAX => {
+                self.blame(level, self.s.items[item as usize].cause)
+            }
             _ => {}
         }
     }
@@ -347,18 +372,15 @@ impl Run<'_> {
     /// That a clique's next item has to be at least at `least` where another one is below it elsewhere rests on what
     /// pushed the one or the other up.
     fn blame_deferred(&mut self, level: usize, clique: usize, least: u64) {
-        for &c in self.cliques.members.of(clique) {
-            let c = c as usize;
-            if self.s.placed[c] {
-                continue;
-            }
-            if self.s.least[c] >= least {
-                self.blame(level, self.s.cause[c]);
+        for at in self.s.open_of(self.cliques, clique) {
+            let c = self.s.members[at] as usize;
+            if self.s.items[c].least >= least {
+                self.blame(level, self.s.items[c].cause);
                 continue;
             }
             for &y in self.conflicts.of(c) {
-                if !self.s.placed[y as usize] && self.size[y as usize] < least {
-                    self.blame(level, self.s.cause[y as usize]);
+                if !self.s.items[y as usize].placed && self.size[y as usize] < least {
+                    self.blame(level, self.s.items[y as usize].cause);
                 }
             }
         }
@@ -367,10 +389,19 @@ impl Run<'_> {
     /// Puts an item at its least offset, below all open ones that conflict with it. False if a fixed one can't be.
     fn place(&mut self, item: usize, level: u32) -> bool {
         let s = &mut *self.s;
-        s.placed[item] = true;
-        let top = s.least[item] + self.size[item];
+        s.items[item].placed = true;
+        let top = s.items[item].top;
         let size = align_up(self.size[item], self.common);
         for &k in self.cliques.of_item.of(item) {
+            let open = s.open_of(self.cliques, k as usize);
+            let open = &mut s.members[open];
+            if let (Some(at), Some(last)) =
+                (open.iter().position(|&i| i == item as u32), open.len().checked_sub(1))
+            {
+                // What is taken back later comes from the end again.
+                open.swap(at, last);
+                s.open_members[k as usize] -= 1;
+            }
             s.open[k as usize] -= size;
             s.stack_changed[k as usize] = true;
             s.choices_changed[k as usize] = true;
@@ -378,18 +409,21 @@ impl Run<'_> {
         let mut fits = true;
         for &y in self.conflicts.of(item) {
             let y = y as usize;
-            if s.placed[y] {
+            if s.items[y].placed {
                 continue;
             }
-            if s.put_off[y] != NONE {
-                s.trail.push(Change::PutOff { item: y as u32, level: s.put_off[y] });
-                s.put_off[y] = NONE;
+            if s.items[y].put_off != NONE {
+                s.trail.push(Change::PutOff { item: y as u32, level: s.items[y].put_off });
+                s.items[y].put_off = NONE;
                 s.item_changed[y] = true;
             }
-            if top > s.least[y] {
-                s.trail.push(Change::Least { item: y as u32, least: s.least[y], cause: s.cause[y] });
-                s.least[y] = align_up(top, self.align[y]);
-                s.cause[y] = level;
+            if top > s.items[y].least {
+                s.trail.push(Change::Least {
+                    item: y as u32,
+                    least: s.items[y].least,
+                    cause: s.items[y].cause,
+                });
+                s.items[y].raise(align_up(top, self.align[y]), level);
                 s.changed(y, self.cliques);
                 fits &= self.fixed[y] == u64::MAX;
             }
@@ -401,20 +435,20 @@ impl Run<'_> {
     fn put_off(&mut self, clique: usize, least: u64, level: u32) -> bool {
         let s = &mut *self.s;
         let mut fits = true;
-        for &c in self.cliques.members.of(clique) {
-            let c = c as usize;
-            if s.placed[c] {
-                continue;
-            }
-            if s.put_off[c] == NONE {
+        for at in s.open_of(self.cliques, clique) {
+            let c = s.members[at] as usize;
+            if s.items[c].put_off == NONE {
                 s.trail.push(Change::PutOff { item: c as u32, level: NONE });
-                s.put_off[c] = level;
+                s.items[c].put_off = level;
                 s.item_changed[c] = true;
             }
-            if least > s.least[c] {
-                s.trail.push(Change::Least { item: c as u32, least: s.least[c], cause: s.cause[c] });
-                s.least[c] = align_up(least, self.align[c]);
-                s.cause[c] = level;
+            if least > s.items[c].least {
+                s.trail.push(Change::Least {
+                    item: c as u32,
+                    least: s.items[c].least,
+                    cause: s.items[c].cause,
+                });
+                s.items[c].raise(align_up(least, self.align[c]), level);
                 s.changed(c, self.cliques);
                 fits &= self.fixed[c] == u64::MAX;
             }
@@ -430,12 +464,11 @@ impl Run<'_> {
         while s.trail.len() > trail {
             match s.trail.pop() {
                 Some(Change::Least { item, least, cause }) => {
-                    s.least[item as usize] = least;
-                    s.cause[item as usize] = cause;
+                    s.items[item as usize].raise(least, cause);
                     s.changed(item as usize, self.cliques);
                 }
                 Some(Change::PutOff { item, level }) => {
-                    s.put_off[item as usize] = level;
+                    s.items[item as usize].put_off = level;
                     s.item_changed[item as usize] = true;
                 }
                 None => {}
@@ -443,10 +476,11 @@ impl Run<'_> {
         }
         if item != NONE {
             let item = item as usize;
-            s.placed[item] = false;
+            s.items[item].placed = false;
             let size = align_up(self.size[item], self.common);
             for &k in self.cliques.of_item.of(item) {
                 s.open[k as usize] += size;
+                s.open_members[k as usize] += 1;
                 s.choices_changed[k as usize] = true;
             }
             s.changed(item, self.cliques);
@@ -464,13 +498,13 @@ impl Run<'_> {
         }
         let mut all_placed = true;
         for i in 0..self.n {
-            if self.s.placed[i] {
+            if self.s.items[i].placed {
                 continue;
             }
             all_placed = false;
             if self.s.item_changed[i] {
-                if self.s.least[i] + self.size[i] > self.capacity {
-                    self.blame(level, self.s.cause[i]);
+                if self.s.items[i].top > self.capacity {
+                    self.blame(level, self.s.items[i].cause);
                     return Node::Dead;
                 }
                 self.look_at_item(i);
@@ -482,7 +516,7 @@ impl Run<'_> {
         let Some(clique) = self.select() else {
             // In any plan the lowest open item would be available.
             for i in 0..self.n {
-                if !self.s.placed[i] {
+                if !self.s.items[i].placed {
                     self.blame_unavailable(level, i);
                 }
             }
@@ -503,14 +537,12 @@ impl Run<'_> {
             second_top: u64::MAX,
             open: s.open[k],
         };
-        for &c in self.cliques.members.of(k) {
-            let i = c as usize;
-            if s.placed[i] {
-                continue;
-            }
-            stack.floor = stack.floor.min(s.least[i]);
-            stack.room = stack.room.max(s.cap[i]);
-            let top = s.least[i] + self.size[i];
+        let open = s.open_of(self.cliques, k);
+        for &c in &s.members[open.clone()] {
+            let item = &s.items[c as usize];
+            stack.floor = stack.floor.min(item.least);
+            stack.room = stack.room.max(item.cap);
+            let top = item.top;
             if top < stack.first_top {
                 (stack.first_top, stack.first, stack.second_top) = (top, c, stack.first_top);
             } else {
@@ -518,10 +550,12 @@ impl Run<'_> {
             }
         }
         s.stack_changed[k] = false;
+        // Nothing that is kept rests on the floor alone.
+        s.stacks[k].floor = stack.floor;
         if s.stacks[k] != stack {
             s.stacks[k] = stack;
             s.choices_changed[k] = true;
-            for &c in self.cliques.members.of(k) {
+            for &c in &s.members[open] {
                 s.item_changed[c as usize] = true;
             }
         }
@@ -531,8 +565,10 @@ impl Run<'_> {
     /// Whether an open item may come next wherever it is, and how high it is if another is below it.
     fn look_at_item(&mut self, i: usize) {
         let s = &mut *self.s;
-        let least = s.least[i];
-        let (mut fits, mut under) = (s.put_off[i] == NONE, u64::MAX);
+        let item = &mut s.items[i];
+        let least = item.least;
+        let put_off = item.put_off != NONE;
+        let (mut fits, mut under) = (!put_off, u64::MAX);
         for &k in self.cliques.of_item.of(i) {
             let stack = &s.stacks[k as usize];
             fits &= least + stack.open <= stack.room;
@@ -540,9 +576,8 @@ impl Run<'_> {
         }
         s.item_changed[i] = false;
         let deferred = least.max(under);
-        let put_off = s.put_off[i] != NONE;
-        if (s.available[i], s.deferred[i], s.seen_put_off[i]) != (fits, deferred, put_off) {
-            (s.available[i], s.deferred[i], s.seen_put_off[i]) = (fits, deferred, put_off);
+        if (item.available, item.deferred, item.seen_put_off) != (fits, deferred, put_off) {
+            (item.available, item.deferred, item.seen_put_off) = (fits, deferred, put_off);
             for &k in self.cliques.of_item.of(i) {
                 s.choices_changed[k as usize] = true;
             }
@@ -590,14 +625,12 @@ impl Run<'_> {
     fn look_at_choices(&mut self, k: usize) {
         let s = &mut *self.s;
         let (mut choices, mut put_off, mut least) = (0u32, false, u64::MAX);
-        for &c in self.cliques.members.of(k) {
-            let i = c as usize;
-            if s.placed[i] {
-                continue;
-            }
-            choices += u32::from(s.available[i]);
-            put_off |= s.put_off[i] != NONE;
-            least = least.min(s.deferred[i]);
+        let open = s.open_of(self.cliques, k);
+        for &c in &s.members[open] {
+            let item = &s.items[c as usize];
+            choices += u32::from(item.available);
+            put_off |= item.put_off != NONE;
+            least = least.min(item.deferred);
         }
         let defer = least.saturating_add(s.open[k]) <= s.stacks[k].room;
         s.choices_changed[k] = false;
@@ -608,13 +641,11 @@ impl Run<'_> {
     fn branch(&mut self, level: usize, clique: usize) {
         let start = self.s.choices.len();
         let mut least = u64::MAX;
-        for &c in self.cliques.members.of(clique) {
+        for at in self.s.open_of(self.cliques, clique) {
+            let c = self.s.members[at];
             let i = c as usize;
-            if self.s.placed[i] {
-                continue;
-            }
-            least = least.min(self.s.deferred[i]);
-            if self.s.available[i] {
+            least = least.min(self.s.items[i].deferred);
+            if self.s.items[i].available {
                 self.s.choices.push(c);
             } else {
                 self.blame_unavailable(level, i);
@@ -623,7 +654,7 @@ impl Run<'_> {
         let s = &mut *self.s;
         let (class, rank) = (self.class, self.rank);
         // Of those that are alike only the first one.
-        s.choices[start..].sort_unstable_by_key(|&c| (s.least[c as usize], class[c as usize], c));
+        s.choices[start..].sort_unstable_by_key(|&c| (s.items[c as usize].least, class[c as usize], c));
         let mut kept = start;
         for at in start..s.choices.len() {
             let c = s.choices[at];
@@ -633,7 +664,7 @@ impl Run<'_> {
             }
         }
         s.choices.truncate(kept);
-        s.choices[start..].sort_unstable_by_key(|&c| (s.least[c as usize], rank[c as usize]));
+        s.choices[start..].sort_unstable_by_key(|&c| (s.items[c as usize].least, rank[c as usize]));
         let Stack { open, room, .. } = s.stacks[clique];
         let defer_next = least.saturating_add(open) <= room;
         let frame = Frame {
@@ -653,16 +684,15 @@ impl Run<'_> {
     }
 
     fn blame_floor(&mut self, level: usize, clique: usize) {
-        for &c in self.cliques.members.of(clique) {
-            if !self.s.placed[c as usize] {
-                self.blame(level, self.s.cause[c as usize]);
-            }
+        for at in self.s.open_of(self.cliques, clique) {
+            let item = self.s.members[at] as usize;
+            self.blame(level, self.s.items[item].cause);
         }
     }
 
     fn blame_unavailable(&mut self, level: usize, item: usize) {
-        let on = match self.s.put_off[item] {
-            NONE => self.s.cause[item],
+        let on = match self.s.items[item].put_off {
+            NONE => self.s.items[item].cause,
             put_off => put_off,
         };
         self.blame(level, on);
