@@ -9,8 +9,9 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use super::cliques::Cliques;
+use super::greedy::Scratch;
 use super::instance::{Instance, Item};
-use super::plan::{Best, Budget, Method, PlanOptions};
+use super::plan::{Best, Budget, Fit, Method, PlanOptions};
 use super::polish::Polish;
 use super::search::{Engine, Outcome, Pick};
 
@@ -19,6 +20,9 @@ const SHORTEST_TURN: u64 = 512;
 
 /// Steps of polishing a plan at the end of every third round.
 const POLISH: u64 = 256;
+
+/// So few items that to refute a total takes hardly any nodes, however near the least one it is.
+const FEW: usize = 32;
 
 /// A plan is far from the lower bound when it is above it by more than one part of so many.
 const FAR: u64 = 20;
@@ -103,7 +107,8 @@ pub(super) fn improve(
             let parts: &[u64] = if at % 4 == 0 || far && round > 0 { &[1, 2, 8] } else { &[1] };
             for search in &mut searches {
                 let rank = ranks(search.instance, measure, if round == 0 { None } else { Some(seed) });
-                let shortest = SHORTEST_TURN.max(3 * search.instance.items.len() as u64);
+                let items = search.instance.items.len() as u64;
+                let shortest = SHORTEST_TURN.min(4 * items).max(3 * items);
                 let turn = shortest.saturating_mul(luby(round + 1));
                 open |= search.turn(&rank, pick, turn, parts, best, &mut left, proves);
                 if left.spent || best.is_enough() {
@@ -162,6 +167,8 @@ struct Search<'a> {
     unit: u64,
     /// Below this, in bytes, this instance has no plan.
     bound: u64,
+    order: Vec<u32>,
+    scratch: Scratch,
 }
 
 impl<'a> Search<'a> {
@@ -187,7 +194,7 @@ impl<'a> Search<'a> {
             cliques,
             classes(instance),
         );
-        Some(Search { instance, engine, unit, bound: 0 })
+        Some(Search { instance, engine, unit, bound: 0, order: Vec::new(), scratch: Scratch::default() })
     }
 
     /// The least total from `least` units on at which an item can end: offsets are multiples of the common alignment.
@@ -212,7 +219,9 @@ impl<'a> Search<'a> {
         proves: bool,
     ) -> bool {
         for &part in parts {
-            // Each answer moves the bound or the best plan; ask until a turn runs out.
+            // Each answer moves the bound or the best plan; ask until a turn runs out. Behind a total that was refuted the
+            // next ones mostly are too: ask further and further on, and for few items at once below the best plan.
+            let mut skip = 0u64;
             loop {
                 let from = self.bound.max(best.lower_bound).max(best.enough.min(best.total - 1));
                 let below = (best.total - 1) / self.unit;
@@ -223,7 +232,7 @@ impl<'a> Search<'a> {
                 if least > below || best.is_enough() {
                     return false;
                 }
-                let target = below - (below - least) / part;
+                let target = (below - (below - least) / part).saturating_add(skip).min(below);
                 if part > 1 && target == least {
                     break;
                 }
@@ -239,11 +248,22 @@ impl<'a> Search<'a> {
                     }
                     Outcome::Infeasible => {
                         self.bound = (target + 1) * self.unit;
+                        skip = if self.instance.items.len() <= FEW {
+                            u64::MAX
+                        } else {
+                            skip.saturating_mul(2) + 1
+                        };
                         if proves {
                             best.lower_bound = best.lower_bound.max(self.bound.min(best.total));
                         }
                     }
-                    Outcome::Stopped => break,
+                    Outcome::Stopped => {
+                        self.complete(rank, best);
+                        if skip == 0 || left.spent {
+                            break;
+                        }
+                        skip = 0;
+                    }
                 }
             }
             if left.spent {
@@ -251,6 +271,30 @@ impl<'a> Search<'a> {
             }
         }
         true
+    }
+}
+
+impl Search<'_> {
+    /// Makes a plan of where the search got furthest: what it had placed lies as it did, the rest in the gaps and on top.
+    fn complete(&mut self, rank: &[u32], best: &mut Best) {
+        let Some(conflicts) = &self.instance.conflicts else { return };
+        let deepest = self.engine.deepest();
+        self.order.clear();
+        self.order.extend_from_slice(deepest);
+        let mut placed = vec![false; rank.len()];
+        for &i in deepest {
+            placed[i as usize] = true;
+        }
+        self.order.extend((0..rank.len() as u32).filter(|&i| !placed[i as usize]));
+        if let Some(rest) = self.order.get_mut(deepest.len()..) {
+            rest.sort_unstable_by_key(|&i| rank[i as usize]);
+        }
+        for fit in [Fit::First, Fit::Best] {
+            if let Some(offsets) = self.scratch.place(self.instance, conflicts, &self.order, fit, best.total)
+            {
+                best.offer(self.instance, offsets, Method::Search);
+            }
+        }
     }
 }
 

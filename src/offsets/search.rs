@@ -66,6 +66,9 @@ struct State {
     open_members: Vec<u32>,
     trail: Vec<Change>,
     frames: Vec<Frame>,
+    /// The items placed where the search got furthest, in that order, and how many decisions that took.
+    deepest: Vec<u32>,
+    depth: usize,
     choices: Vec<u32>,
     /// For each level, the earlier levels that its failure rests on.
     blame: Vec<u64>,
@@ -154,6 +157,12 @@ impl<'a> Engine<'a> {
     ) -> Engine<'a> {
         let common = align.iter().copied().min().unwrap_or(1);
         Engine { size, align, fixed, conflicts, cliques, common, class, state: State::default() }
+    }
+
+    /// The items that the last run had placed where it got furthest, lowest stacks first; those not among them did not
+    /// find a place.
+    pub(super) fn deepest(&self) -> &[u32] {
+        &self.state.deepest
     }
 
     /// Looks for a plan with a total of at most `capacity`. Of choices that are equally low, that of the item with the
@@ -250,6 +259,8 @@ impl Run<'_> {
         s.open_members.extend((0..k).map(|c| self.cliques.members.of(c).len() as u32));
         s.trail.clear();
         s.frames.clear();
+        s.deepest.clear();
+        s.depth = 0;
         s.choices.clear();
         s.words = (2 * n + 2).div_ceil(64);
         s.blame.clear();
@@ -277,6 +288,13 @@ impl Run<'_> {
                 Node::Dead => true,
                 Node::Branch => false,
             };
+            if level > self.s.depth {
+                let s = &mut *self.s;
+                s.depth = level;
+                s.deepest.clear();
+                s.deepest
+                    .extend(s.frames[..level].iter().map(|frame| frame.item).filter(|&item| item != NONE));
+            }
             if !self.advance(dead) {
                 return Outcome::Infeasible;
             }
