@@ -15,13 +15,13 @@ use super::plan::{Best, Budget, Fit, Method, PlanOptions};
 use super::polish::Polish;
 use super::search::{Engine, Outcome, Pick};
 
-/// Nodes of the shortest turn: three for each item, and no fewer than this.
+/// Nodes of the shortest turn: three for each item, and no fewer than this but for few items.
 const SHORTEST_TURN: u64 = 512;
 
-/// Steps of polishing a plan at the end of every third round.
+/// Steps of polishing a plan at the end of every third round, and of each while it is far from the bound.
 const POLISH: u64 = 256;
 
-/// So few items that to refute a total takes hardly any nodes, however near the least one it is.
+/// So few items that to refute a total takes hardly any nodes, however near the best plan it is.
 const FEW: usize = 32;
 
 /// A plan is far from the lower bound when it is above it by more than one part of so many.
@@ -106,10 +106,19 @@ pub(super) fn improve(
             let far = best.total - best.lower_bound > best.lower_bound / FAR;
             let parts: &[u64] = if at % 4 == 0 || far && round > 0 { &[1, 2, 8] } else { &[1] };
             for search in &mut searches {
-                let rank = ranks(search.instance, measure, if round == 0 { None } else { Some(seed) });
-                let items = search.instance.items.len() as u64;
-                let shortest = SHORTEST_TURN.min(4 * items).max(3 * items);
-                let turn = shortest.saturating_mul(luby(round + 1));
+                let rank = ranks(
+                    search.instance,
+                    measure,
+                    if round == 0 { None } else { Some(seed) },
+                    &search.weights,
+                );
+                let items = search.instance.items.len();
+                let turn = match (items <= FEW, seed) {
+                    // Some order mostly is lucky at once; if not, one is to see it through.
+                    (true, 0..3) => 4 * items as u64,
+                    (true, _) => SHORTEST_TURN << round.min(32),
+                    (false, _) => SHORTEST_TURN.max(3 * items as u64).saturating_mul(luby(round + 1)),
+                };
                 open |= search.turn(&rank, pick, turn, parts, best, &mut left, proves);
                 if left.spent || best.is_enough() {
                     return left.nodes;
@@ -121,7 +130,8 @@ pub(super) fn improve(
             break;
         }
         round += 1;
-        for search in searches.iter().filter(|_| round % 3 == 0) {
+        let far = best.total - best.lower_bound > best.lower_bound / FAR;
+        for search in searches.iter().filter(|_| far || round % 3 == 0) {
             polish(search.instance, POLISH, seed, best, &mut left);
             if left.spent || best.is_enough() {
                 return left.nodes;
@@ -167,7 +177,10 @@ struct Search<'a> {
     unit: u64,
     /// Below this, in bytes, this instance has no plan.
     bound: u64,
+    /// Of the last plan that was completed.
     order: Vec<u32>,
+    /// What measures are multiplied by: more for items that stuck out.
+    weights: Vec<u32>,
     scratch: Scratch,
 }
 
@@ -194,7 +207,15 @@ impl<'a> Search<'a> {
             cliques,
             classes(instance),
         );
-        Some(Search { instance, engine, unit, bound: 0, order: Vec::new(), scratch: Scratch::default() })
+        Some(Search {
+            instance,
+            engine,
+            unit,
+            bound: 0,
+            order: Vec::new(),
+            weights: vec![1024; items.len()],
+            scratch: Scratch::default(),
+        })
     }
 
     /// The least total from `least` units on at which an item can end: offsets are multiples of the common alignment.
@@ -258,7 +279,7 @@ impl<'a> Search<'a> {
                         }
                     }
                     Outcome::Stopped => {
-                        self.complete(rank, best);
+                        self.complete(rank, target, best);
                         if skip == 0 || left.spent {
                             break;
                         }
@@ -276,7 +297,8 @@ impl<'a> Search<'a> {
 
 impl Search<'_> {
     /// Makes a plan of where the search got furthest: what it had placed lies as it did, the rest in the gaps and on top.
-    fn complete(&mut self, rank: &[u32], best: &mut Best) {
+    /// What then ends above the target comes earlier in the next turns.
+    fn complete(&mut self, rank: &[u32], target: u64, best: &mut Best) {
         let Some(conflicts) = &self.instance.conflicts else { return };
         let deepest = self.engine.deepest();
         self.order.clear();
@@ -290,16 +312,25 @@ impl Search<'_> {
             rest.sort_unstable_by_key(|&i| rank[i as usize]);
         }
         for fit in [Fit::First, Fit::Best] {
-            if let Some(offsets) = self.scratch.place(self.instance, conflicts, &self.order, fit, best.total)
-            {
-                best.offer(self.instance, offsets, Method::Search);
+            let placed = self.scratch.place(self.instance, conflicts, &self.order, fit, u64::MAX);
+            let Some(offsets) = placed else { return };
+            if fit == Fit::First {
+                let limit = target * self.unit;
+                let ends = offsets.iter().zip(&self.instance.items).map(|(offset, item)| offset + item.size);
+                for (weight, end) in self.weights.iter_mut().zip(ends) {
+                    *weight = match end > limit {
+                        true => (*weight * 5 / 4).min(1 << 14),
+                        false => (*weight - *weight / 64).max(1 << 10),
+                    };
+                }
             }
+            best.offer(self.instance, offsets, Method::Search);
         }
     }
 }
 
 /// The place of each item in an order by a measure, changed a little at random by a seed.
-fn ranks(instance: &Instance, measure: Measure, seed: Option<u64>) -> Vec<u32> {
+fn ranks(instance: &Instance, measure: Measure, seed: Option<u64>, weights: &[u32]) -> Vec<u32> {
     let mut random = seed.unwrap_or(0).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut factor = || {
         if seed.is_none() {
@@ -318,8 +349,16 @@ fn ranks(instance: &Instance, measure: Measure, seed: Option<u64>) -> Vec<u32> {
         Measure::Length => item.length().into(),
         Measure::Conflicts => degree(i) as u128,
     };
-    let measures: Vec<u128> =
-        instance.items.iter().enumerate().map(|i| measure(i).saturating_mul(factor())).collect();
+    let measures: Vec<u128> = instance
+        .items
+        .iter()
+        .enumerate()
+        .map(|i| {
+            measure(i)
+                .saturating_mul(factor())
+                .saturating_mul(weights.get(i.0).copied().unwrap_or(1024).into())
+        })
+        .collect();
     let mut sorted: Vec<u32> = (0..measures.len() as u32).collect();
     sorted.sort_unstable_by_key(|&i| (std::cmp::Reverse(measures[i as usize]), i));
     let mut ranks = vec![0; measures.len()];
