@@ -14,19 +14,29 @@
 //! how its buffers overlap. Addresses and scalars are no part of it: they are written into the packed arguments at each
 //! compute, so that a runtime records its loop's body anew each time and nothing is planned twice.
 
+mod branches;
 mod break_even;
 mod cache;
+mod compiled;
 mod edges;
 mod error;
 mod exec;
+mod forward;
 mod key;
+mod memory;
+mod place;
 mod program;
 mod record;
+mod side_streams;
 mod submit;
 
+pub use branches::Branches;
 pub use break_even::measure_break_even;
+pub use compiled::CompiledGraph;
 pub use error::GraphProblem;
+pub use memory::GraphMemory;
 pub use record::{Graph, GraphArg, NodeId, Value};
 pub use submit::Submission;
 
 pub(crate) use cache::GraphCache;
+pub(crate) use compiled::{Binding, CachedGraph};
