@@ -29,6 +29,8 @@ mod program;
 mod record;
 mod side_streams;
 mod submit;
+#[cfg(all(test, feature = "emulator"))]
+mod tests;
 
 pub use branches::Branches;
 pub use break_even::measure_break_even;
