@@ -8,13 +8,17 @@ mod noop;
 use std::time::Instant;
 
 use hiplaunch::graph::GraphArg;
-use hiplaunch::{Backend, DeviceBuffer, Error, KernelHandle, LaunchDims, Launcher, Stream, args};
+use hiplaunch::{
+    Backend, DeviceBuffer, Error, KernelHandle, LaunchDims, Launcher, LazyTensor, Stream, Tensors, args,
+};
 
 /// Elements of each buffer.
 const N: usize = 1 << 16;
 /// The bars: nanoseconds to record a node, and a compute's share of launching.
 const RECORD_BAR: f64 = 150.0;
 const SHARE_BAR: f64 = 0.5;
+/// Nanoseconds to compute an operation of tensors that is not fused.
+const TENSOR_BAR: f64 = 45.0;
 
 struct Rig {
     launcher: Launcher,
@@ -77,6 +81,23 @@ impl Rig {
     }
 }
 
+/// A chain of `n` unfused operations with scalars, on data that are read in between: seconds to record it and drop it, and
+/// to compute it.
+fn tensors(x: &LazyTensor<f32>, out: &mut DeviceBuffer<f32>, n: usize) -> Result<(f64, f64), Error> {
+    let start = Instant::now();
+    let mut chain = x.clone();
+    for i in 0..n {
+        chain = if i % 2 == 0 { chain.mul(i as f32) } else { chain.sub(x) };
+    }
+    let recorded = start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    chain.compute_into(out)?;
+    let computed = start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    drop(chain);
+    Ok((recorded + start.elapsed().as_secs_f64(), computed))
+}
+
 fn median(mut all: Vec<f64>) -> f64 {
     all.sort_by(f64::total_cmp);
     all[all.len() / 2]
@@ -110,6 +131,29 @@ fn main() -> Result<(), Error> {
                 word(record <= RECORD_BAR),
                 word(share <= SHARE_BAR)
             );
+        }
+        println!();
+    }
+    println!("\ntensors   launches   record   compute   (median ns an operation, not fused)");
+    let t = Tensors::new(&rig.launcher, &rig.stream)?.with_fusion(false);
+    let x = t.from_buffer(DeviceBuffer::<f32>::on(&rig.stream, N)?)?;
+    let mut out = DeviceBuffer::<f32>::on(&rig.stream, N)?;
+    for n in [1, 10, 100, 1000] {
+        let (mut launch, mut record, mut compute) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..rounds {
+            let start = Instant::now();
+            rig.launches(n)?;
+            launch.push(start.elapsed().as_secs_f64());
+            let (recorded, computed) = tensors(&x, &mut out, n)?;
+            record.push(recorded);
+            compute.push(computed);
+        }
+        let ns = |all| median(all) * 1e9 / n as f64;
+        let (launch, record, compute) = (ns(launch), ns(record), ns(compute));
+        print!("{n:>7} {launch:>10.1} {record:>8.1} {compute:>9.1}");
+        if n == 100 {
+            let word = if compute <= TENSOR_BAR { "met" } else { "MISSED" };
+            print!("   bar: compute at most {TENSOR_BAR} ns {word}");
         }
         println!();
     }

@@ -7,7 +7,6 @@ use smallvec::SmallVec;
 
 use crate::error::Result;
 use crate::launcher::{Stream, Ticket};
-use crate::memory::PoolBlock;
 
 use super::cache::Instance;
 use super::error::GraphProblem;
@@ -319,8 +318,10 @@ pub(crate) struct Binding<'a>(&'a mut Recorded);
 impl Binding<'_> {
     /// A buffer's memory for a value.
     #[inline]
-    pub(crate) fn buffer(&mut self, value: u32, block: Option<&PoolBlock>, address: u64) {
-        self.0.set_place(value, Place::External { block: block.cloned(), address });
+    pub(crate) fn buffer<'a>(&mut self, value: u32, memory: impl Into<GraphMemory<'a>>) {
+        let memory = memory.into();
+        let (block, address) = (memory.block.cloned(), memory.address);
+        self.0.set_place(value, Place::External { block, address });
     }
 
     /// Immediate number `index`, in the order of recording, which is as long as `bytes`.

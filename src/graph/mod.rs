@@ -41,4 +41,4 @@ pub use record::{Graph, GraphArg, NodeId, Value};
 pub use submit::Submission;
 
 pub(crate) use cache::GraphCache;
-pub(crate) use compiled::{Binding, CachedGraph};
+pub(crate) use compiled::CachedGraph;

@@ -45,6 +45,11 @@ impl Value {
         self.bytes
     }
 
+    /// Its number among the graph's values.
+    pub(crate) fn index(&self) -> u32 {
+        self.index
+    }
+
     /// `bytes` of it from `offset` on.
     ///
     /// # Errors
@@ -215,6 +220,11 @@ impl Graph {
     /// Nodes recorded so far.
     pub fn len(&self) -> usize {
         self.nodes.len()
+    }
+
+    /// Scalars and structs recorded so far.
+    pub(crate) fn immediates(&self) -> u32 {
+        self.immediates.len() as u32
     }
 
     /// Whether none was recorded.

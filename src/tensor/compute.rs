@@ -8,7 +8,7 @@ use crate::memory::{DeviceBuffer, Layout};
 use super::dag::{entries, operations};
 use super::element::Element;
 use super::lazy::LazyTensor;
-use super::lower::record;
+use super::lowered;
 use super::node::Work;
 
 impl<T: Element> LazyTensor<T> {
@@ -87,10 +87,6 @@ impl<T: Element> LazyTensor<T> {
 
     fn submit(&self, result: &DeviceBuffer<T>) -> Result<()> {
         debug_assert!(!matches!(self.0.work, Work::Failed(_)), "checked by the callers");
-        let tensors = &self.0.tensors;
-        let graph = record(tensors, &entries(&self.0), result)?;
-        // Nothing to read: the work is ordered by the stream.
-        drop(graph.compute(tensors.stream())?);
-        Ok(())
+        lowered::compute(&self.0.tensors, &self.0, result)
     }
 }

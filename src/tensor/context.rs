@@ -8,11 +8,13 @@ use crate::launcher::{Launcher, Stream};
 use crate::memory::DeviceBuffer;
 use crate::memory::elements;
 
+use super::dag::Mark;
 use super::element::Element;
 use super::error::{TensorProblem, problem};
 use super::fuse::compiler;
 use super::kernels::Kernels;
 use super::lazy::LazyTensor;
+use super::lowered::Expressions;
 use super::node::{Node, Shape, Work};
 
 /// Most elements of a tensor: the kernels count them in 32 bits, and whole workgroups have to be counted too.
@@ -27,7 +29,9 @@ pub struct Tensors(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    // Dropped first: it unregisters its kernels, whose modules the stream then keeps for what still runs.
+    // Dropped first: their graphs hold kernels.
+    expressions: Arc<Expressions>,
+    // Then this: it unregisters its kernels, whose modules the stream then keeps for what still runs.
     kernels: Arc<Kernels>,
     launcher: Launcher,
     stream: Stream,
@@ -43,7 +47,8 @@ impl Tensors {
         launcher.graph(stream.device())?;
         let kernels = Arc::new(Kernels::new(launcher, stream.device()));
         let (launcher, stream) = (launcher.clone(), stream.clone());
-        Ok(Tensors(Arc::new(Inner { kernels, launcher, stream, fusion: true })))
+        let expressions = Arc::default();
+        Ok(Tensors(Arc::new(Inner { expressions, kernels, launcher, stream, fusion: true })))
     }
 
     /// Tensors on another stream, with the same kernels where it is on the same device. Tensors of different streams can't
@@ -60,7 +65,9 @@ impl Tensors {
 
     fn with(&self, stream: Stream, fusion: bool) -> Tensors {
         let (kernels, launcher) = (self.0.kernels.clone(), self.0.launcher.clone());
-        Tensors(Arc::new(Inner { kernels, launcher, stream, fusion }))
+        let same = Arc::ptr_eq(&stream.0, &self.0.stream.0);
+        let expressions = if same { self.0.expressions.clone() } else { Arc::default() };
+        Tensors(Arc::new(Inner { expressions, kernels, launcher, stream, fusion }))
     }
 
     /// Tensors on the same stream, with the same kernels, with fusion or without; with it unless told otherwise.
@@ -106,6 +113,16 @@ impl Tensors {
         self.0.kernels.registered()
     }
 
+    /// Expressions whose graph is kept for the next one of the same structure and shape, whatever its data and scalars; at
+    /// most 64 for a stream, of which the least recently used goes first.
+    pub fn lowered(&self) -> usize {
+        self.0.expressions.len()
+    }
+
+    pub(super) fn expressions(&self) -> &Expressions {
+        &self.0.expressions
+    }
+
     pub(super) fn kernels(&self) -> &Kernels {
         &self.0.kernels
     }
@@ -144,7 +161,8 @@ impl Tensors {
 
     pub(super) fn data<T: Element>(&self, buffer: Arc<DeviceBuffer<T>>, shape: Shape) -> LazyTensor<T> {
         let len = buffer.len();
-        LazyTensor(Arc::new(Node { tensors: self.clone(), shape, len, work: Work::Data(buffer) }))
+        let (tensors, mark) = (self.clone(), Mark::default());
+        LazyTensor(Arc::new(Node { tensors, shape, len, work: Work::Data(buffer), mark }))
     }
 
     /// What keeps tensors of `self` and `other` from being operands of one operation.

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::memory::DeviceBuffer;
 
 use super::context::{Tensors, checked_len};
+use super::dag::Mark;
 use super::element::{Element, ElementType, FloatElement};
 use super::error::{TensorProblem, problem};
 use super::node::{Input, Node, Op, Shape, Work};
@@ -98,7 +99,8 @@ impl<T: Element> LazyTensor<T> {
     }
 
     fn with(&self, shape: Shape, len: usize, work: Work<T>) -> LazyTensor<T> {
-        LazyTensor(Arc::new(Node { tensors: self.0.tensors.clone(), shape, len, work }))
+        let (tensors, mark) = (self.0.tensors.clone(), Mark::default());
+        LazyTensor(Arc::new(Node { tensors, shape, len, work, mark }))
     }
 
     fn failed(&self, error: Error) -> LazyTensor<T> {

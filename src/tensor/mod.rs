@@ -26,6 +26,7 @@ mod fuse;
 mod kernels;
 mod lazy;
 mod lower;
+mod lowered;
 mod node;
 
 pub use context::{MAX_ELEMENTS, Tensors};

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::memory::DeviceBuffer;
 
 use super::context::Tensors;
+use super::dag::Mark;
 use super::element::Element;
 
 /// An elementwise operation, with the name that its kernels have.
@@ -81,21 +82,22 @@ pub(super) struct Node<T: Element> {
     /// Elements; the shape's product, which is checked when a node is made.
     pub(super) len: usize,
     pub(super) work: Work<T>,
+    pub(super) mark: Mark,
 }
 
 impl<T: Element> Node<T> {
-    /// Node `index` of those that it is computed from.
-    pub(super) fn tensor_read(&self, index: usize) -> Option<&Arc<Node<T>>> {
+    /// The first of its operands from number `from` on that is a tensor, and its number.
+    #[inline]
+    pub(super) fn tensor_from(&self, from: usize) -> Option<(usize, &Arc<Node<T>>)> {
         match &self.work {
-            Work::Elementwise(_, inputs) => inputs
-                .iter()
-                .filter_map(|input| match input {
-                    Input::Tensor(node) => Some(node),
+            Work::Elementwise(_, inputs) => {
+                inputs.iter().enumerate().skip(from).find_map(|(at, input)| match input {
+                    Input::Tensor(node) => Some((at, node)),
                     Input::Scalar(_) => None,
                 })
-                .nth(index),
-            Work::Sum(x, _) => [x].get(index).copied(),
-            Work::Product(a, b) => [a, b].get(index).copied(),
+            }
+            Work::Sum(x, _) => (from == 0).then_some((0, x)),
+            Work::Product(a, b) => [a, b].get(from).map(|node| (from, *node)),
             Work::Data(_) | Work::Failed(_) | Work::Gone => None,
         }
     }
