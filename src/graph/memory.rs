@@ -16,6 +16,13 @@ pub struct GraphMemory<'a> {
     pub(super) contiguous: bool,
 }
 
+impl GraphMemory<'_> {
+    /// Whether it is, or is a part of, this block.
+    pub(crate) fn is_of(&self, block: &PoolBlock) -> bool {
+        self.block.is_some_and(|b| b.is_same(block))
+    }
+}
+
 impl<'a, T: Pod> From<&'a DeviceBuffer<T>> for GraphMemory<'a> {
     /// All of its elements.
     fn from(buffer: &'a DeviceBuffer<T>) -> Self {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::launcher::{Launcher, Stream};
-use crate::memory::DeviceBuffer;
+use crate::memory::{DeviceBuffer, DeviceView};
 use crate::memory::elements;
 
 use super::dag::Mark;
@@ -157,6 +157,26 @@ impl Tensors {
         let shape = Shape::from_slice(buffer.shape());
         checked_len("from_buffer", &shape)?;
         Ok(self.data(buffer, shape))
+    }
+
+    /// A tensor of a view's elements, which have to be contiguous, in the view's shape. No device call. The memory stays
+    /// alive, but is others' too: what is written there before the tensor's readers are computed, they see, in the order
+    /// of the stream; what another stream does with it has to be waited for.
+    ///
+    /// # Errors
+    /// [`Error::Tensor`] for a view of another device, one that is not contiguous, or too large.
+    pub fn from_view<T: Element>(&self, view: &DeviceView<T>) -> Result<LazyTensor<T>> {
+        if view.device() != self.device() {
+            let (this, other) = (self.device().id(), view.device().id());
+            return Err(problem("from_view", TensorProblem::OtherDevice { this, other }));
+        }
+        if !view.layout().is_contiguous() {
+            let (shape, strides) = (view.shape().to_vec(), view.strides().to_vec());
+            return Err(problem("from_view", TensorProblem::NotContiguous { shape, strides }));
+        }
+        let (shape, tensors, mark) = (Shape::from_slice(view.shape()), self.clone(), Mark::default());
+        let len = checked_len("from_view", &shape)?;
+        Ok(LazyTensor(Arc::new(Node { tensors, shape, len, work: Work::View(view.clone()), mark })))
     }
 
     pub(super) fn data<T: Element>(&self, buffer: Arc<DeviceBuffer<T>>, shape: Shape) -> LazyTensor<T> {

@@ -92,5 +92,5 @@ pub(super) fn entries<T: Element>(root: &Arc<Node<T>>) -> Vec<Entry<'_, T>> {
 
 /// How many of them are computed.
 pub(super) fn operations<T: Element>(entries: &[Entry<'_, T>]) -> usize {
-    entries.iter().filter(|e| !matches!(e.node.work, Work::Data(_))).count()
+    entries.iter().filter(|e| !matches!(e.node.work, Work::Data(_) | Work::View(_))).count()
 }

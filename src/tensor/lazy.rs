@@ -82,7 +82,7 @@ impl<T: Element> LazyTensor<T> {
         }
     }
 
-    /// Its elements on the device, if it is data: made from a slice or a buffer, or computed.
+    /// Its elements on the device, if it is data: made from a slice or a buffer, or computed; not if it is a view.
     pub fn buffer(&self) -> Option<&DeviceBuffer<T>> {
         match &self.0.work {
             Work::Data(buffer) => Some(buffer),

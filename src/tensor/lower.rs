@@ -58,7 +58,7 @@ pub(super) fn record<T: Element>(
     let (mut leaves, mut scalars) = (Vec::new(), Vec::new());
     for ((entry, value), first) in entries.iter().zip(&values).zip(&immediates) {
         match &entry.node.work {
-            Work::Data(_) => leaves.extend(value.map(|v: Value| v.index())),
+            Work::Data(_) | Work::View(_) => leaves.extend(value.map(|v: Value| v.index())),
             Work::Elementwise(_, inputs) => {
                 let count = inputs.iter().filter(|i| matches!(i, Input::Scalar(_))).count() as u32;
                 scalars.extend(*first..*first + count);
@@ -98,8 +98,8 @@ impl<T: Element> Recording<'_, T> {
     /// One entry by itself.
     fn operation(&mut self, index: usize) -> Result<()> {
         let (tensors, entry) = (self.tensors, &self.entries[index]);
-        if let Work::Data(buffer) = &entry.node.work {
-            let from = self.graph.buffer(buffer.as_ref())?;
+        if let Some(memory) = entry.node.memory() {
+            let from = self.graph.buffer(memory)?;
             self.values[index] = Some(from);
             if index + 1 == self.entries.len() {
                 let to = self.place(index)?;

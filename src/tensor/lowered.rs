@@ -7,7 +7,6 @@ use crate::error::Result;
 use crate::graph::CachedGraph;
 use crate::memory::DeviceBuffer;
 
-use super::context::Tensors;
 use super::dag::{entries, walk};
 use super::element::Element;
 use super::lower::record;
@@ -22,7 +21,8 @@ const SUM: u64 = 3;
 const PRODUCT: u64 = 4;
 
 /// What an expression is but for its data and scalars, and these.
-struct Form<'a, T: Element> {
+pub(super) struct Form<'a, T: Element> {
+    root: &'a Arc<Node<T>>,
     key: Words,
     /// Nodes that are data, in the order of the walk.
     leaves: Vec<&'a Arc<Node<T>>>,
@@ -48,13 +48,19 @@ impl Words {
 }
 
 impl<'a, T: Element> Form<'a, T> {
-    /// An expression's; `fused` says whether its operations are.
-    fn of(root: &'a Arc<Node<T>>, fused: bool) -> Form<'a, T> {
+    pub(super) fn of(root: &'a Arc<Node<T>>) -> Form<'a, T> {
         let key = Words { hash: 0, words: Vec::with_capacity(256) };
-        let mut form = Form { key, leaves: Vec::with_capacity(8), scalars: Vec::with_capacity(128) };
-        form.key.push(T::TYPE as u64 | u64::from(fused) << 8);
+        let mut form = Form { root, key, leaves: Vec::with_capacity(8), scalars: Vec::with_capacity(128) };
+        form.key.push(T::TYPE as u64 | u64::from(root.tensors.fuses()) << 8);
         walk(root, |node| form.add(node));
         form
+    }
+
+    /// Whether it reads a view of memory that `destination` would have too.
+    pub(super) fn has_view_of(&self, destination: &DeviceBuffer<T>) -> bool {
+        let Some(block) = destination.block() else { return false };
+        let is_view = |node: &&&Arc<Node<T>>| matches!(node.work, Work::View(_));
+        self.leaves.iter().filter(is_view).filter_map(|node| node.memory()).any(|m| m.is_of(block))
     }
 
     /// Adds a node, whose operands are added. What follows from them, its shape, is no part of the key.
@@ -87,7 +93,7 @@ impl<'a, T: Element> Form<'a, T> {
                     self.key.push(rest);
                 }
             }
-            Work::Data(_) => {
+            Work::Data(_) | Work::View(_) => {
                 self.key.push(DATA | (node.shape.len() as u64) << 8);
                 node.shape.iter().for_each(|&extent| self.key.push(extent as u64));
                 self.leaves.push(node);
@@ -161,21 +167,17 @@ impl Expressions {
     }
 }
 
-/// Computes what is at `root` into `result`, which has its shape: by the graph of an expression that differs in data and
-/// scalars alone, if there was one, else by a new one.
-pub(super) fn compute<T: Element>(
-    tensors: &Tensors,
-    root: &Arc<Node<T>>,
-    result: &DeviceBuffer<T>,
-) -> Result<()> {
-    let form = Form::of(root, tensors.fuses());
+/// Computes an expression into `result`, which has its shape: by the graph of one that differs in data and scalars alone,
+/// if there was one, else by a new one.
+pub(super) fn compute<T: Element>(form: Form<'_, T>, result: &DeviceBuffer<T>) -> Result<()> {
+    let (root, tensors) = (form.root, &form.root.tensors);
     let expressions = tensors.expressions();
     if let Some(mut lowered) = expressions.take(&form.key) {
         let Lowered { graph, leaves, scalars, result: to } = &mut lowered;
         let submitted = graph.submit(|binding| {
             for (leaf, &value) in form.leaves.iter().zip(leaves.iter()) {
-                if let Work::Data(buffer) = &leaf.work {
-                    binding.buffer(value, buffer.as_ref());
+                if let Some(memory) = leaf.memory() {
+                    binding.buffer(value, memory);
                 }
             }
             for (scalar, &immediate) in form.scalars.iter().zip(scalars.iter()) {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::error::Error;
-use crate::memory::DeviceBuffer;
+use crate::graph::GraphMemory;
+use crate::memory::{DeviceBuffer, DeviceView};
 
 use super::context::Tensors;
 use super::dag::Mark;
@@ -63,6 +64,8 @@ pub(super) enum Input<T: Element> {
 pub(super) enum Work<T: Element> {
     /// They are on the device.
     Data(Arc<DeviceBuffer<T>>),
+    /// They are on the device, in memory that others have too.
+    View(DeviceView<T>),
     /// From the elements at the same place of the operands.
     Elementwise(Op, SmallVec<[Input<T>; 3]>),
     /// The sum over an axis.
@@ -86,6 +89,15 @@ pub(super) struct Node<T: Element> {
 }
 
 impl<T: Element> Node<T> {
+    /// Where its elements are, if they are on the device.
+    pub(super) fn memory(&self) -> Option<GraphMemory<'_>> {
+        match &self.work {
+            Work::Data(buffer) => Some(buffer.as_ref().into()),
+            Work::View(view) => Some(view.into()),
+            _ => None,
+        }
+    }
+
     /// The first of its operands from number `from` on that is a tensor, and its number.
     #[inline]
     pub(super) fn tensor_from(&self, from: usize) -> Option<(usize, &Arc<Node<T>>)> {
@@ -98,7 +110,7 @@ impl<T: Element> Node<T> {
             }
             Work::Sum(x, _) => (from == 0).then_some((0, x)),
             Work::Product(a, b) => [a, b].get(from).map(|node| (from, *node)),
-            Work::Data(_) | Work::Failed(_) | Work::Gone => None,
+            Work::Data(_) | Work::View(_) | Work::Failed(_) | Work::Gone => None,
         }
     }
 
@@ -106,6 +118,7 @@ impl<T: Element> Node<T> {
     pub(super) fn operation(&self) -> &'static str {
         match &self.work {
             Work::Data(_) => "data",
+            Work::View(_) => "view",
             Work::Elementwise(op, _) => op.name(),
             Work::Sum(..) => "sum",
             Work::Product(..) => "matmul",
@@ -121,7 +134,7 @@ impl<T: Element> Node<T> {
             })),
             Work::Sum(x, _) => to.push(x),
             Work::Product(a, b) => to.extend([a, b]),
-            Work::Data(_) | Work::Failed(_) | Work::Gone => {}
+            Work::Data(_) | Work::View(_) | Work::Failed(_) | Work::Gone => {}
         }
     }
 }
@@ -129,7 +142,7 @@ impl<T: Element> Node<T> {
 impl<T: Element> Drop for Node<T> {
     /// One after the other: a chain of a million operations is dropped without a stack of that depth.
     fn drop(&mut self) {
-        if matches!(self.work, Work::Data(_) | Work::Failed(_) | Work::Gone) {
+        if matches!(self.work, Work::Data(_) | Work::View(_) | Work::Failed(_) | Work::Gone) {
             return;
         }
         let mut pending = Vec::new();
