@@ -1,5 +1,6 @@
 //! Computing a graph: its program from the cache or made anew, what changes written in, and all of it submitted at once.
 
+use std::cmp::Reverse;
 use std::sync::{Arc, PoisonError};
 
 use crate::driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess};
@@ -12,7 +13,7 @@ use super::cache::{Bound, Instance};
 use super::error::GraphProblem;
 use super::exec::{Baked, addresses, reads_at_end};
 use super::program::{At, Program, Step, compile};
-use super::record::{Graph, Place, problem};
+use super::record::{Graph, Place, ValueInfo, problem};
 use super::side_streams::SideStreams;
 
 /// How a graph reaches the device. The results are the same to the last bit.
@@ -153,7 +154,8 @@ impl Graph {
                 let pool = self.device.pool_core();
                 let block = pool
                     .allocate(lane.core.arena(), bytes, Caller::Free)
-                    .map_err(|e| self.device.allocation_error("device", bytes as usize, e))?;
+                    .map_err(|e| self.device.allocation_error("device", bytes as usize, e))
+                    .map_err(|e| self.say_arena(&program, e))?;
                 Some(block)
             }
         };
@@ -168,6 +170,28 @@ impl Graph {
         let bound = Bound { kernargs, blocks: vec![0; program.block_bytes as usize], ..Bound::default() };
         let side = program.schedule.as_ref().map(|s| SideStreams::new(lane, s)).transpose()?;
         Ok(Instance { program, lane: Arc::downgrade(lane), arena, side, bound: bound.into(), used: 0.into() })
+    }
+
+    /// Says of memory that ran out what it was for: the arena, and the largest temporary in it.
+    #[cold]
+    fn say_arena(&self, program: &Program, error: Error) -> Error {
+        let Error::OutOfMemory(mut error) = error else { return error };
+        let uses = program.nodes.iter().flat_map(|&n| self.uses_of(n as usize).iter().map(move |u| (n, u.value)));
+        let temporaries = uses.filter_map(|(node, value)| match &self.values[value as usize] {
+            ValueInfo { place: Place::Temporary, bytes } => Some((*bytes, value, node)),
+            _ => None,
+        });
+        let mut why = format!("the arena of a graph of {} nodes", program.nodes.len());
+        // Of one value's uses the first.
+        if let Some((bytes, value, node)) = temporaries.max_by_key(|&(b, v, n)| (b, Reverse(v), Reverse(n))) {
+            why += &format!(", the largest temporary being value {value}, {bytes} bytes, from node {node} on");
+        }
+        if let Some(more) = &error.why {
+            why += "; ";
+            why += more;
+        }
+        error.why = Some(why.into_boxed_str());
+        Error::OutOfMemory(error)
     }
 
     fn address(&self, instance: &Instance, at: At) -> u64 {

@@ -2,8 +2,8 @@
 
 use hiplaunch::driver::ErrorCode;
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::graph::{Branches, Graph, GraphProblem, Submission, Value};
-use hiplaunch::{Backend, DeviceBuffer, Error, Launcher, Ticket};
+use hiplaunch::graph::{Branches, Graph, GraphArg, GraphProblem, NodeId, Submission, Value};
+use hiplaunch::{Backend, DeviceBuffer, Error, LaunchDims, Launcher, Ticket};
 use proptest::prelude::*;
 
 use crate::order::{Kernels, M, N, Operation, VALUES, run};
@@ -137,6 +137,33 @@ fn concurrent_branches_share_no_bytes_and_branches_of_one_stream_do() {
 }
 
 #[test]
+fn a_branch_is_done_while_another_runs() {
+    // What is looked at here is a race, on purpose.
+    let launcher = Launcher::builder().backend(Backend::Emulator).validate(false).build().unwrap();
+    let device = launcher.device(0).unwrap().clone();
+    let [stream, watcher] = [(); 2].map(|()| launcher.stream(&device).unwrap());
+    // SAFETY: a kernel of hip/.
+    let spin = unsafe { launcher.register(&device, PROBE.for_device(&device), "spin") }.unwrap();
+    let outs = [(); 2].map(|()| DeviceBuffer::from_slice(&stream, &[0u32; 64]).unwrap());
+    let mut g = launcher.graph(&device).unwrap();
+    g.set_branches(Branches::Streams(2));
+    for (out, iterations) in outs.iter().zip([1u64 << 23, 1]) {
+        let out = g.buffer(out).unwrap();
+        // SAFETY: as the kernel takes it.
+        unsafe { g.launch(spin, LaunchDims::linear(1, 64), &[iterations.into(), GraphArg::Write(out)]) }.unwrap();
+    }
+    let ticket = g.compute(&stream).unwrap();
+    let seen = |out: &DeviceBuffer<u32>| out.to_vec(&watcher).unwrap()[0];
+    while seen(&outs[1]) == 0 {
+        std::thread::yield_now();
+    }
+    assert_eq!(seen(&outs[0]), 0, "recorded first, and still running");
+    assert!(!ticket.is_ready(), "it is ready when all are");
+    ticket.read().unwrap();
+    assert_ne!(seen(&outs[0]), 0);
+}
+
+#[test]
 fn a_failure_in_a_branch_names_the_node_and_leaves_the_stream_in_order() {
     on_each(|rig| {
         let k = Kernels::of(&rig);
@@ -191,7 +218,7 @@ fn an_order_that_is_asked_for_is_kept_and_a_cycle_is_refused() {
             let (x, a, b) = (g.buffer(&x).unwrap(), g.buffer(&outs[0]).unwrap(), g.buffer(&outs[1]).unwrap());
             let nodes = [a, b].map(|out| {
                 k.scale(&mut g, 2.0, &x, &out);
-                hiplaunch::graph::NodeId(g.len() as u32 - 1)
+                NodeId(g.len() as u32 - 1)
             });
             if ordered {
                 for (before, after) in [(nodes[1], nodes[0]), (nodes[1], nodes[1])] {
@@ -204,7 +231,7 @@ fn an_order_that_is_asked_for_is_kept_and_a_cycle_is_refused() {
                         other => panic!("{other:?}"),
                     }
                 }
-                assert!(g.order(nodes[0], hiplaunch::graph::NodeId(2)).is_err());
+                assert!(g.order(nodes[0], NodeId(2)).is_err());
                 g.order(nodes[0], nodes[1]).unwrap();
             }
             let mut compiled = g.compile(&rig.stream).unwrap();
