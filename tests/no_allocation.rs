@@ -86,6 +86,10 @@ fn a_compiled_graph_is_submitted_without_an_allocation() {
         (0..50).for_each(&mut round);
         let before = heap_allocations();
         (50..150).for_each(&mut round);
-        assert_eq!(heap_allocations() - before, 0, "heap allocations in 100 submissions on {streams} streams");
+        assert_eq!(
+            heap_allocations() - before,
+            0,
+            "heap allocations in 100 submissions on {streams} streams"
+        );
     }
 }

@@ -20,7 +20,7 @@ pub enum Branches {
 
 impl Branches {
     /// Streams at most.
-    pub(super) fn most(self) -> usize {
+    pub(crate) fn most(self) -> usize {
         match self {
             Branches::One => 1,
             Branches::Streams(n) => n.clamp(1, MOST) as usize,

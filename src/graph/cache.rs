@@ -140,7 +140,8 @@ impl GraphCache {
                 gone.push(entries.all.swap_remove(i));
             }
             if entries.all.len() >= KEPT
-                && let Some(oldest) = (0..entries.all.len()).min_by_key(|&i| entries.all[i].instance.used.load(Ordering::Relaxed))
+                && let Some(oldest) = (0..entries.all.len())
+                    .min_by_key(|&i| entries.all[i].instance.used.load(Ordering::Relaxed))
             {
                 gone.push(entries.all.swap_remove(oldest));
             }

@@ -48,7 +48,10 @@ impl Recorded {
         let buffers = graph.key.since(structure).into();
         let instance = graph.instance(&stream.0, true)?;
         let (stream, state) = (stream.clone(), next_state());
-        Ok((Recorded { graph, stream, structure, buffers, moved: false, changed: false, state, kernels }, instance))
+        Ok((
+            Recorded { graph, stream, structure, buffers, moved: false, changed: false, state, kernels },
+            instance,
+        ))
     }
 
     fn set_place(&mut self, value: u32, place: Place) {

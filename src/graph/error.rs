@@ -16,7 +16,9 @@ pub enum GraphProblem {
     #[error("the stream is on another device than the graph, or of another launcher")]
     WrongDevice,
     /// A buffer is on another device.
-    #[error("the buffer of value {value} is on {buffer}, the graph on {graph}, or they are of two launchers; copy it first")]
+    #[error(
+        "the buffer of value {value} is on {buffer}, the graph on {graph}, or they are of two launchers; copy it first"
+    )]
     ForeignBuffer {
         /// The value's number.
         value: u32,
@@ -40,13 +42,17 @@ pub enum GraphProblem {
         kernel: std::sync::Arc<str>,
     },
     /// Another buffer for what is none, or other bytes for what is no block.
-    #[error("value {value} was not recorded as that: buffers take buffers, blocks take bytes, temporaries neither")]
+    #[error(
+        "value {value} was not recorded as that: buffers take buffers, blocks take bytes, temporaries neither"
+    )]
     NotABuffer {
         /// The value's number.
         value: u32,
     },
     /// Another buffer, or other bytes, of another length.
-    #[error("{given} bytes for value {value}, which was recorded with {recorded}; record the graph again for other lengths")]
+    #[error(
+        "{given} bytes for value {value}, which was recorded with {recorded}; record the graph again for other lengths"
+    )]
     OtherLength {
         /// The value's number.
         value: u32,
@@ -56,7 +62,9 @@ pub enum GraphProblem {
         given: u64,
     },
     /// Another scalar for what takes none.
-    #[error("argument {argument} is not one that is passed by value; name a scalar or struct of a recorded launch")]
+    #[error(
+        "argument {argument} is not one that is passed by value; name a scalar or struct of a recorded launch"
+    )]
     NotByValue {
         /// The argument, from 0.
         argument: usize,

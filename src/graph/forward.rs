@@ -36,9 +36,10 @@ pub(super) fn forward_copies(graph: &Graph, live: &mut Vec<u32>) -> Forwarded {
             continue;
         }
         let free = live[first..position].iter().all(|&i| {
-            graph.uses_of(i as usize).iter().all(|u| {
-                range(graph, &forwarded, u).is_none_or(|(s, e)| e <= start || end <= s)
-            })
+            graph
+                .uses_of(i as usize)
+                .iter()
+                .all(|u| range(graph, &forwarded, u).is_none_or(|(s, e)| e <= start || end <= s))
         });
         if free {
             forwarded[from.value as usize] = Some((to.value, to.offset));

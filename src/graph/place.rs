@@ -52,8 +52,7 @@ pub(super) fn place_temporaries(
     let mut ids: Vec<Option<BufferId>> = vec![None; graph.values.len()];
     for (value, steps) in touched.0.iter().enumerate() {
         let (Some(first), Some(last)) = (steps.first(), steps.last()) else { continue };
-        let (name, size) =
-            (format!("temporary {value}"), graph.values[value].bytes.next_multiple_of(ALIGN));
+        let (name, size) = (format!("temporary {value}"), graph.values[value].bytes.next_multiple_of(ALIGN));
         let buffer = match &nodes {
             None => Buffer::closed(name, size, u64::from(*first)..=u64::from(*last)),
             Some(nodes) => {

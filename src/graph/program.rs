@@ -271,11 +271,7 @@ fn end_to_end(graph: &Graph) -> Vec<u64> {
 }
 
 /// Adds what [`Graph::order`] said.
-fn with_order(
-    graph: &Graph,
-    live: &[u32],
-    mut after: Vec<SmallVec<[u32; 4]>>,
-) -> Vec<SmallVec<[u32; 4]>> {
+fn with_order(graph: &Graph, live: &[u32], mut after: Vec<SmallVec<[u32; 4]>>) -> Vec<SmallVec<[u32; 4]>> {
     for (a, b) in &graph.order {
         if let (Ok(a), Ok(b)) = (live.binary_search(a), live.binary_search(b)) {
             let (a, after) = (a as u32, &mut after[b]);

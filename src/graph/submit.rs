@@ -176,7 +176,8 @@ impl Graph {
     #[cold]
     fn say_arena(&self, program: &Program, error: Error) -> Error {
         let Error::OutOfMemory(mut error) = error else { return error };
-        let uses = program.nodes.iter().flat_map(|&n| self.uses_of(n as usize).iter().map(move |u| (n, u.value)));
+        let uses =
+            program.nodes.iter().flat_map(|&n| self.uses_of(n as usize).iter().map(move |u| (n, u.value)));
         let temporaries = uses.filter_map(|(node, value)| match &self.values[value as usize] {
             ValueInfo { place: Place::Temporary, bytes } => Some((*bytes, value, node)),
             _ => None,
@@ -184,7 +185,8 @@ impl Graph {
         let mut why = format!("the arena of a graph of {} nodes", program.nodes.len());
         // Of one value's uses the first.
         if let Some((bytes, value, node)) = temporaries.max_by_key(|&(b, v, n)| (b, Reverse(v), Reverse(n))) {
-            why += &format!(", the largest temporary being value {value}, {bytes} bytes, from node {node} on");
+            why +=
+                &format!(", the largest temporary being value {value}, {bytes} bytes, from node {node} on");
         }
         if let Some(more) = &error.why {
             why += "; ";
@@ -429,7 +431,9 @@ impl Graph {
             let result = match *step {
                 // Its event is recorded all the same.
                 Step::Launch { dims, .. } if dims.is_empty() => Ok(()),
-                Step::Copy { bytes: 0, .. } | Step::Fill { bytes: 0, .. } | Step::Read { bytes: 0, .. } => Ok(()),
+                Step::Copy { bytes: 0, .. } | Step::Fill { bytes: 0, .. } | Step::Read { bytes: 0, .. } => {
+                    Ok(())
+                }
                 Step::Launch { function, dims, kernarg, .. } => {
                     if watched {
                         accesses.clear();

@@ -115,7 +115,8 @@ fn every_wait_between_branches_is_needed_and_they_are_enough() {
         all
     });
     let joins = each_is_needed(|schedule| {
-        let take = |nth: usize| -> Box<dyn Fn(&mut Schedule)> { Box::new(move |s| drop(s.joins.remove(nth))) };
+        let take =
+            |nth: usize| -> Box<dyn Fn(&mut Schedule)> { Box::new(move |s| drop(s.joins.remove(nth))) };
         (0..schedule.joins.len()).map(take).collect()
     });
     let schedule = graph.instance_mut().program.schedule.as_ref().unwrap();

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::graph::Branches;
 use crate::launcher::{Launcher, Stream};
-use crate::memory::{DeviceBuffer, DeviceView};
 use crate::memory::elements;
+use crate::memory::{DeviceBuffer, DeviceView};
 
 use super::dag::Mark;
 use super::element::Element;
@@ -36,6 +37,7 @@ struct Inner {
     launcher: Launcher,
     stream: Stream,
     fusion: bool,
+    branches: Branches,
 }
 
 impl Tensors {
@@ -48,7 +50,8 @@ impl Tensors {
         let kernels = Arc::new(Kernels::new(launcher, stream.device()));
         let (launcher, stream) = (launcher.clone(), stream.clone());
         let expressions = Arc::default();
-        Ok(Tensors(Arc::new(Inner { expressions, kernels, launcher, stream, fusion: true })))
+        let branches = Branches::One;
+        Ok(Tensors(Arc::new(Inner { expressions, kernels, launcher, stream, fusion: true, branches })))
     }
 
     /// Tensors on another stream, with the same kernels where it is on the same device. Tensors of different streams can't
@@ -58,16 +61,17 @@ impl Tensors {
     /// As [`new`](Tensors::new).
     pub fn on_stream(&self, stream: &Stream) -> Result<Tensors> {
         if stream.device() != self.device() {
-            return Ok(Tensors::new(self.launcher(), stream)?.with_fusion(self.0.fusion));
+            let new = Tensors::new(self.launcher(), stream)?;
+            return Ok(new.with(stream.clone(), self.0.fusion, self.0.branches));
         }
-        Ok(self.with(stream.clone(), self.0.fusion))
+        Ok(self.with(stream.clone(), self.0.fusion, self.0.branches))
     }
 
-    fn with(&self, stream: Stream, fusion: bool) -> Tensors {
+    fn with(&self, stream: Stream, fusion: bool, branches: Branches) -> Tensors {
         let (kernels, launcher) = (self.0.kernels.clone(), self.0.launcher.clone());
         let same = Arc::ptr_eq(&stream.0, &self.0.stream.0);
         let expressions = if same { self.0.expressions.clone() } else { Arc::default() };
-        Tensors(Arc::new(Inner { expressions, kernels, launcher, stream, fusion }))
+        Tensors(Arc::new(Inner { expressions, kernels, launcher, stream, fusion, branches }))
     }
 
     /// Tensors on the same stream, with the same kernels, with fusion or without; with it unless told otherwise.
@@ -79,7 +83,18 @@ impl Tensors {
     /// is the first operand's tensors.
     #[must_use]
     pub fn with_fusion(&self, on: bool) -> Tensors {
-        self.with(self.stream().clone(), on)
+        self.with(self.stream().clone(), on, self.0.branches)
+    }
+
+    /// Tensors on the same stream, with the same kernels, whose independent parts run on several streams that go with it;
+    /// on one unless told otherwise. What decides is the tensor that is computed.
+    #[must_use]
+    pub fn with_branches(&self, branches: Branches) -> Tensors {
+        self.with(self.stream().clone(), self.0.fusion, branches)
+    }
+
+    pub(super) fn branches(&self) -> Branches {
+        self.0.branches
     }
 
     /// Whether operations are fused: that it is wanted, and there is a compiler for the device. Looks for one.

@@ -40,6 +40,7 @@ pub(super) fn record<T: Element>(
 ) -> Result<Recorded> {
     let clusters = if tensors.fuses() { clusters(entries) } else { Clusters::none() };
     let mut graph = tensors.launcher().graph(tensors.device())?;
+    graph.set_branches(tensors.branches());
     let result = graph.buffer(result)?;
     let (values, immediates) = (vec![None; entries.len()], vec![0; entries.len()]);
     let mut recording = Recording { tensors, entries, result, graph, values, immediates };

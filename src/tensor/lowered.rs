@@ -51,7 +51,8 @@ impl<'a, T: Element> Form<'a, T> {
     pub(super) fn of(root: &'a Arc<Node<T>>) -> Form<'a, T> {
         let key = Words { hash: 0, words: Vec::with_capacity(256) };
         let mut form = Form { root, key, leaves: Vec::with_capacity(8), scalars: Vec::with_capacity(128) };
-        form.key.push(T::TYPE as u64 | u64::from(root.tensors.fuses()) << 8);
+        let (fused, streams) = (root.tensors.fuses(), root.tensors.branches().most() as u64);
+        form.key.push(T::TYPE as u64 | u64::from(fused) << 8 | streams << 16);
         walk(root, |node| form.add(node));
         form
     }

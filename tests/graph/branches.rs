@@ -150,7 +150,8 @@ fn a_branch_is_done_while_another_runs() {
     for (out, iterations) in outs.iter().zip([1u64 << 23, 1]) {
         let out = g.buffer(out).unwrap();
         // SAFETY: as the kernel takes it.
-        unsafe { g.launch(spin, LaunchDims::linear(1, 64), &[iterations.into(), GraphArg::Write(out)]) }.unwrap();
+        unsafe { g.launch(spin, LaunchDims::linear(1, 64), &[iterations.into(), GraphArg::Write(out)]) }
+            .unwrap();
     }
     let ticket = g.compute(&stream).unwrap();
     let seen = |out: &DeviceBuffer<u32>| out.to_vec(&watcher).unwrap()[0];

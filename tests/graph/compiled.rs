@@ -54,7 +54,10 @@ fn each_submission_runs_once_and_takes_what_was_set() {
         graph.set_buffer(&y, &a).unwrap();
         graph.set_buffer(&to, &other).unwrap();
         assert_eq!(submit(&mut graph), -29.0);
-        assert_eq!((out.to_vec(&rig.stream).unwrap()[5], other.to_vec(&rig.stream).unwrap()[5]), (7.0, -29.0));
+        assert_eq!(
+            (out.to_vec(&rig.stream).unwrap()[5], other.to_vec(&rig.stream).unwrap()[5]),
+            (7.0, -29.0)
+        );
         assert_eq!(rig.launcher.graph_counts(), (1, 0, 1), "never looked up again");
         // Another graph of the same structure uses the same arguments and arena in between.
         let (mut same, _) = compiled(&rig, &k, [&a, &a, &out]);
@@ -72,9 +75,8 @@ fn buffers_that_overlap_in_another_way_are_planned_anew() {
         let of = |v: f32| DeviceBuffer::from_slice(&rig.stream, &[v; N]).unwrap();
         let (a, b, out) = (of(1.0), of(10.0), of(0.0));
         let (mut graph, [x, y, to]) = compiled(&rig, &k, [&a, &b, &out]);
-        let submit = |graph: &mut CompiledGraph| -> f32 {
-            graph.submit().unwrap().read().unwrap().value(0).unwrap()
-        };
+        let submit =
+            |graph: &mut CompiledGraph| -> f32 { graph.submit().unwrap().read().unwrap().value(0).unwrap() };
         assert_eq!(submit(&mut graph), 12.0);
         // The sum to where its first operand came from: a write after a read.
         graph.set_buffer(&to, &a).unwrap();
@@ -175,7 +177,10 @@ fn what_does_not_fit_is_refused_and_the_old_stays() {
                 graph_problem(graph.set_scalar(NodeId(2), 0, 1.0f32)),
                 GraphProblem::NotByValue { argument: 0 }
             );
-            assert_eq!(graph_problem(graph.set_scalar(NodeId(9), 0, 1u32)), GraphProblem::NoNode { nodes: 3 });
+            assert_eq!(
+                graph_problem(graph.set_scalar(NodeId(9), 0, 1u32)),
+                GraphProblem::NoNode { nodes: 3 }
+            );
             assert_eq!(graph_problem(graph.set_block(&x, &[])), GraphProblem::NotABuffer { value: 0 });
         }
         assert_eq!(graph.submit().unwrap().read().unwrap().value::<f32>(0).unwrap(), 3.0);

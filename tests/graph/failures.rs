@@ -115,7 +115,8 @@ fn out_of_memory_submits_nothing() {
         match compute() {
             Err(Error::OutOfMemory(e)) => {
                 let why = e.why.unwrap_or_default();
-                let temporary = "graph of 2 nodes, the largest temporary being value 1, 16777216 bytes, from node 1 on";
+                let temporary =
+                    "graph of 2 nodes, the largest temporary being value 1, 16777216 bytes, from node 1 on";
                 assert!(why.contains(temporary), "{why}");
             }
             other => panic!("{other:?}"),
@@ -222,7 +223,8 @@ fn no_pinned_memory_for_results_or_blocks_submits_nothing() {
             g.uses(&x, false, true).unwrap();
             g.compute(&rig.stream)
         };
-        let cases: [(&dyn Fn() -> hiplaunch::Result<hiplaunch::Ticket>, u32); 2] = [(&results, 1), (&blocks, 0)];
+        let cases: [(&dyn Fn() -> hiplaunch::Result<hiplaunch::Ticket>, u32); 2] =
+            [(&results, 1), (&blocks, 0)];
         for (compute, at) in cases {
             rig.validation().inject_repeating(CallKind::HostMalloc, 1, ErrorCode::OUT_OF_MEMORY);
             let before = rig.validation().counts();

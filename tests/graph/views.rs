@@ -88,7 +88,9 @@ fn overlapping_views_are_refused_where_a_kernel_or_a_copy_can_t_have_them() {
         assert_eq!(problem(g.copy(&a, &b)), GraphProblem::CopyOverlaps);
         let strided = buffer.view_strided(0, &[N], &[2]).unwrap();
         match g.buffer(&strided) {
-            Err(Error::Graph { problem, .. }) => assert_eq!(*problem, GraphProblem::NotContiguous { value: 3 }),
+            Err(Error::Graph { problem, .. }) => {
+                assert_eq!(*problem, GraphProblem::NotContiguous { value: 3 })
+            }
             other => panic!("{other:?}"),
         }
         assert!(g.is_empty());

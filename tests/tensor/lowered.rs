@@ -1,6 +1,7 @@
 //! The graph of an expression serves others of the same form: with their data, their scalars, their results.
 
 use hiplaunch::driver::validation::CallKind;
+use hiplaunch::graph::Branches;
 use hiplaunch::tensor::TensorProblem;
 use hiplaunch::{DeviceBuffer, Error, LazyTensor};
 
@@ -175,6 +176,35 @@ fn views_are_operands_as_they_are_and_never_overwritten() {
             }
             other => panic!("{other:?}"),
         }
+        rig.assert_clean();
+    });
+}
+
+#[test]
+fn independent_parts_on_several_streams_give_the_same_bits() {
+    on_each(|rig| {
+        let one = one_by_one(&rig);
+        let host: Vec<f32> = (0..256).map(|i| (i as f32 / 7.0).sin()).collect();
+        let result = |t: &hiplaunch::Tensors, scale: f32| {
+            let x = t.from_slice(&host, &[16, 16]).unwrap();
+            let parts = [x.matmul(&x), x.mul(scale).matmul(&x.neg()), x.exp().matmul(&x.sqrt().max(0.0))];
+            parts[0].add(&parts[1]).add(&parts[2]).to_vec().unwrap()
+        };
+        let several = one.with_branches(Branches::Streams(3));
+        for round in 0..3 {
+            let before = rig.validation().counts();
+            let expected = result(&one, round as f32);
+            assert_eq!(rig.validation().counts().since(&before).get(CallKind::StreamWaitEvent), 0);
+            let got = result(&several, round as f32);
+            let counts = rig.validation().counts().since(&before);
+            assert!(counts.get(CallKind::StreamWaitEvent) >= 4, "{counts}");
+            assert!(
+                round == 0 || counts.get(CallKind::StreamCreate) + counts.get(CallKind::EventCreate) == 0
+            );
+            let bits = |all: &[f32]| all.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+            assert_eq!(bits(&got), bits(&expected));
+        }
+        assert_eq!(one.lowered(), 2);
         rig.assert_clean();
     });
 }
