@@ -12,7 +12,10 @@
 //!
 //! What a graph is to the cache: its nodes, kernels, launch dimensions, which bytes of which value each node touches, and
 //! how its buffers overlap. Addresses and scalars are no part of it: they are written into the packed arguments at each
-//! compute, so that a runtime records its loop's body anew each time and nothing is planned twice.
+//! compute, so that a runtime records its loop's body anew each time and nothing is planned twice. Who submits the same
+//! graph again and again [compiles](Graph::compile) it, and records it once.
+//!
+//! Independent [branches](Branches) run on several streams when told to.
 
 mod branches;
 mod break_even;

@@ -74,8 +74,11 @@ impl Rig {
     }
 }
 
+/// Takes a wait out.
+type Mutation = Box<dyn Fn(&mut Schedule)>;
+
 /// Takes out one event wait after the other, as `all` lists them.
-fn each_is_needed(all: impl Fn(&mut Schedule) -> Vec<Box<dyn Fn(&mut Schedule)>>) -> usize {
+fn each_is_needed(all: impl Fn(&mut Schedule) -> Vec<Mutation>) -> usize {
     let count = {
         let rig = Rig::open();
         all(rig.graph().instance_mut().program.schedule.as_mut().unwrap()).len()
@@ -106,17 +109,22 @@ fn every_wait_between_branches_is_needed_and_they_are_enough() {
     assert_eq!(rig.validation().violations(), []);
 
     let waits = each_is_needed(|schedule| {
-        let mut all: Vec<Box<dyn Fn(&mut Schedule)>> = Vec::new();
+        let mut all: Vec<Mutation> = Vec::new();
         for (step, waits) in schedule.waits.iter().enumerate() {
             for nth in 0..waits.len() {
-                all.push(Box::new(move |s| drop(s.waits[step].remove(nth))));
+                all.push(Box::new(move |s| {
+                    s.waits[step].remove(nth);
+                }));
             }
         }
         all
     });
     let joins = each_is_needed(|schedule| {
-        let take =
-            |nth: usize| -> Box<dyn Fn(&mut Schedule)> { Box::new(move |s| drop(s.joins.remove(nth))) };
+        let take = |nth: usize| -> Mutation {
+            Box::new(move |s| {
+                s.joins.remove(nth);
+            })
+        };
         (0..schedule.joins.len()).map(take).collect()
     });
     let schedule = graph.instance_mut().program.schedule.as_ref().unwrap();
