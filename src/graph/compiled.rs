@@ -112,6 +112,7 @@ impl Graph {
     /// As [`compute`](Graph::compute), before anything was submitted.
     pub fn compile(self, stream: &Stream) -> Result<CompiledGraph> {
         let (recorded, instance) = Recorded::new(self, stream)?;
+        recorded.graph.check_kernels()?;
         Ok(CompiledGraph { recorded, instance })
     }
 }
