@@ -40,9 +40,14 @@ fn next_state() -> u64 {
 }
 
 impl Recorded {
-    fn new(mut graph: Graph, stream: &Stream) -> Result<(Recorded, Arc<Instance>)> {
+    /// Compiles it; `check` whether its kernels are still registered.
+    fn new(mut graph: Graph, stream: &Stream, check: bool) -> Result<(Recorded, Arc<Instance>)> {
         graph.check_stream(&stream.0)?;
+        // Before the look: whoever changes one later is noticed.
         let kernels = graph.launcher.graphs().changes();
+        if check {
+            graph.check_kernels()?;
+        }
         let structure = graph.key.mark();
         graph.describe_buffers();
         let buffers = graph.key.since(structure).into();
@@ -111,8 +116,7 @@ impl Graph {
     /// # Errors
     /// As [`compute`](Graph::compute), before anything was submitted.
     pub fn compile(self, stream: &Stream) -> Result<CompiledGraph> {
-        let (recorded, instance) = Recorded::new(self, stream)?;
-        recorded.graph.check_kernels()?;
+        let (recorded, instance) = Recorded::new(self, stream, true)?;
         Ok(CompiledGraph { recorded, instance })
     }
 }
@@ -278,7 +282,7 @@ pub(crate) struct CachedGraph {
 impl CachedGraph {
     /// Compiles it and runs it once.
     pub(crate) fn compute(graph: Graph, stream: &Stream) -> Result<CachedGraph> {
-        let (mut recorded, instance) = Recorded::new(graph, stream)?;
+        let (mut recorded, instance) = Recorded::new(graph, stream, false)?;
         drop(recorded.run(&instance, Submission::Auto)?);
         recorded.let_go();
         Ok(CachedGraph { recorded, instance: Arc::downgrade(&instance) })

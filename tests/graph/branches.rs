@@ -291,6 +291,6 @@ proptest! {
     }
 }
 
-fn any_operation() -> impl Strategy<Value = Operation> {
+pub(crate) fn any_operation() -> impl Strategy<Value = Operation> {
     (0u8..5, 0..VALUES, 0..VALUES, 0..VALUES, -3i8..4)
 }

@@ -2,10 +2,12 @@
 
 use hiplaunch::driver::ErrorCode;
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::graph::{CompiledGraph, GraphArg, GraphProblem, NodeId, Submission, Value};
-use hiplaunch::{DeviceBuffer, Error, LaunchDims};
+use hiplaunch::graph::{Branches, CompiledGraph, GraphArg, GraphProblem, NodeId, Submission, Value};
+use hiplaunch::{Backend, DeviceBuffer, Error, LaunchDims, Launcher};
+use proptest::prelude::*;
 
-use crate::order::{Kernels, N};
+use crate::branches::any_operation;
+use crate::order::{Kernels, M, N, VALUES, run};
 use crate::support::*;
 
 /// `out = a * x + y`, with the values of `x`, `y` and `out`; node 0 has `a` as its argument 0.
@@ -160,7 +162,7 @@ fn what_does_not_fit_is_refused_and_the_old_stays() {
         let mut foreign = rig.launcher.graph(&rig.device).unwrap();
         let foreign = foreign.buffer(&a).unwrap();
         assert_eq!(graph_problem(graph.set_buffer(&foreign, &a)), GraphProblem::ForeignValue { value: 0 });
-        let other = Rig::open(hiplaunch::Launcher::builder(), hiplaunch::Backend::Emulator);
+        let other = Rig::open(Launcher::builder(), Backend::Emulator);
         let theirs = DeviceBuffer::<f32>::on(&other.stream, N).unwrap();
         assert!(matches!(
             graph_problem(graph.set_buffer(&x, &theirs)),
@@ -209,8 +211,13 @@ fn a_kernel_that_is_gone_or_replaced_is_named() {
             }
             other => panic!("{other:?}"),
         }
+        let mut late = rig.launcher.graph(&rig.device).unwrap();
+        let (x, to) = (late.buffer(&a).unwrap(), late.buffer(&out).unwrap());
+        k.scale(&mut late, 1.0, &x, &to);
         rig.launcher.unregister(k.vscale).unwrap();
         assert!(matches!(graph.submit(), Err(Error::Graph { node: Some(0), .. })));
+        let kernel = "vscale".into();
+        assert_eq!(graph_problem(late.compile(&rig.stream)), GraphProblem::KernelChanged { kernel });
         assert_eq!(rig.validation().counts().since(&before).get(CallKind::LaunchKernel), 0);
         drop(graph);
         rig.stream.synchronize().unwrap();
@@ -238,4 +245,65 @@ fn as_a_driver_s_graph_it_is_made_once() {
         assert_eq!((counts.get(CallKind::GraphInstantiate), counts.get(CallKind::GraphLaunch)), (1, 2));
         rig.assert_clean();
     });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn with_other_buffers_it_computes_what_a_new_graph_would(
+        // So few that no value leaves the integers that an f32 has, which would change what is recorded.
+        operations in prop::collection::vec(any_operation(), 1..10),
+        streams in 1u32..4,
+        rounds in prop::collection::vec((0usize..6, 0usize..5), 1..6),
+    ) {
+        const BUFFERS: usize = 3;
+        const ORDERS: [[usize; BUFFERS]; 6] =
+            [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+        let rig = Rig::open(Launcher::builder(), Backend::Emulator);
+        let k = Kernels::of(&rig);
+        // SAFETY: each work-item reads its element before it writes it.
+        unsafe {
+            rig.launcher.declare_in_place(k.vadd, true).unwrap();
+            rig.launcher.declare_in_place(k.vscale, true).unwrap();
+        }
+        let start = |v: usize, seed: usize| -> Vec<f32> { (0..M).map(|i| ((i + v + seed) % 5) as f32).collect() };
+        let mut buffers: Vec<_> = (0..BUFFERS).map(|_| DeviceBuffer::<f32>::on(&rig.stream, M).unwrap()).collect();
+        // Records the operations, and says what they compute of these.
+        let record = |buffers: &[DeviceBuffer<f32>], host: [Vec<f32>; BUFFERS]| {
+            let mut g = rig.launcher.graph(&rig.device).unwrap();
+            g.set_branches(Branches::Streams(streams));
+            let mut values: Vec<Value> = buffers.iter().map(|b| g.buffer(b).unwrap()).collect();
+            let mut host: Vec<Option<Vec<f32>>> = host.into_iter().map(Some).collect();
+            for _ in BUFFERS..VALUES {
+                values.push(g.temporary::<f32>(M).unwrap());
+                host.push(None);
+            }
+            let mut reads = Vec::new();
+            run(&k, &mut g, &values, &mut host, &mut reads, &operations);
+            (g, values, host.into_iter().take(BUFFERS).flatten().collect::<Vec<_>>(), reads)
+        };
+        let (g, values, ..) = record(&buffers, [0, 1, 2].map(|v| start(v, 0)));
+        let mut graph = g.compile(&rig.stream).unwrap();
+        for (order, seed) in rounds {
+            let order = ORDERS[order];
+            for (v, buffer) in buffers.iter_mut().enumerate() {
+                buffer.upload(&rig.stream, &start(v, seed)).unwrap();
+            }
+            for (value, &b) in values.iter().zip(&order) {
+                graph.set_buffer(value, &buffers[b]).unwrap();
+            }
+            let output = graph.submit().unwrap().read().unwrap();
+            let (_, _, expected, reads) = record(&buffers, order.map(|b| start(b, seed)));
+            prop_assert_eq!(output.len(), reads.len());
+            for (i, read) in reads.iter().enumerate() {
+                prop_assert_eq!(output.slice::<f32>(i).unwrap(), &read[..]);
+            }
+            for (&b, expected) in order.iter().zip(&expected) {
+                prop_assert_eq!(&buffers[b].to_vec(&rig.stream).unwrap(), expected);
+            }
+        }
+        prop_assert_eq!(rig.launcher.graph_counts().2, 1, "planned once");
+        rig.assert_clean();
+    }
 }

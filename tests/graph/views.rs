@@ -2,7 +2,8 @@
 
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::graph::{Branches, GraphArg, GraphProblem};
-use hiplaunch::{DeviceBuffer, Error, LaunchDims};
+use hiplaunch::{Backend, DeviceBuffer, Error, LaunchDims, Launcher};
+use proptest::prelude::*;
 
 use crate::order::{Kernels, N};
 use crate::support::*;
@@ -152,4 +153,59 @@ fn a_result_is_written_straight_to_its_buffer_where_nothing_is_in_the_way() {
         }
         rig.assert_clean();
     });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_work_on_views_that_overlap_is_what_the_host_does(
+        operations in prop::collection::vec((0u8..4, 0usize..25, 0usize..25, -2i8..3), 1..30),
+        streams in 1u32..5,
+    ) {
+        // Views of 64 elements at every 8th.
+        const LEN: usize = 64;
+        const ALL: usize = 25 * 8 + LEN;
+        let rig = Rig::open(Launcher::builder(), Backend::Emulator);
+        let k = Kernels::of(&rig);
+        // SAFETY: each work-item reads its element before it writes it.
+        unsafe { rig.launcher.declare_in_place(k.vscale, true) }.unwrap();
+        let mut host: Vec<f32> = (0..ALL).map(|i| (i % 7) as f32).collect();
+        let buffer = DeviceBuffer::from_slice(&rig.stream, &host).unwrap();
+        let mut g = rig.launcher.graph(&rig.device).unwrap();
+        g.set_branches(Branches::Streams(streams));
+        let mut reads: Vec<Vec<f32>> = Vec::new();
+        for (kind, from, to, scalar) in operations {
+            let (from, to) = (from * 8, to * 8);
+            let [x, y] = [from, to].map(|at| g.buffer(&buffer.view_strided(at, &[LEN], &[1]).unwrap()).unwrap());
+            let apart = from.abs_diff(to) >= LEN;
+            let read = host[from..from + LEN].to_vec();
+            match kind {
+                0 if apart || from == to => {
+                    k.scale(&mut g, f32::from(scalar), &x, &y);
+                    let scaled = read.iter().map(|v| v * f32::from(scalar));
+                    scaled.zip(&mut host[to..]).for_each(|(v, h)| *h = v);
+                }
+                1 if apart => {
+                    g.copy(&x, &y).unwrap();
+                    host[to..to + LEN].copy_from_slice(&read);
+                }
+                2 => {
+                    g.fill_words(&y, f32::from(scalar).to_bits()).unwrap();
+                    host[to..to + LEN].fill(f32::from(scalar));
+                }
+                3 => {
+                    g.read(&x).unwrap();
+                    reads.push(read);
+                }
+                _ => {}
+            }
+        }
+        let output = g.compute(&rig.stream).unwrap().read().unwrap();
+        for (i, read) in reads.iter().enumerate() {
+            prop_assert_eq!(output.slice::<f32>(i).unwrap(), &read[..]);
+        }
+        prop_assert_eq!(buffer.to_vec(&rig.stream).unwrap(), host);
+        rig.assert_clean();
+    }
 }
