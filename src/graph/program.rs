@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::launcher::{Kernel, KernelHandle, LaunchDims};
 
 use super::branches::{Order, Schedule};
-use super::edges::{Touch, dependencies, live_nodes};
+use super::edges::{ADDRESSES, ARENA, Touch, VALUES, dependencies, live_nodes};
 use super::error::GraphProblem;
 use super::forward::{Forwarded, forward_copies};
 use super::place::place_temporaries;
@@ -112,7 +112,7 @@ pub(super) fn compile(graph: &Graph) -> Result<Program> {
     let streams = graph.branches.most();
     let (order, (mut offsets, temporary_bytes)) = if streams > 1 {
         // What depends on what before bytes are shared; the streams add to it, and the plan keeps to both.
-        let apart = Where { graph, forwarded: &forwarded, offsets: &end_to_end(graph) };
+        let apart = Where { graph, forwarded: &forwarded, offsets: None };
         let after = with_order(graph, &live, dependencies(&touches(&apart, &live)));
         let order = Order::new(&after, streams);
         let plan = place_temporaries(graph, &live, placed, Some((&order, &after)))?;
@@ -134,7 +134,7 @@ pub(super) fn compile(graph: &Graph) -> Result<Program> {
         offsets[value as usize] = offset;
     }
     let arena_bytes = begin + temporary_bytes;
-    let places = Where { graph, forwarded: &forwarded, offsets: &offsets };
+    let places = Where { graph, forwarded: &forwarded, offsets: Some(&offsets) };
     let at = |value: u32, offset: u64| places.at(value, offset);
     let block_patches = blocks
         .iter()
@@ -224,8 +224,8 @@ pub(super) fn compile(graph: &Graph) -> Result<Program> {
 struct Where<'a> {
     graph: &'a Graph,
     forwarded: &'a Forwarded,
-    /// In the arena, by value.
-    offsets: &'a [u64],
+    /// In the arena, by value; `None` while no two share bytes.
+    offsets: Option<&'a [u64]>,
 }
 
 impl Where<'_> {
@@ -234,22 +234,21 @@ impl Where<'_> {
             (Some((to, from)), _) => At::Value(to, from + offset),
             (None, Place::External { .. }) => At::Value(value, offset),
             (None, Place::Temporary | Place::Block { .. }) => {
-                At::Arena(self.offsets[value as usize] + offset)
+                At::Arena(self.offsets.map_or(0, |offsets| offsets[value as usize]) + offset)
             }
         }
     }
 
     fn touch(&self, u: &Use) -> Touch {
-        match self.at(u.value, u.offset) {
-            At::Arena(start) => Touch { arena: true, start, end: start + u.bytes, write: u.write },
-            At::Value(value, offset) => {
-                let base = match self.graph.values[value as usize].place {
-                    Place::External { address, .. } => address,
-                    Place::Temporary | Place::Block { .. } => 0,
-                };
-                Touch { arena: false, start: base + offset, end: base + offset + u.bytes, write: u.write }
-            }
-        }
+        let (space, start) = match self.at(u.value, u.offset) {
+            At::Arena(start) => (self.offsets.map_or(VALUES + u.value, |_| ARENA), start),
+            At::Value(value, offset) => match self.graph.values[value as usize].place {
+                Place::External { address, .. } => (ADDRESSES, address + offset),
+                // No other place is found by its value.
+                Place::Temporary | Place::Block { .. } => (ADDRESSES, offset),
+            },
+        };
+        Touch { space, start, end: start + u.bytes, write: u.write }
     }
 }
 
@@ -257,17 +256,6 @@ impl Where<'_> {
 fn touches(places: &Where<'_>, live: &[u32]) -> Vec<SmallVec<[Touch; 4]>> {
     let of = |&index: &u32| places.graph.uses_of(index as usize).iter().map(|u| places.touch(u)).collect();
     live.iter().map(of).collect()
-}
-
-/// Offsets with no byte shared.
-fn end_to_end(graph: &Graph) -> Vec<u64> {
-    let mut end = 0;
-    let mut place = |info: &super::record::ValueInfo| {
-        let start = end;
-        end += info.bytes.next_multiple_of(ALIGN);
-        start
-    };
-    graph.values.iter().map(&mut place).collect()
 }
 
 /// Adds what [`Graph::order`] said.
