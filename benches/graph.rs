@@ -7,14 +7,18 @@ mod noop;
 
 use std::time::Instant;
 
-use hiplaunch::graph::GraphArg;
-use hiplaunch::{Backend, DeviceBuffer, Error, KernelHandle, LaunchDims, Launcher, Stream, args};
+use hiplaunch::graph::{Branches, CompiledGraph, Graph, GraphArg, NodeId, Value};
+use hiplaunch::{
+    Backend, DeviceBuffer, Error, KernelHandle, LaunchDims, Launcher, LazyTensor, Stream, Tensors, args,
+};
 
 /// Elements of each buffer.
 const N: usize = 1 << 16;
 /// The bars: nanoseconds to record a node, and a compute's share of launching.
 const RECORD_BAR: f64 = 150.0;
 const SHARE_BAR: f64 = 0.5;
+/// Nanoseconds to compute an operation of tensors that is not fused.
+const TENSOR_BAR: f64 = 45.0;
 
 struct Rig {
     launcher: Launcher,
@@ -58,11 +62,11 @@ impl Rig {
         Ok(())
     }
 
-    /// The chain as a graph: seconds to record it, and to compute it.
-    fn graph(&self, nodes: usize) -> Result<(f64, f64), Error> {
-        let start = Instant::now();
+    /// The chain, recorded; the first node's factor is its argument 0.
+    fn record(&self, nodes: usize) -> Result<(Graph, Value), Error> {
         let mut g = self.launcher.graph(self.stream.device())?;
-        let (mut last, end) = (g.buffer(&self.x)?, g.buffer(&self.out)?);
+        let (x, end) = (g.buffer(&self.x)?, g.buffer(&self.out)?);
+        let mut last = x;
         for i in 0..nodes {
             let next = if i + 1 == nodes { end } else { g.temporary::<f32>(N)? };
             let args = [1.0f32.into(), GraphArg::Read(last), GraphArg::Write(next), (N as i32).into()];
@@ -70,11 +74,60 @@ impl Rig {
             unsafe { g.launch(self.scale, self.dims(), &args) }?;
             last = next;
         }
+        Ok((g, x))
+    }
+
+    /// The chain as a graph: seconds to record it, and to compute it.
+    fn graph(&self, nodes: usize) -> Result<(f64, f64), Error> {
+        let start = Instant::now();
+        let (g, _) = self.record(nodes)?;
         let recorded = start.elapsed().as_secs_f64();
         let start = Instant::now();
         drop(g.compute(&self.stream)?);
         Ok((recorded, start.elapsed().as_secs_f64()))
     }
+
+    /// `branches` chains of 25 nodes each, compiled for as many streams.
+    fn fan(&self, branches: usize) -> Result<CompiledGraph, Error> {
+        let mut g = self.launcher.graph(self.stream.device())?;
+        g.set_branches(Branches::Streams(branches as u32));
+        let x = g.buffer(&self.x)?;
+        for _ in 0..branches {
+            let mut last = x;
+            for _ in 0..25 {
+                let next = g.temporary::<f32>(N)?;
+                let args = [1.0f32.into(), GraphArg::Read(last), GraphArg::Write(next), (N as i32).into()];
+                // SAFETY: nothing runs.
+                unsafe { g.launch(self.scale, self.dims(), &args) }?;
+                last = next;
+            }
+            g.read(&last.slice(0, 4)?)?;
+        }
+        g.compile(&self.stream)
+    }
+}
+
+fn seconds(work: impl FnOnce() -> Result<(), Error>) -> Result<f64, Error> {
+    let start = Instant::now();
+    work()?;
+    Ok(start.elapsed().as_secs_f64())
+}
+
+/// A chain of `n` unfused operations with scalars, on data that are read in between: seconds to record it and drop it, and
+/// to compute it.
+fn tensors(x: &LazyTensor<f32>, out: &mut DeviceBuffer<f32>, n: usize) -> Result<(f64, f64), Error> {
+    let start = Instant::now();
+    let mut chain = x.clone();
+    for i in 0..n {
+        chain = if i % 2 == 0 { chain.mul(i as f32) } else { chain.sub(x) };
+    }
+    let recorded = start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    chain.compute_into(out)?;
+    let computed = start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    drop(chain);
+    Ok((recorded + start.elapsed().as_secs_f64(), computed))
 }
 
 fn median(mut all: Vec<f64>) -> f64 {
@@ -87,22 +140,33 @@ fn main() -> Result<(), Error> {
     let rounds = if std::env::args().any(|a| a == "--bench") { 2001 } else { 2 };
     let rig = Rig::open()?;
     println!(
-        "nodes   launches   record   compute   share   (median ns a node of {rounds} interleaved rounds)"
+        "nodes   launches   record   compute   share   submit   rebound   (median ns a node of {rounds} interleaved rounds)"
     );
     for nodes in [1, 10, 100, 1000] {
         let (mut launch, mut record, mut compute) = (Vec::new(), Vec::new(), Vec::new());
-        for _ in 0..rounds {
-            let start = Instant::now();
-            rig.launches(nodes)?;
-            launch.push(start.elapsed().as_secs_f64());
+        let (mut submit, mut rebound) = (Vec::new(), Vec::new());
+        let (recorded, x) = rig.record(nodes)?;
+        let mut compiled = recorded.compile(&rig.stream)?;
+        for round in 0..rounds {
+            launch.push(seconds(|| rig.launches(nodes))?);
+            submit.push(seconds(|| compiled.submit().map(drop))?);
+            rebound.push(seconds(|| {
+                compiled.set_buffer(&x, &rig.between[round % 2])?;
+                // SAFETY: nothing runs.
+                unsafe { compiled.set_scalar(NodeId(0), 0, round as f32) }?;
+                compiled.submit().map(drop)
+            })?);
             let (recorded, computed) = rig.graph(nodes)?;
             record.push(recorded);
             compute.push(computed);
         }
         let ns = |all| median(all) * 1e9 / nodes as f64;
         let (launch, record, compute) = (ns(launch), ns(record), ns(compute));
+        let (submit, rebound) = (ns(submit), ns(rebound));
         let share = compute / launch;
-        print!("{nodes:>5} {launch:>10.1} {record:>8.1} {compute:>9.1} {share:>7.2}");
+        print!(
+            "{nodes:>5} {launch:>10.1} {record:>8.1} {compute:>9.1} {share:>7.2} {submit:>8.1} {rebound:>9.1}"
+        );
         if nodes == 100 {
             let word = |met: bool| if met { "met" } else { "MISSED" };
             print!(
@@ -110,6 +174,37 @@ fn main() -> Result<(), Error> {
                 word(record <= RECORD_BAR),
                 word(share <= SHARE_BAR)
             );
+        }
+        println!();
+    }
+    println!("\nstreams   events   submit   (chains of 25 nodes each, median ns a node)");
+    for streams in [1, 2, 4, 8] {
+        let mut fan = rig.fan(streams)?;
+        let mut submit = Vec::new();
+        for _ in 0..rounds {
+            submit.push(seconds(|| fan.submit().map(drop))?);
+        }
+        let ns = median(submit) * 1e9 / fan.steps() as f64;
+        println!("{:>7} {:>8} {ns:>8.1}", fan.streams(), fan.events());
+    }
+    println!("\ntensors   launches   record   compute   (median ns an operation, not fused)");
+    let t = Tensors::new(&rig.launcher, &rig.stream)?.with_fusion(false);
+    let x = t.from_buffer(DeviceBuffer::<f32>::on(&rig.stream, N)?)?;
+    let mut out = DeviceBuffer::<f32>::on(&rig.stream, N)?;
+    for n in [1, 10, 100, 1000] {
+        let (mut launch, mut record, mut compute) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..rounds {
+            launch.push(seconds(|| rig.launches(n))?);
+            let (recorded, computed) = tensors(&x, &mut out, n)?;
+            record.push(recorded);
+            compute.push(computed);
+        }
+        let ns = |all| median(all) * 1e9 / n as f64;
+        let (launch, record, compute) = (ns(launch), ns(record), ns(compute));
+        print!("{n:>7} {launch:>10.1} {record:>8.1} {compute:>9.1}");
+        if n == 100 {
+            let word = if compute <= TENSOR_BAR { "met" } else { "MISSED" };
+            print!("   bar: compute at most {TENSOR_BAR} ns {word}");
         }
         println!();
     }

@@ -9,6 +9,12 @@ use crate::error::Result;
 use crate::memory::pool::{PoolBlock, StreamArena, StreamRef};
 use crate::progress::Progress;
 
+/// A number that no other stream of the process has.
+pub(crate) fn next_number() -> u64 {
+    static NUMBER: AtomicU64 = AtomicU64::new(1);
+    NUMBER.fetch_add(1, Ordering::Relaxed)
+}
+
 /// An owned stream. Counts what is enqueued, so that what the host once saw finish is never waited for again.
 #[derive(Debug)]
 pub struct StreamCore {
@@ -25,9 +31,8 @@ impl StreamCore {
     /// # Errors
     /// The driver's.
     pub fn new(device: &Device, options: StreamOptions) -> Result<StreamCore> {
-        static NUMBER: AtomicU64 = AtomicU64::new(1);
         device.check()?;
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let number = next_number();
         let owned =
             OwnedStream::new(device.driver(), device.id(), options, number).map_err(|e| device.error(e))?;
         let owned = Arc::new(owned);

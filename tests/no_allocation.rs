@@ -4,6 +4,7 @@
 mod counting;
 
 use counting::heap_allocations;
+use hiplaunch::graph::{Branches, GraphArg, NodeId};
 use hiplaunch::{Arg, Backend, Block, DeviceBuffer, LaunchDims, Launcher, Patch, PatchTarget, Staging, args};
 
 #[test]
@@ -48,4 +49,47 @@ fn launches_and_reads_allocate_nothing() {
     // The counter counts.
     drop(std::hint::black_box(vec![0u8; 100]));
     assert_eq!(heap_allocations() - before, 1);
+}
+
+#[test]
+fn a_compiled_graph_is_submitted_without_an_allocation() {
+    let launcher = Launcher::builder().backend(Backend::Emulator).validate(false).build().unwrap();
+    let device = launcher.device(0).unwrap().clone();
+    let stream = launcher.stream(&device).unwrap();
+    // SAFETY: a kernel of hip/.
+    let scale =
+        unsafe { launcher.register(&device, include_bytes!("../hip/vector.gfx90a.co"), "vscale") }.unwrap();
+    let x = [1.0f32, 2.0].map(|v| DeviceBuffer::from_slice(&stream, &[v; 64]).unwrap());
+    let out = DeviceBuffer::<f32>::on(&stream, 64).unwrap();
+    for streams in [1, 4] {
+        let mut g = launcher.graph(&device).unwrap();
+        g.set_branches(Branches::Streams(streams));
+        let (from, to) = (g.buffer(&x[0]).unwrap(), g.buffer(&out).unwrap());
+        for _ in 0..4 {
+            let t = g.temporary::<f32>(64).unwrap();
+            for (x, y) in [(from, t), (t, to)] {
+                let args = [2.0f32.into(), GraphArg::Read(x), GraphArg::Write(y), 64i32.into()];
+                // SAFETY: as the kernel takes it.
+                unsafe { g.launch(scale, LaunchDims::linear(1, 64), &args) }.unwrap();
+            }
+        }
+        g.read(&to).unwrap();
+        let mut graph = g.compile(&stream).unwrap();
+        assert_eq!(graph.streams(), streams as usize);
+        let mut round = |i: usize| {
+            graph.set_buffer(&from, &x[i % 2]).unwrap();
+            // SAFETY: any factor is good.
+            unsafe { graph.set_scalar(NodeId(7), 0, i as f32) }.unwrap();
+            let output = graph.submit().unwrap().read().unwrap();
+            assert_eq!(output.slice::<f32>(0).unwrap()[63], (2 * i * (1 + i % 2)) as f32);
+        };
+        (0..50).for_each(&mut round);
+        let before = heap_allocations();
+        (50..150).for_each(&mut round);
+        assert_eq!(
+            heap_allocations() - before,
+            0,
+            "heap allocations in 100 submissions on {streams} streams"
+        );
+    }
 }

@@ -1,5 +1,6 @@
 //! Programs made ready for a stream, kept for the next compute of the same graph: the least recently used goes first.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::launcher::Lane;
@@ -8,6 +9,7 @@ use crate::memory::PoolBlock;
 use super::exec::Baked;
 use super::key::Key;
 use super::program::Program;
+use super::side_streams::SideStreams;
 
 /// Programs kept for all streams together.
 const KEPT: usize = 64;
@@ -19,8 +21,12 @@ pub(super) struct Instance {
     pub(super) lane: Weak<Lane>,
     /// Its blocks and temporaries; `None` where there are none.
     pub(super) arena: Option<PoolBlock>,
+    /// Where it runs on several streams.
+    pub(super) side: Option<SideStreams>,
     /// What was submitted last. Locked after the stream, which every user has.
     pub(super) bound: Mutex<Bound>,
+    /// The cache's clock when it was last wanted.
+    pub(super) used: AtomicU64,
 }
 
 /// What changes from one compute to the next, as it was submitted last.
@@ -37,6 +43,9 @@ pub(super) struct Bound {
     pub(super) exec: Option<Baked>,
     /// Drivers' graphs that were replaced, with the stream's position by which their last launches have run.
     pub(super) retired: Vec<(u64, Baked)>,
+    /// Of which state of which compiled graph the arguments are, and the blocks; 0 where of none.
+    pub(super) state: u64,
+    pub(super) blocks_state: u64,
 }
 
 impl Drop for Instance {
@@ -61,14 +70,11 @@ struct Entry {
     key: Key,
     lane: Weak<Lane>,
     instance: Arc<Instance>,
-    used: u64,
 }
 
 #[derive(Debug, Default)]
 struct Entries {
     all: Vec<Entry>,
-    clock: u64,
-    hits: u64,
     misses: u64,
     /// Nodes from which on a driver's graph is used; as long as nobody measured, never.
     break_even: Option<u32>,
@@ -76,24 +82,26 @@ struct Entries {
 
 /// The programs of a launcher's graphs.
 #[derive(Debug, Default)]
-pub(crate) struct GraphCache(Mutex<Entries>);
+pub(crate) struct GraphCache {
+    entries: Mutex<Entries>,
+    clock: AtomicU64,
+    hits: AtomicU64,
+    /// How often a kernel was unregistered or replaced.
+    changes: AtomicU64,
+}
 
 impl GraphCache {
     fn lock(&self) -> std::sync::MutexGuard<'_, Entries> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn find(&self, key: &Key, lane: &Arc<Lane>) -> Option<Arc<Instance>> {
         let mut entries = self.lock();
-        entries.clock += 1;
-        let clock = entries.clock;
-        let is_it = |e: &&mut Entry| std::ptr::eq(e.lane.as_ptr(), Arc::as_ptr(lane)) && e.key == *key;
-        match entries.all.iter_mut().find(is_it) {
+        let is_it = |e: &&Entry| std::ptr::eq(e.lane.as_ptr(), Arc::as_ptr(lane)) && e.key == *key;
+        match entries.all.iter().find(is_it) {
             Some(entry) => {
-                entry.used = clock;
-                let instance = entry.instance.clone();
-                entries.hits += 1;
-                Some(instance)
+                self.touch(&entry.instance);
+                Some(entry.instance.clone())
             }
             None => {
                 entries.misses += 1;
@@ -102,11 +110,28 @@ impl GraphCache {
         }
     }
 
+    /// Counts a program as found again.
+    #[inline]
+    pub(super) fn touch(&self, instance: &Instance) {
+        self.hits.fetch_add(1, Ordering::Relaxed);
+        self.stamp(instance);
+    }
+
+    fn stamp(&self, instance: &Instance) {
+        instance.used.store(self.clock.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// How often a kernel was unregistered or replaced.
+    #[inline]
+    pub(super) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
+    }
+
     pub(super) fn insert(&self, key: Key, lane: &Arc<Lane>, instance: &Arc<Instance>) {
         let gone: Vec<Entry> = {
             let mut entries = self.lock();
-            let used = entries.clock;
-            let entry = Entry { key, lane: Arc::downgrade(lane), instance: instance.clone(), used };
+            self.stamp(instance);
+            let entry = Entry { key, lane: Arc::downgrade(lane), instance: instance.clone() };
             let mut gone: Vec<Entry> = Vec::new();
             // Another thread may have been as fast.
             let same =
@@ -115,7 +140,8 @@ impl GraphCache {
                 gone.push(entries.all.swap_remove(i));
             }
             if entries.all.len() >= KEPT
-                && let Some(oldest) = (0..entries.all.len()).min_by_key(|&i| entries.all[i].used)
+                && let Some(oldest) = (0..entries.all.len())
+                    .min_by_key(|&i| entries.all[i].instance.used.load(Ordering::Relaxed))
             {
                 gone.push(entries.all.swap_remove(oldest));
             }
@@ -128,6 +154,7 @@ impl GraphCache {
 
     /// Forgets every program that uses a kernel.
     pub(crate) fn forget(&self, kernel: u64) {
+        self.changes.fetch_add(1, Ordering::Release);
         self.take(|e| e.instance.program.kernels.iter().any(|k| k.id == kernel));
     }
 
@@ -156,6 +183,6 @@ impl GraphCache {
     /// Programs kept, and how often one was found and not found.
     pub(crate) fn counts(&self) -> (usize, u64, u64) {
         let entries = self.lock();
-        (entries.all.len(), entries.hits, entries.misses)
+        (entries.all.len(), self.hits.load(Ordering::Relaxed), entries.misses)
     }
 }

@@ -94,11 +94,18 @@ pub(super) fn live_nodes(graph: &Graph) -> Result<Vec<u32>> {
     Ok(live)
 }
 
+/// The space of addresses.
+pub(super) const ADDRESSES: u32 = 0;
+/// The space of the arena.
+pub(super) const ARENA: u32 = 1;
+/// The space of value 0 where no two share bytes; that of the next value is the next one.
+pub(super) const VALUES: u32 = 2;
+
 /// Bytes that a node touches, where they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Touch {
-    /// Whether in the arena; else `start` is an address.
-    pub(super) arena: bool,
+    /// What `start` counts from; bytes of different spaces have nothing in common.
+    pub(super) space: u32,
     pub(super) start: u64,
     pub(super) end: u64,
     pub(super) write: bool,
@@ -107,19 +114,20 @@ pub(super) struct Touch {
 /// For each node, the earlier ones that it has to come after: those that wrote what it touches (RAW, WAW) or touched what
 /// it writes (WAR). Nodes that come before one of these anyway are left out where that shows at once.
 pub(super) fn dependencies(nodes: &[SmallVec<[Touch; 4]>]) -> Vec<SmallVec<[u32; 4]>> {
-    let mut earlier: [Vec<(Touch, u32)>; 2] = [Vec::new(), Vec::new()];
+    let spaces = nodes.iter().flatten().map(|t| t.space + 1).max().unwrap_or(0);
+    let mut earlier: Vec<Vec<(Touch, u32)>> = vec![Vec::new(); spaces as usize];
     let mut all = Vec::with_capacity(nodes.len());
     for (index, touches) in nodes.iter().enumerate() {
         let mut after: SmallVec<[u32; 4]> = SmallVec::new();
         for t in touches {
-            for (e, node) in &earlier[usize::from(t.arena)] {
+            for (e, node) in &earlier[t.space as usize] {
                 if (e.write || t.write) && e.start < t.end && t.start < e.end && !after.contains(node) {
                     after.push(*node);
                 }
             }
         }
         for t in touches {
-            let space = &mut earlier[usize::from(t.arena)];
+            let space = &mut earlier[t.space as usize];
             if t.write {
                 // Whoever touches these bytes later comes after this node, and so after those.
                 space.retain(|(e, _)| !(t.start <= e.start && e.end <= t.end));
@@ -137,7 +145,7 @@ mod tests {
     use super::*;
 
     fn touch(start: u64, end: u64, write: bool) -> Touch {
-        Touch { arena: true, start, end, write }
+        Touch { space: 1, start, end, write }
     }
 
     fn nodes(all: &[&[Touch]]) -> Vec<SmallVec<[Touch; 4]>> {
@@ -160,7 +168,7 @@ mod tests {
     #[test]
     fn readers_do_not_wait_for_each_other_and_spaces_are_apart() {
         let mut all = nodes(&[&[touch(0, 4, true)], &[touch(0, 4, false)], &[touch(0, 4, false)]]);
-        all.push(SmallVec::from_slice(&[Touch { arena: false, start: 0, end: 4, write: true }]));
+        all.push(SmallVec::from_slice(&[Touch { space: 0, start: 0, end: 4, write: true }]));
         let found: Vec<Vec<u32>> = dependencies(&all).iter().map(|d| d.to_vec()).collect();
         assert_eq!(found, [vec![], vec![0], vec![0], vec![]]);
     }

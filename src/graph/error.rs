@@ -1,5 +1,7 @@
 //! What is wrong with a graph.
 
+use crate::driver::DeviceId;
+
 /// Why a graph can't be recorded or computed. Nothing was submitted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -10,9 +12,79 @@ pub enum GraphProblem {
         /// The value's number.
         value: u32,
     },
-    /// The buffer is on another device.
-    #[error("its buffer is on another device than the graph")]
+    /// The stream is on another device.
+    #[error("the stream is on another device than the graph, or of another launcher")]
     WrongDevice,
+    /// A buffer is on another device.
+    #[error(
+        "the buffer of value {value} is on {buffer}, the graph on {graph}, or they are of two launchers; copy it first"
+    )]
+    ForeignBuffer {
+        /// The value's number.
+        value: u32,
+        /// The buffer's device.
+        buffer: DeviceId,
+        /// The graph's.
+        graph: DeviceId,
+    },
+    /// A view's elements have others between them.
+    #[error(
+        "the view for value {value} is not contiguous; give the graph its buffer, and the kernel offset and strides as arguments"
+    )]
+    NotContiguous {
+        /// The value's number.
+        value: u32,
+    },
+    /// A kernel was unregistered or replaced after the graph was recorded.
+    #[error("kernel `{kernel}` was unregistered or replaced since the graph was compiled; record it again")]
+    KernelChanged {
+        /// The kernel's name.
+        kernel: std::sync::Arc<str>,
+    },
+    /// Another buffer for what is none, or other bytes for what is no block.
+    #[error(
+        "value {value} was not recorded as that: buffers take buffers, blocks take bytes, temporaries neither"
+    )]
+    NotABuffer {
+        /// The value's number.
+        value: u32,
+    },
+    /// Another buffer, or other bytes, of another length.
+    #[error(
+        "{given} bytes for value {value}, which was recorded with {recorded}; record the graph again for other lengths"
+    )]
+    OtherLength {
+        /// The value's number.
+        value: u32,
+        /// Its length in bytes.
+        recorded: u64,
+        /// That of what was given for it.
+        given: u64,
+    },
+    /// Another scalar for what takes none.
+    #[error(
+        "argument {argument} is not one that is passed by value; name a scalar or struct of a recorded launch"
+    )]
+    NotByValue {
+        /// The argument, from 0.
+        argument: usize,
+    },
+    /// A node would have to come before itself.
+    #[error(
+        "node {after} can't come after node {before}, which is it or was recorded later: nodes run in the order of recording"
+    )]
+    Cycle {
+        /// The node that was to come first.
+        before: u32,
+        /// The node that was to come after it.
+        after: u32,
+    },
+    /// There is no such node.
+    #[error("there are {nodes} nodes; name one that this graph recorded")]
+    NoNode {
+        /// Nodes recorded so far.
+        nodes: u32,
+    },
     /// The kernel is another launcher's, or registered on another device.
     #[error("kernel `{kernel}` is registered on another device than the graph's")]
     ForeignKernel {

@@ -28,6 +28,11 @@ impl Key {
         Mark { hash: self.hash, len: self.words.len() }
     }
 
+    /// The words since then.
+    pub(super) fn since(&self, mark: Mark) -> &[u64] {
+        self.words.get(mark.len..).unwrap_or(&[])
+    }
+
     pub(super) fn roll_back(&mut self, mark: Mark) {
         self.hash = mark.hash;
         self.words.truncate(mark.len);

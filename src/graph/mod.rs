@@ -12,21 +12,36 @@
 //!
 //! What a graph is to the cache: its nodes, kernels, launch dimensions, which bytes of which value each node touches, and
 //! how its buffers overlap. Addresses and scalars are no part of it: they are written into the packed arguments at each
-//! compute, so that a runtime records its loop's body anew each time and nothing is planned twice.
+//! compute, so that a runtime records its loop's body anew each time and nothing is planned twice. Who submits the same
+//! graph again and again [compiles](Graph::compile) it, and records it once.
+//!
+//! Independent [branches](Branches) run on several streams when told to.
 
+mod branches;
 mod break_even;
 mod cache;
+mod compiled;
 mod edges;
 mod error;
 mod exec;
+mod forward;
 mod key;
+mod memory;
+mod place;
 mod program;
 mod record;
+mod side_streams;
 mod submit;
+#[cfg(all(test, feature = "emulator"))]
+mod tests;
 
+pub use branches::Branches;
 pub use break_even::measure_break_even;
+pub use compiled::CompiledGraph;
 pub use error::GraphProblem;
+pub use memory::GraphMemory;
 pub use record::{Graph, GraphArg, NodeId, Value};
 pub use submit::Submission;
 
 pub(crate) use cache::GraphCache;
+pub(crate) use compiled::CachedGraph;

@@ -8,14 +8,16 @@ use smallvec::SmallVec;
 use crate::driver::RawFunction;
 use crate::error::Result;
 use crate::launcher::{Kernel, KernelHandle, LaunchDims};
-use crate::offsets::{Buffer, Goal, PlanOptions, ProblemBuilder, plan, verify};
 
-use super::edges::{Touch, dependencies, live_nodes};
+use super::branches::{Order, Schedule};
+use super::edges::{ADDRESSES, ARENA, Touch, VALUES, dependencies, live_nodes};
 use super::error::GraphProblem;
+use super::forward::{Forwarded, forward_copies};
+use super::place::place_temporaries;
 use super::record::{Graph, Place, THROUGH_BLOCK, Use, Work, problem};
 
 /// Temporaries begin at multiples of this many bytes, as the pool's blocks do.
-const ALIGN: u64 = 256;
+pub(super) const ALIGN: u64 = 256;
 
 /// Blocks begin at multiples of this many bytes, a cache line.
 const BLOCK_ALIGN: u64 = 64;
@@ -83,6 +85,8 @@ pub(super) struct Program {
     pub(super) uses: Vec<SmallVec<[(At, u64, bool); 4]>>,
     /// For each step the earlier ones that it comes after.
     pub(super) after: Vec<SmallVec<[u32; 4]>>,
+    /// Streams and events, where it runs on several streams.
+    pub(super) schedule: Option<Schedule>,
     pub(super) kernarg_bytes: usize,
     pub(super) addresses: Vec<AddressPatch>,
     pub(super) immediates: Vec<ImmediatePatch>,
@@ -102,8 +106,20 @@ pub(super) struct Program {
 
 /// Makes a program of what was recorded.
 pub(super) fn compile(graph: &Graph) -> Result<Program> {
-    let live = live_nodes(graph)?;
-    let (mut offsets, temporary_bytes) = place_temporaries(graph, &live)?;
+    let mut live = live_nodes(graph)?;
+    let forwarded = forward_copies(graph, &mut live);
+    let placed = |value: u32| forwarded[value as usize].is_none();
+    let streams = graph.branches.most();
+    let (order, (mut offsets, temporary_bytes)) = if streams > 1 {
+        // What depends on what before bytes are shared; the streams add to it, and the plan keeps to both.
+        let apart = Where { graph, forwarded: &forwarded, offsets: None };
+        let after = with_order(graph, &live, dependencies(&touches(&apart, &live)));
+        let order = Order::new(&after, streams);
+        let plan = place_temporaries(graph, &live, placed, Some((&order, &after)))?;
+        (Some(order), plan)
+    } else {
+        (None, place_temporaries(graph, &live, placed, None)?)
+    };
     let (mut blocks, mut block_bytes) = (Vec::new(), 0u64);
     for (value, info) in graph.values.iter().enumerate() {
         if matches!(info.place, Place::Block { .. }) {
@@ -118,10 +134,8 @@ pub(super) fn compile(graph: &Graph) -> Result<Program> {
         offsets[value as usize] = offset;
     }
     let arena_bytes = begin + temporary_bytes;
-    let at = |value: u32, offset: u64| match graph.values[value as usize].place {
-        Place::Temporary | Place::Block { .. } => At::Arena(offsets[value as usize] + offset),
-        Place::External { .. } => At::Value(value, offset),
-    };
+    let places = Where { graph, forwarded: &forwarded, offsets: Some(&offsets) };
+    let at = |value: u32, offset: u64| places.at(value, offset);
     let block_patches = blocks
         .iter()
         .flat_map(|&(value, offset)| match &graph.values[value as usize].place {
@@ -137,6 +151,7 @@ pub(super) fn compile(graph: &Graph) -> Result<Program> {
         nodes: live.clone(),
         uses: Vec::with_capacity(live.len()),
         after: Vec::new(),
+        schedule: None,
         kernarg_bytes: 0,
         addresses: Vec::new(),
         immediates: Vec::new(),
@@ -149,15 +164,15 @@ pub(super) fn compile(graph: &Graph) -> Result<Program> {
         external: Vec::new(),
         kernels: Vec::new(),
     };
-    let mut touches = Vec::with_capacity(live.len());
+    let mut seen = vec![false; graph.values.len()];
     for &index in &live {
         let uses = graph.uses_of(index as usize);
         program.uses.push(uses.iter().map(|u| (at(u), u.bytes, u.write)).collect());
-        touches.push(uses.iter().map(|u| touch(graph, &at(u), u)).collect());
         for u in uses {
-            let external = matches!(at(u), At::Value(..));
-            if external && !program.external.contains(&u.value) {
-                program.external.push(u.value);
+            if let At::Value(value, _) = at(u)
+                && !std::mem::replace(&mut seen[value as usize], true)
+            {
+                program.external.push(value);
             }
         }
         let step = match &graph.nodes[index as usize].work {
@@ -200,75 +215,58 @@ pub(super) fn compile(graph: &Graph) -> Result<Program> {
         };
         program.steps.push(step);
     }
-    program.after = dependencies(&touches);
+    program.after = with_order(graph, &live, dependencies(&touches(&places, &live)));
+    program.schedule = order.filter(|o| o.streams > 1).map(|order| Schedule::new(&order, &program.after));
     Ok(program)
 }
 
-fn touch(graph: &Graph, at: &At, u: &Use) -> Touch {
-    match *at {
-        At::Arena(start) => Touch { arena: true, start, end: start + u.bytes, write: u.write },
-        At::Value(value, offset) => {
-            let base = match graph.values[value as usize].place {
-                Place::External { address, .. } => address,
-                Place::Temporary | Place::Block { .. } => 0,
-            };
-            Touch { arena: false, start: base + offset, end: base + offset + u.bytes, write: u.write }
-        }
-    }
+/// Where a graph's values are.
+struct Where<'a> {
+    graph: &'a Graph,
+    forwarded: &'a Forwarded,
+    /// In the arena, by value; `None` while no two share bytes.
+    offsets: Option<&'a [u64]>,
 }
 
-/// Offsets of the temporaries, by value, and the arena's size. In the order of submission each lives from its first to
-/// its last use; a kernel that is declared in place may have its result where an input ends.
-fn place_temporaries(graph: &Graph, live: &[u32]) -> Result<(Vec<u64>, u64)> {
-    let mut spans: Vec<Option<(u64, u64)>> = vec![None; graph.values.len()];
-    for (position, &index) in live.iter().enumerate() {
-        for u in graph.uses_of(index as usize) {
-            let span = &mut spans[u.value as usize];
-            let position = position as u64;
-            *span = Some(span.map_or((position, position), |(first, _)| (first, position)));
-        }
-    }
-    let failed =
-        |e: &dyn std::fmt::Display| problem(None, GraphProblem::Plan(e.to_string().into_boxed_str()));
-    let mut builder = ProblemBuilder::new();
-    let mut ids = vec![None; graph.values.len()];
-    for (value, span) in spans.iter().enumerate() {
-        let (info, Some((first, last))) = (&graph.values[value], span) else { continue };
-        if matches!(info.place, Place::Temporary) && info.bytes > 0 {
-            let size = info.bytes.next_multiple_of(ALIGN);
-            let buffer = Buffer::closed(format!("temporary {value}"), size, *first..=*last).aligned(ALIGN);
-            ids[value] = Some(builder.add(buffer).map_err(|e| failed(&e))?);
-        }
-    }
-    for (position, &index) in live.iter().enumerate() {
-        let in_place =
-            matches!(&graph.nodes[index as usize].work, Work::Launch { kernel, .. } if kernel.is_in_place());
-        if !in_place {
-            continue;
-        }
-        let uses = graph.uses_of(index as usize);
-        for w in uses.iter().filter(|u| u.write && !u.read) {
-            for r in uses.iter().filter(|u| u.read) {
-                let ends = spans[r.value as usize].is_some_and(|(_, last)| last == position as u64);
-                let begins = spans[w.value as usize].is_some_and(|(first, _)| first == position as u64);
-                let whole = |u: &Use| u.offset == 0 && u.bytes == graph.values[u.value as usize].bytes;
-                if ends
-                    && begins
-                    && whole(r)
-                    && whole(w)
-                    && r.bytes == w.bytes
-                    && let (Some(r), Some(w)) = (ids[r.value as usize], ids[w.value as usize])
-                {
-                    builder.in_place(r, w).map_err(|e| failed(&e))?;
-                }
+impl Where<'_> {
+    fn at(&self, value: u32, offset: u64) -> At {
+        match (self.forwarded[value as usize], &self.graph.values[value as usize].place) {
+            (Some((to, from)), _) => At::Value(to, from + offset),
+            (None, Place::External { .. }) => At::Value(value, offset),
+            (None, Place::Temporary | Place::Block { .. }) => {
+                At::Arena(self.offsets.map_or(0, |offsets| offsets[value as usize]) + offset)
             }
         }
     }
-    let instance = builder.build().map_err(|e| failed(&e))?;
-    let options = PlanOptions { goal: Goal::Least, ..PlanOptions::default() };
-    let found = plan(&instance, &options).map_err(|e| failed(&e))?;
-    // A wrong plan would be silent corruption: it is checked by what shares no code with the planner.
-    verify(&instance, &found).map_err(|e| failed(&e))?;
-    let offset = |id: &Option<crate::offsets::BufferId>| id.and_then(|id| found.offset(id)).unwrap_or(0);
-    Ok((ids.iter().map(offset).collect(), found.total()))
+
+    fn touch(&self, u: &Use) -> Touch {
+        let (space, start) = match self.at(u.value, u.offset) {
+            At::Arena(start) => (self.offsets.map_or(VALUES + u.value, |_| ARENA), start),
+            At::Value(value, offset) => match self.graph.values[value as usize].place {
+                Place::External { address, .. } => (ADDRESSES, address + offset),
+                // No other place is found by its value.
+                Place::Temporary | Place::Block { .. } => (ADDRESSES, offset),
+            },
+        };
+        Touch { space, start, end: start + u.bytes, write: u.write }
+    }
+}
+
+/// What each live node touches.
+fn touches(places: &Where<'_>, live: &[u32]) -> Vec<SmallVec<[Touch; 4]>> {
+    let of = |&index: &u32| places.graph.uses_of(index as usize).iter().map(|u| places.touch(u)).collect();
+    live.iter().map(of).collect()
+}
+
+/// Adds what [`Graph::order`] said.
+fn with_order(graph: &Graph, live: &[u32], mut after: Vec<SmallVec<[u32; 4]>>) -> Vec<SmallVec<[u32; 4]>> {
+    for (a, b) in &graph.order {
+        if let (Ok(a), Ok(b)) = (live.binary_search(a), live.binary_search(b)) {
+            let (a, after) = (a as u32, &mut after[b]);
+            if let Err(place) = after.binary_search(&a) {
+                after.insert(place, a);
+            }
+        }
+    }
+    after
 }

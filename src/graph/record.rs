@@ -8,10 +8,13 @@ use bytemuck::Pod;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::launcher::{Arg, Kernel, KernelHandle, LaunchDims, Launcher};
-use crate::memory::{DeviceBuffer, PoolBlock};
+use crate::memory::PoolBlock;
 
+use super::branches::Branches;
 use super::error::GraphProblem;
 use super::key::Key;
+use super::memory::GraphMemory;
+use super::program::ALIGN;
 
 // What a word of the key is about, in its highest bits.
 const KEY_VALUE: u64 = 1 << 60;
@@ -23,6 +26,9 @@ const KEY_FILL: u64 = 6 << 60;
 const KEY_READ: u64 = 7 << 60;
 const KEY_OVERLAP: u64 = 8 << 60;
 const KEY_PATCH: u64 = 9 << 60;
+const KEY_ORDER: u64 = 10 << 60;
+const KEY_BRANCHES: u64 = 11 << 60;
+const KEY_ALIGNMENT: u64 = 12 << 60;
 
 /// Bytes of a value of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +43,11 @@ impl Value {
     /// How many bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Its number among the graph's values.
+    pub(crate) fn index(&self) -> u32 {
+        self.index
     }
 
     /// `bytes` of it from `offset` on.
@@ -170,6 +181,11 @@ pub struct Graph {
     pub(super) device: Device,
     id: u32,
     pub(super) values: Vec<ValueInfo>,
+    /// Those of `values` that are buffers.
+    pub(super) external: Vec<u32>,
+    pub(super) branches: Branches,
+    /// Nodes that come after others whatever they touch: the earlier one first.
+    pub(super) order: Vec<(u32, u32)>,
     pub(super) nodes: Vec<Node>,
     pub(super) uses: Vec<Use>,
     pub(super) immediates: Vec<Immediate>,
@@ -190,6 +206,9 @@ impl Graph {
             device: device.clone(),
             id: ID.fetch_add(1, Ordering::Relaxed),
             values: Vec::new(),
+            external: Vec::new(),
+            branches: Branches::One,
+            order: Vec::new(),
             nodes: Vec::new(),
             uses: Vec::new(),
             immediates: Vec::new(),
@@ -201,6 +220,11 @@ impl Graph {
     /// Nodes recorded so far.
     pub fn len(&self) -> usize {
         self.nodes.len()
+    }
+
+    /// Scalars and structs recorded so far.
+    pub(crate) fn immediates(&self) -> u32 {
+        self.immediates.len() as u32
     }
 
     /// Whether none was recorded.
@@ -223,22 +247,60 @@ impl Graph {
                 self.key.push(value.offset);
             }
         }
+        if kind == 0 {
+            self.external.push(index);
+        }
         self.values.push(ValueInfo { place, bytes });
         Value { graph: self.id, index, offset: 0, bytes }
     }
 
-    /// A buffer's memory, for nodes to read and write. What nodes write there is an output: it stays when nobody in the
-    /// graph reads it. The buffer may be dropped once the graph was computed.
+    /// On how many streams independent branches run; one, unless told otherwise.
+    pub fn set_branches(&mut self, branches: Branches) {
+        self.branches = branches;
+    }
+
+    /// Says that `after` comes after `before`, for what their values do not say. Nodes run in the order of recording as far
+    /// as they touch the same bytes; others may run at the same time, on [several streams](Graph::set_branches) or in a
+    /// driver's graph.
     ///
     /// # Errors
-    /// [`Error::Graph`] for a buffer of another device.
-    pub fn buffer<T: Pod>(&mut self, buffer: &DeviceBuffer<T>) -> Result<Value> {
-        if buffer.device() != &self.device {
-            return Err(problem(None, GraphProblem::WrongDevice));
+    /// [`Error::Graph`] for a node that is not there, and for one that would have to come before itself: nodes run in the
+    /// order of recording, so that `before` has to be the earlier one.
+    pub fn order(&mut self, before: NodeId, after: NodeId) -> Result<()> {
+        let nodes = self.nodes.len() as u32;
+        if let Some(missing) = [before, after].into_iter().find(|n| n.0 >= nodes) {
+            return Err(problem(Some(missing.0), GraphProblem::NoNode { nodes }));
         }
-        let block = buffer.block().cloned();
-        let address = block.as_ref().map_or(0, |b| b.ptr().0);
-        Ok(self.add_value(Place::External { block, address }, buffer.bytes() as u64))
+        if before >= after {
+            return Err(problem(Some(after.0), GraphProblem::Cycle { before: before.0, after: after.0 }));
+        }
+        self.key.push(KEY_ORDER | u64::from(before.0) << 30 | u64::from(after.0));
+        self.order.push((before.0, after.0));
+        Ok(())
+    }
+
+    /// A buffer's or a view's memory, for nodes to read and write. What nodes write there is an output: it stays when
+    /// nobody in the graph reads it. Values may overlap, as a buffer and a view of it do: what depends on what is found by
+    /// their bytes. The buffer may be dropped once the graph was computed.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] for a buffer of another device, and for a view whose elements are not contiguous.
+    pub fn buffer<'a>(&mut self, memory: impl Into<GraphMemory<'a>>) -> Result<Value> {
+        let memory = memory.into();
+        let place = self.external(self.values.len() as u32, &memory)?;
+        Ok(self.add_value(place, memory.bytes))
+    }
+
+    /// The place of value `value`, if it may be this memory.
+    pub(super) fn external(&self, value: u32, memory: &GraphMemory<'_>) -> Result<Place> {
+        if *memory.device != self.device {
+            let (buffer, graph) = (memory.device.id(), self.device.id());
+            return Err(problem(None, GraphProblem::ForeignBuffer { value, buffer, graph }));
+        }
+        if !memory.contiguous {
+            return Err(problem(None, GraphProblem::NotContiguous { value }));
+        }
+        Ok(Place::External { block: memory.block.cloned(), address: memory.address })
     }
 
     /// Memory that only this graph uses, of `len` elements; where it lies is planned.
@@ -300,7 +362,7 @@ impl Graph {
         Ok(())
     }
 
-    fn own(&self, value: &Value) -> Result<()> {
+    pub(super) fn own(&self, value: &Value) -> Result<()> {
         if value.graph == self.id {
             Ok(())
         } else {
@@ -420,7 +482,7 @@ impl Graph {
             }
             self.push_use(value, read, write, parameter);
         }
-        self.check_overlaps(kernel, first)
+        self.check_overlaps(kernel, self.nodes.len() as u32, &self.uses[first..])
     }
 
     fn immediate(&mut self, parameter: u32, bytes: &[u8]) {
@@ -430,20 +492,62 @@ impl Graph {
         self.immediates.push(Immediate { parameter, at, len: bytes.len() as u32 });
     }
 
+    /// Where a use begins, and in what: bytes of different spaces have nothing in common.
+    fn start_of(&self, u: &Use) -> (u32, u64) {
+        match self.values[u.value as usize].place {
+            Place::External { address, .. } => (u32::MAX, address + u.offset),
+            Place::Temporary | Place::Block { .. } => (u.value, u.offset),
+        }
+    }
+
+    /// Whether two uses have bytes in common; with how far the second one's first byte is from the first one's.
+    fn overlap(&self, a: &Use, b: &Use) -> Option<bool> {
+        let ((space, start), (other, from)) = (self.start_of(a), self.start_of(b));
+        let overlap = space == other && start < from + b.bytes && from < start + a.bytes;
+        overlap.then_some(start == from)
+    }
+
     /// An argument that is written must not overlap another one, unless the kernel is declared in place.
-    fn check_overlaps(&self, kernel: &Kernel, first: usize) -> Result<()> {
-        let uses = &self.uses[first..];
+    fn check_overlaps(&self, kernel: &Kernel, node: u32, uses: &[Use]) -> Result<()> {
         for (i, w) in uses.iter().enumerate().filter(|(_, u)| u.write) {
-            for (j, r) in uses.iter().enumerate().filter(|&(j, _)| j != i) {
-                let overlap =
-                    w.value == r.value && w.offset < r.offset + r.bytes && r.offset < w.offset + w.bytes;
-                if overlap && !(kernel.is_in_place() && w.offset == r.offset) {
-                    let (reads, writes) = (uses[j].parameter as usize, uses[i].parameter as usize);
-                    return Err(problem(
-                        Some(self.nodes.len() as u32),
-                        GraphProblem::Overlap { reads, writes },
-                    ));
+            for (_, r) in uses.iter().enumerate().filter(|&(j, _)| j != i) {
+                if let Some(same_start) = self.overlap(w, r)
+                    && !(kernel.is_in_place() && same_start)
+                {
+                    let (reads, writes) = (r.parameter as usize, w.parameter as usize);
+                    return Err(problem(Some(node), GraphProblem::Overlap { reads, writes }));
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether every kernel is still what it was when it was recorded.
+    pub(super) fn check_kernels(&self) -> Result<()> {
+        for (index, node) in self.nodes.iter().enumerate() {
+            if let Work::Launch { kernel, handle, .. } = &node.work
+                && self.launcher.kernel(*handle).map_or(true, |now| now.id != kernel.id)
+            {
+                let kernel = kernel.name.clone();
+                return Err(problem(Some(index as u32), GraphProblem::KernelChanged { kernel }));
+            }
+        }
+        Ok(())
+    }
+
+    /// What recording checked of nodes whose buffers are others now.
+    pub(super) fn check_nodes(&self) -> Result<()> {
+        for (index, node) in self.nodes.iter().enumerate() {
+            let uses = self.uses_of(index);
+            match (&node.work, uses) {
+                (Work::Launch { kernel, .. }, _) => {
+                    let own = uses.iter().position(|u| u.parameter == THROUGH_BLOCK).unwrap_or(uses.len());
+                    self.check_overlaps(kernel, index as u32, &uses[..own])?;
+                }
+                (Work::Copy, [from, to]) if self.overlap(from, to).is_some() => {
+                    return Err(problem(Some(index as u32), GraphProblem::CopyOverlaps));
+                }
+                _ => {}
             }
         }
         Ok(())
@@ -460,10 +564,15 @@ impl Graph {
         if from.bytes != to.bytes {
             return Err(problem(node, GraphProblem::LengthsDiffer { from: from.bytes, to: to.bytes }));
         }
-        let overlap = from.index == to.index
-            && from.offset < to.offset + to.bytes
-            && to.offset < from.offset + from.bytes;
-        if overlap {
+        let plain = |v: &Value| Use {
+            value: v.index,
+            offset: v.offset,
+            bytes: v.bytes,
+            read: false,
+            write: false,
+            parameter: 0,
+        };
+        if self.overlap(&plain(from), &plain(to)).is_some() {
             return Err(problem(node, GraphProblem::CopyOverlaps));
         }
         self.writable(to)?;
@@ -513,20 +622,25 @@ impl Graph {
         Ok(self.push_node(Work::Read, uses, self.immediates.len()))
     }
 
-    /// Adds to the key which buffers overlap, and how: the order of nodes depends on it.
-    pub(super) fn describe_overlaps(&mut self) {
-        let external = |v: &ValueInfo| match v.place {
-            Place::External { address, .. } if v.bytes > 0 => Some((address, address + v.bytes)),
-            _ => None,
+    /// Adds to the key on how many streams it runs, and how buffers lie: the order of nodes depends on which overlap, and
+    /// how, and what is written straight to them on how they are aligned.
+    pub(super) fn describe_buffers(&mut self) {
+        if self.branches.most() > 1 {
+            self.key.push(KEY_BRANCHES | self.branches.most() as u64);
+        }
+        let range = |v: u32| match &self.values[v as usize] {
+            ValueInfo { place: Place::External { address, .. }, bytes } => (*address, address + bytes),
+            _ => (0, 0),
         };
-        for (i, a) in self.values.iter().enumerate() {
-            let Some((start, end)) = external(a) else { continue };
-            for (j, b) in self.values.iter().enumerate().skip(i + 1) {
-                if let Some((other, other_end)) = external(b)
-                    && start < other_end
-                    && other < end
-                {
-                    self.key.push(KEY_OVERLAP | (i as u64) << 28 | j as u64);
+        for (i, &a) in self.external.iter().enumerate() {
+            let (start, end) = range(a);
+            if !start.is_multiple_of(ALIGN) {
+                self.key.push(KEY_ALIGNMENT | u64::from(a) << 16 | start % ALIGN);
+            }
+            for &b in &self.external[i + 1..] {
+                let (other, other_end) = range(b);
+                if start < other_end && other < end {
+                    self.key.push(KEY_OVERLAP | u64::from(a) << 28 | u64::from(b));
                     self.key.push(other.wrapping_sub(start));
                 }
             }

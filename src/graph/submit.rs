@@ -1,8 +1,9 @@
 //! Computing a graph: its program from the cache or made anew, what changes written in, and all of it submitted at once.
 
+use std::cmp::Reverse;
 use std::sync::{Arc, PoisonError};
 
-use crate::driver::{Capability, DevicePtr, KernelLaunch, MemoryAccess};
+use crate::driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess};
 use crate::error::{Error, Result};
 use crate::launcher::{Lane, LaneState, Stream, Ticket};
 use crate::memory::Failed;
@@ -12,17 +13,19 @@ use super::cache::{Bound, Instance};
 use super::error::GraphProblem;
 use super::exec::{Baked, addresses, reads_at_end};
 use super::program::{At, Program, Step, compile};
-use super::record::{Graph, Place, problem};
+use super::record::{Graph, Place, ValueInfo, problem};
+use super::side_streams::SideStreams;
 
 /// How a graph reaches the device. The results are the same to the last bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Submission {
     /// The driver's graph from as many nodes on as [`Launcher::set_graph_break_even`](crate::Launcher::set_graph_break_even)
-    /// says, for a graph whose addresses and scalars outside of blocks are those of the last time; else a burst.
+    /// says, for a graph whose addresses and scalars outside of blocks are those of the last time; else a burst. A graph
+    /// with [branches](super::Branches) on several streams is a burst: no driver here runs a graph's branches at the same time.
     #[default]
     Auto,
-    /// One call a node, one after the other, with nothing between.
+    /// One call a node, one after the other, with nothing between but the events of [branches](super::Branches).
     Burst,
     /// One call: `hipGraphLaunch`. What is baked into the driver's graph is made anew when it changes.
     DriverGraph,
@@ -64,29 +67,47 @@ impl Graph {
     /// As [`compute`](Graph::compute); [`GraphProblem::NoDriverGraph`] where [`Submission::DriverGraph`] is asked for and
     /// can't be.
     pub fn compute_by(mut self, stream: &Stream, way: Submission) -> Result<Ticket> {
-        let lane = &stream.0;
+        self.check_stream(&stream.0)?;
+        self.describe_buffers();
+        let instance = self.instance(&stream.0, false)?;
+        self.run(&stream.0, &instance, way, 0)
+    }
+
+    pub(super) fn check_stream(&self, lane: &Lane) -> Result<()> {
         self.device.check()?;
         if *lane.core.device() != self.device {
             return Err(problem(None, GraphProblem::WrongDevice));
         }
-        self.describe_overlaps();
-        let launcher = self.launcher.clone();
-        let cache = launcher.graphs();
-        let instance = match cache.find(&self.key, lane) {
-            Some(instance) => instance,
-            None => {
-                let instance = Arc::new(self.prepare(lane)?);
-                cache.insert(std::mem::take(&mut self.key), lane, &instance);
-                instance
-            }
-        };
-        let by_graph = self.decide(&instance.program, way, cache.break_even())?;
+        Ok(())
+    }
+
+    /// The program for the key, found or made; the key stays only if it is to be kept.
+    pub(super) fn instance(&mut self, lane: &Arc<Lane>, keep: bool) -> Result<Arc<Instance>> {
+        let cache = self.launcher.graphs();
+        if let Some(instance) = cache.find(&self.key, lane) {
+            return Ok(instance);
+        }
+        let instance = Arc::new(self.prepare(lane)?);
+        let key = if keep { self.key.clone() } else { std::mem::take(&mut self.key) };
+        cache.insert(key, lane, &instance);
+        Ok(instance)
+    }
+
+    /// Submits a program of this graph. `state` is 0, or names what is bound: two with the same are bound alike.
+    pub(super) fn run(
+        &self,
+        lane: &Arc<Lane>,
+        instance: &Arc<Instance>,
+        way: Submission,
+        state: u64,
+    ) -> Result<Ticket> {
+        let by_graph = self.decide(&instance.program, way)?;
         for &value in &instance.program.external {
             if let Place::External { block: Some(block), .. } = &self.values[value as usize].place {
                 lane.core.note_use(block);
             }
         }
-        match self.enqueue(lane, &instance, by_graph) {
+        match self.enqueue(lane, instance, by_graph, state) {
             Ok(ticket) => Ok(ticket),
             // The lock is gone by now.
             Err(Stopped { node, failed, .. }) => {
@@ -100,7 +121,7 @@ impl Graph {
     }
 
     /// Whether a driver's graph may be used; for [`Submission::Auto`], only one that is there or was asked for twice.
-    fn decide(&self, program: &Program, way: Submission, break_even: u32) -> Result<Use> {
+    fn decide(&self, program: &Program, way: Submission) -> Result<Use> {
         let can = || {
             if !self.device.raw().capabilities().has(Capability::Graphs) {
                 return Err("the driver has no graphs".to_owned());
@@ -114,7 +135,11 @@ impl Graph {
                 Ok(()) => Ok(Use::Always),
                 Err(why) => Err(problem(None, GraphProblem::NoDriverGraph(why.into_boxed_str()))),
             },
-            Submission::Auto if program.steps.len() >= break_even as usize && can().is_ok() => {
+            Submission::Auto
+                if program.steps.len() >= self.launcher.graphs().break_even() as usize
+                    && program.schedule.is_none()
+                    && can().is_ok() =>
+            {
                 Ok(Use::Unchanged)
             }
             Submission::Auto => Ok(Use::Never),
@@ -129,7 +154,8 @@ impl Graph {
                 let pool = self.device.pool_core();
                 let block = pool
                     .allocate(lane.core.arena(), bytes, Caller::Free)
-                    .map_err(|e| self.device.allocation_error("device", bytes as usize, e))?;
+                    .map_err(|e| self.device.allocation_error("device", bytes as usize, e))
+                    .map_err(|e| self.say_arena(&program, e))?;
                 Some(block)
             }
         };
@@ -142,7 +168,32 @@ impl Graph {
             }
         }
         let bound = Bound { kernargs, blocks: vec![0; program.block_bytes as usize], ..Bound::default() };
-        Ok(Instance { program, lane: Arc::downgrade(lane), arena, bound: bound.into() })
+        let side = program.schedule.as_ref().map(|s| SideStreams::new(lane, s)).transpose()?;
+        Ok(Instance { program, lane: Arc::downgrade(lane), arena, side, bound: bound.into(), used: 0.into() })
+    }
+
+    /// Says of memory that ran out what it was for: the arena, and the largest temporary in it.
+    #[cold]
+    fn say_arena(&self, program: &Program, error: Error) -> Error {
+        let Error::OutOfMemory(mut error) = error else { return error };
+        let uses =
+            program.nodes.iter().flat_map(|&n| self.uses_of(n as usize).iter().map(move |u| (n, u.value)));
+        let temporaries = uses.filter_map(|(node, value)| match &self.values[value as usize] {
+            ValueInfo { place: Place::Temporary, bytes } => Some((*bytes, value, node)),
+            _ => None,
+        });
+        let mut why = format!("the arena of a graph of {} nodes", program.nodes.len());
+        // Of one value's uses the first.
+        if let Some((bytes, value, node)) = temporaries.max_by_key(|&(b, v, n)| (b, Reverse(v), Reverse(n))) {
+            why +=
+                &format!(", the largest temporary being value {value}, {bytes} bytes, from node {node} on");
+        }
+        if let Some(more) = &error.why {
+            why += "; ";
+            why += more;
+        }
+        error.why = Some(why.into_boxed_str());
+        Error::OutOfMemory(error)
     }
 
     fn address(&self, instance: &Instance, at: At) -> u64 {
@@ -234,20 +285,23 @@ impl Graph {
         lane: &Arc<Lane>,
         instance: &Instance,
         by_graph: Use,
+        state: u64,
     ) -> std::result::Result<Ticket, Stopped> {
         let program = &instance.program;
         let first = program.nodes.first().copied().unwrap_or(0);
         let last = program.nodes.last().copied().unwrap_or(0);
         let stop = |node: u32, failed: Failed| Stopped { node, failed, slot_in_use: false };
-        let mut state = lane.lock();
-        let LaneState { ring, recent, .. } = &mut *state;
+        let mut locked = lane.lock();
+        let LaneState { ring, recent, .. } = &mut *locked;
         let slot = match program.result_bytes {
             0 => None,
             bytes => Some(lane.slots().take(&lane.core, bytes as usize).map_err(|e| stop(last, e))?),
         };
         let mut bound = instance.bound.lock().unwrap_or_else(PoisonError::into_inner);
         let bound = &mut *bound;
-        let mut changed = self.bind(program, &mut bound.kernargs);
+        let same = state != 0 && bound.state == state;
+        let mut changed = !same && self.bind(program, &mut bound.kernargs);
+        bound.state = state;
         if by_graph != Use::Never {
             let before = std::mem::take(&mut bound.addresses);
             addresses(program, |at| self.address(instance, at), &mut bound.addresses);
@@ -263,7 +317,11 @@ impl Graph {
             Use::Unchanged => Ok(self.bake(lane, instance, bound).is_ok()),
         };
         let outcome = outcome.and_then(|by_graph| {
-            self.stage_blocks(lane, instance, bound, ring, sequence).map_err(|e| stop(first, e))?;
+            if state == 0 || bound.blocks_state != state || !bound.blocks_good {
+                bound.blocks_state = 0;
+                self.stage_blocks(lane, instance, bound, ring, sequence).map_err(|e| stop(first, e))?;
+                bound.blocks_state = state;
+            }
             match &bound.exec {
                 Some(exec) if by_graph => {
                     // SAFETY: what the nodes touch is kept by the graph and its marks on the stream; all launches of it
@@ -271,7 +329,11 @@ impl Graph {
                     unsafe { exec.launch(lane.core.raw()) }.map_err(|e| stop(first, e.into()))?;
                     self.submit(lane, instance, &bound.kernargs, host, true)
                 }
-                _ => self.submit(lane, instance, &bound.kernargs, host, false),
+                _ => self.submit(lane, instance, &bound.kernargs, host, false).inspect_err(|_| {
+                    if let Some(side) = &instance.side {
+                        side.abandon(lane.core.device(), lane.core.raw());
+                    }
+                }),
             }
         });
         let outcome =
@@ -338,20 +400,41 @@ impl Graph {
         host: Option<std::ptr::NonNull<u8>>,
         rest: bool,
     ) -> std::result::Result<(), Stopped> {
-        let (device, stream) = (lane.core.device(), lane.core.raw());
+        let (device, main) = (lane.core.device(), lane.core.raw());
         let (driver, id) = (device.raw(), device.id());
         let watched = device.pool_core().shared.watched;
         let program = &instance.program;
+        // What a driver's graph leaves to the stream comes behind it on the one.
+        let side = instance.side.as_ref().zip(program.schedule.as_ref()).filter(|_| !rest);
         let mut accesses = Vec::new();
+        let stop = |index: usize, failed: DriverError| {
+            // Copies to the slot may be under way, and nothing says when they have run.
+            let read = program.steps[..index].iter().any(|s| matches!(s, Step::Read { .. }));
+            let node = program.nodes.get(index).or(program.nodes.last()).copied().unwrap_or(0);
+            Stopped { node, failed: failed.into(), slot_in_use: read }
+        };
+        if let Some((side, schedule)) = side {
+            side.fork(device, schedule, main).map_err(|e| stop(0, e))?;
+        }
         for (index, step) in program.steps.iter().enumerate() {
             if rest && !matches!(step, Step::Read { .. }) {
                 continue;
             }
+            let stream = match side {
+                Some((side, schedule)) => {
+                    let stream = side.of(schedule, index, main);
+                    side.before(device, schedule, index, stream).map_err(|e| stop(index, e))?;
+                    stream
+                }
+                None => main,
+            };
             let result = match *step {
+                // Its event is recorded all the same.
+                Step::Launch { dims, .. } if dims.is_empty() => Ok(()),
+                Step::Copy { bytes: 0, .. } | Step::Fill { bytes: 0, .. } | Step::Read { bytes: 0, .. } => {
+                    Ok(())
+                }
                 Step::Launch { function, dims, kernarg, .. } => {
-                    if dims.is_empty() {
-                        continue;
-                    }
                     if watched {
                         accesses.clear();
                         accesses.extend(program.uses[index].iter().filter(|u| u.1 > 0).map(
@@ -374,9 +457,6 @@ impl Graph {
                     // checked against them when it was recorded; that the kernel touches nothing else is the promise of
                     // whoever recorded it.
                     unsafe { driver.launch_kernel(id, &launch) }
-                }
-                Step::Copy { bytes: 0, .. } | Step::Fill { bytes: 0, .. } | Step::Read { bytes: 0, .. } => {
-                    continue;
                 }
                 Step::Copy { from, to, bytes } => {
                     let (from, to) =
@@ -406,11 +486,13 @@ impl Graph {
                     }
                 }
             };
-            if let Err(e) = result {
-                // Copies to the slot may be under way, and nothing says when they have run.
-                let read = program.steps[..index].iter().any(|s| matches!(s, Step::Read { .. }));
-                return Err(Stopped { node: program.nodes[index], failed: e.into(), slot_in_use: read });
+            result.map_err(|e| stop(index, e))?;
+            if let Some((side, schedule)) = side {
+                side.after(device, schedule, index, stream).map_err(|e| stop(index + 1, e))?;
             }
+        }
+        if let Some((side, schedule)) = side {
+            side.join(device, schedule, main).map_err(|e| stop(program.steps.len(), e))?;
         }
         Ok(())
     }

@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use crate::device::Device;
-use crate::driver::StreamOptions;
+use crate::driver::{OwnedStream, RawStream, StreamOptions};
 use crate::error::Result;
 use crate::event::Event;
 use crate::fault::InFlight;
 use crate::memory::{DeviceScratchBuffer, PinnedRing, ResultSlots};
 use crate::module::Module;
-use crate::stream::StreamCore;
+use crate::stream::{StreamCore, next_number};
 
 use super::args::LaunchDims;
 use super::kernel::Kernel;
@@ -94,6 +94,9 @@ pub(crate) struct Lane {
     slots: Mutex<ResultSlots>,
     retired: AtomicUsize,
     pub(crate) core: StreamCore,
+    /// For branches of graphs; their work is before what comes behind it on the lane's own stream.
+    side: Mutex<Vec<OwnedStream>>,
+    options: StreamOptions,
 }
 
 #[derive(Debug)]
@@ -153,6 +156,8 @@ impl Lane {
             slots: Mutex::new(ResultSlots::default()),
             retired: AtomicUsize::new(0),
             core,
+            side: Mutex::default(),
+            options: stream,
         }))
     }
 
@@ -165,6 +170,17 @@ impl Lane {
     #[inline]
     pub(crate) fn slots(&self) -> MutexGuard<'_, ResultSlots> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The first `count` streams that run beside this one, made now if there are fewer. They live as long as the lane.
+    pub(crate) fn side_streams(&self, count: usize) -> Result<Vec<RawStream>> {
+        let mut side = self.side.lock().unwrap_or_else(PoisonError::into_inner);
+        let device = self.core.device();
+        while side.len() < count {
+            let stream = OwnedStream::new(device.driver(), device.id(), self.options, next_number());
+            side.push(stream.map_err(|e| device.error(e))?);
+        }
+        Ok(side.iter().take(count).map(OwnedStream::raw).collect())
     }
 
     /// Keeps `module`, and the scratch of kernel `kernel`, until all work enqueued so far has finished.

@@ -8,14 +8,13 @@ use crate::memory::{DeviceBuffer, Layout};
 use super::dag::{entries, operations};
 use super::element::Element;
 use super::lazy::LazyTensor;
-use super::lower::record;
-use super::node::Work;
+use super::lowered::{self, Form};
 
 impl<T: Element> LazyTensor<T> {
     /// Computes it, in the order of its stream and without waiting: everything that it needs and that is no data yet, each
     /// shared part once, in one submission of one launch an operation, or of one a run where operations are
     /// [fused](crate::Tensors::with_fusion). The result is data on the device: computing it again costs nothing. Data are their
-    /// own result.
+    /// own result; a view's elements are copied.
     ///
     /// After the first compute of an expression of the same structure and shape, the result is all that is allocated.
     ///
@@ -29,7 +28,7 @@ impl<T: Element> LazyTensor<T> {
         }
         let mut result = DeviceBuffer::on(self.0.tensors.stream(), self.0.len)?;
         result.reshape(&self.0.shape)?;
-        self.submit(&result)?;
+        lowered::compute(Form::of(&self.0), &result)?;
         Ok(self.0.tensors.data(Arc::new(result), self.0.shape.clone()))
     }
 
@@ -37,8 +36,9 @@ impl<T: Element> LazyTensor<T> {
     /// stream's device is used as it is, and only length and shape change: nothing is allocated. Otherwise new memory is
     /// allocated on the stream first, and the old goes back in stream order once the work was submitted. Data are copied.
     ///
-    /// The destination is never an operand: a tensor owns its buffer, so nobody has it to write to. To update in place,
-    /// swap two buffers from step to step. Views of the destination see the new contents.
+    /// The destination is no operand: a tensor owns its buffer, so nobody has it to write to, and where an operand is a
+    /// [view](crate::Tensors::from_view) of it, new memory is allocated. To update in place, swap two buffers from step to
+    /// step. Other views of the destination see the new contents.
     ///
     /// # Errors
     /// As [`compute`](LazyTensor::compute). The destination's shape is then as it was; its elements too, unless the driver
@@ -46,17 +46,21 @@ impl<T: Element> LazyTensor<T> {
     pub fn compute_into(&self, destination: &mut DeviceBuffer<T>) -> Result<()> {
         let shape = self.shape()?;
         let stream = self.0.tensors.stream();
+        let form = Form::of(&self.0);
         // An empty result fits everywhere, as far as memory goes.
-        if !destination.fits(stream, self.0.len) || destination.device() != stream.device() {
+        if !destination.fits(stream, self.0.len)
+            || destination.device() != stream.device()
+            || form.has_view_of(destination)
+        {
             let mut new = DeviceBuffer::on(stream, self.0.len)?;
             new.reshape(shape)?;
-            self.submit(&new)?;
+            lowered::compute(form, &new)?;
             *destination = new;
             return Ok(());
         }
         let before = Layout::contiguous(0, destination.shape())?;
         destination.set_layout(Layout::contiguous(0, shape)?);
-        let outcome = self.submit(destination);
+        let outcome = lowered::compute(form, destination);
         if outcome.is_err() {
             destination.set_layout(before);
         }
@@ -83,14 +87,5 @@ impl<T: Element> LazyTensor<T> {
     pub fn operations(&self) -> Result<usize> {
         self.shape()?;
         Ok(operations(&entries(&self.0)))
-    }
-
-    fn submit(&self, result: &DeviceBuffer<T>) -> Result<()> {
-        debug_assert!(!matches!(self.0.work, Work::Failed(_)), "checked by the callers");
-        let tensors = &self.0.tensors;
-        let graph = record(tensors, &entries(&self.0), result)?;
-        // Nothing to read: the work is ordered by the stream.
-        drop(graph.compute(tensors.stream())?);
-        Ok(())
     }
 }

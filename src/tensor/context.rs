@@ -4,15 +4,18 @@ use std::sync::Arc;
 
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::graph::Branches;
 use crate::launcher::{Launcher, Stream};
-use crate::memory::DeviceBuffer;
 use crate::memory::elements;
+use crate::memory::{DeviceBuffer, DeviceView};
 
+use super::dag::Mark;
 use super::element::Element;
 use super::error::{TensorProblem, problem};
 use super::fuse::compiler;
 use super::kernels::Kernels;
 use super::lazy::LazyTensor;
+use super::lowered::Expressions;
 use super::node::{Node, Shape, Work};
 
 /// Most elements of a tensor: the kernels count them in 32 bits, and whole workgroups have to be counted too.
@@ -27,11 +30,14 @@ pub struct Tensors(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    // Dropped first: it unregisters its kernels, whose modules the stream then keeps for what still runs.
+    // Dropped first: their graphs hold kernels.
+    expressions: Arc<Expressions>,
+    // Then this: it unregisters its kernels, whose modules the stream then keeps for what still runs.
     kernels: Arc<Kernels>,
     launcher: Launcher,
     stream: Stream,
     fusion: bool,
+    branches: Branches,
 }
 
 impl Tensors {
@@ -43,7 +49,9 @@ impl Tensors {
         launcher.graph(stream.device())?;
         let kernels = Arc::new(Kernels::new(launcher, stream.device()));
         let (launcher, stream) = (launcher.clone(), stream.clone());
-        Ok(Tensors(Arc::new(Inner { kernels, launcher, stream, fusion: true })))
+        let expressions = Arc::default();
+        let branches = Branches::One;
+        Ok(Tensors(Arc::new(Inner { expressions, kernels, launcher, stream, fusion: true, branches })))
     }
 
     /// Tensors on another stream, with the same kernels where it is on the same device. Tensors of different streams can't
@@ -53,14 +61,17 @@ impl Tensors {
     /// As [`new`](Tensors::new).
     pub fn on_stream(&self, stream: &Stream) -> Result<Tensors> {
         if stream.device() != self.device() {
-            return Ok(Tensors::new(self.launcher(), stream)?.with_fusion(self.0.fusion));
+            let new = Tensors::new(self.launcher(), stream)?;
+            return Ok(new.with(stream.clone(), self.0.fusion, self.0.branches));
         }
-        Ok(self.with(stream.clone(), self.0.fusion))
+        Ok(self.with(stream.clone(), self.0.fusion, self.0.branches))
     }
 
-    fn with(&self, stream: Stream, fusion: bool) -> Tensors {
+    fn with(&self, stream: Stream, fusion: bool, branches: Branches) -> Tensors {
         let (kernels, launcher) = (self.0.kernels.clone(), self.0.launcher.clone());
-        Tensors(Arc::new(Inner { kernels, launcher, stream, fusion }))
+        let same = Arc::ptr_eq(&stream.0, &self.0.stream.0);
+        let expressions = if same { self.0.expressions.clone() } else { Arc::default() };
+        Tensors(Arc::new(Inner { expressions, kernels, launcher, stream, fusion, branches }))
     }
 
     /// Tensors on the same stream, with the same kernels, with fusion or without; with it unless told otherwise.
@@ -72,7 +83,18 @@ impl Tensors {
     /// is the first operand's tensors.
     #[must_use]
     pub fn with_fusion(&self, on: bool) -> Tensors {
-        self.with(self.stream().clone(), on)
+        self.with(self.stream().clone(), on, self.0.branches)
+    }
+
+    /// Tensors on the same stream, with the same kernels, whose independent parts run on several streams that go with it;
+    /// on one unless told otherwise. What decides is the tensor that is computed.
+    #[must_use]
+    pub fn with_branches(&self, branches: Branches) -> Tensors {
+        self.with(self.stream().clone(), self.0.fusion, branches)
+    }
+
+    pub(super) fn branches(&self) -> Branches {
+        self.0.branches
     }
 
     /// Whether operations are fused: that it is wanted, and there is a compiler for the device. Looks for one.
@@ -104,6 +126,16 @@ impl Tensors {
     /// How many of the library's kernels have been registered for these tensors so far.
     pub fn registered(&self) -> usize {
         self.0.kernels.registered()
+    }
+
+    /// Expressions whose graph is kept for the next one of the same structure and shape, whatever its data and scalars; at
+    /// most 64 for a stream, of which the least recently used goes first.
+    pub fn lowered(&self) -> usize {
+        self.0.expressions.len()
+    }
+
+    pub(super) fn expressions(&self) -> &Expressions {
+        &self.0.expressions
     }
 
     pub(super) fn kernels(&self) -> &Kernels {
@@ -142,9 +174,30 @@ impl Tensors {
         Ok(self.data(buffer, shape))
     }
 
+    /// A tensor of a view's elements, which have to be contiguous, in the view's shape. No device call. The memory stays
+    /// alive, but is others' too: what is written there before the tensor's readers are computed, they see, in the order
+    /// of the stream; what another stream does with it has to be waited for.
+    ///
+    /// # Errors
+    /// [`Error::Tensor`] for a view of another device, one that is not contiguous, or too large.
+    pub fn from_view<T: Element>(&self, view: &DeviceView<T>) -> Result<LazyTensor<T>> {
+        if view.device() != self.device() {
+            let (this, other) = (self.device().id(), view.device().id());
+            return Err(problem("from_view", TensorProblem::OtherDevice { this, other }));
+        }
+        if !view.layout().is_contiguous() {
+            let (shape, strides) = (view.shape().to_vec(), view.strides().to_vec());
+            return Err(problem("from_view", TensorProblem::NotContiguous { shape, strides }));
+        }
+        let (shape, tensors, mark) = (Shape::from_slice(view.shape()), self.clone(), Mark::default());
+        let len = checked_len("from_view", &shape)?;
+        Ok(LazyTensor(Arc::new(Node { tensors, shape, len, work: Work::View(view.clone()), mark })))
+    }
+
     pub(super) fn data<T: Element>(&self, buffer: Arc<DeviceBuffer<T>>, shape: Shape) -> LazyTensor<T> {
         let len = buffer.len();
-        LazyTensor(Arc::new(Node { tensors: self.clone(), shape, len, work: Work::Data(buffer) }))
+        let (tensors, mark) = (self.clone(), Mark::default());
+        LazyTensor(Arc::new(Node { tensors, shape, len, work: Work::Data(buffer), mark }))
     }
 
     /// What keeps tensors of `self` and `other` from being operands of one operation.

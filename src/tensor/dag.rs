@@ -1,8 +1,7 @@
 //! What an expression consists of: each node once, after those that it is computed from.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::SmallVec;
 
@@ -16,51 +15,82 @@ pub(super) struct Entry<'a, T: Element> {
     pub(super) reads: SmallVec<[u32; 3]>,
 }
 
-/// Nodes are apart by their size at least, so one multiplication spreads their addresses well enough.
-#[derive(Default)]
-struct AddressHasher(u64);
+/// Which walk came by last, and which number it gave. Read and written only by whoever holds the lock of the walks of
+/// the node's stream.
+#[derive(Debug, Default)]
+pub(super) struct Mark {
+    walk: AtomicU64,
+    number: AtomicU32,
+}
 
-impl Hasher for AddressHasher {
-    fn finish(&self) -> u64 {
-        self.0
+impl Mark {
+    fn is_of(&self, walk: u64) -> bool {
+        self.walk.load(Ordering::Relaxed) == walk
     }
 
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|b| self.write_usize(usize::from(*b)));
+    fn set(&self, walk: u64, number: u32) {
+        self.walk.store(walk, Ordering::Relaxed);
+        self.number.store(number, Ordering::Relaxed);
     }
 
+    /// Its number in the walk that is under way.
     #[inline]
-    fn write_usize(&mut self, n: usize) {
-        // The golden ratio's bits (Knuth); the rotation brings the well mixed high half down.
-        self.0 = (self.0 ^ n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
+    pub(super) fn number(&self) -> u32 {
+        self.number.load(Ordering::Relaxed)
     }
 }
 
-type Numbers<T> = HashMap<*const Node<T>, u32, BuildHasherDefault<AddressHasher>>;
+/// Counts walks. All nodes of an expression are of one stream, and so under one of these locks: a mark in the node is an
+/// order of magnitude cheaper than a map of those that were seen.
+static WALKS: [Mutex<u64>; 64] = [const { Mutex::new(0) }; 64];
 
-/// Every node that `root` is computed from, and itself last. Operands come first to last, so that a chain's results are
-/// used as soon as they are there.
-pub(super) fn entries<T: Element>(root: &Arc<Node<T>>) -> Vec<Entry<'_, T>> {
-    let mut done: Numbers<T> = HashMap::default();
-    let mut entries: Vec<Entry<'_, T>> = Vec::new();
+/// Hands every node that `root` is computed from to `visit`, and itself last, each after its operands, whose
+/// [marks](Mark::number) then have their numbers, from 0 in this order. Operands come first to last, so that a chain's
+/// results are used as soon as they are there.
+#[inline]
+pub(super) fn walk<'a, T: Element>(root: &'a Arc<Node<T>>, mut visit: impl FnMut(&'a Arc<Node<T>>)) {
+    let shard = root.tensors.stream().number() as usize % WALKS.len();
+    let mut walks = WALKS[shard].lock().unwrap_or_else(PoisonError::into_inner);
+    *walks += 1;
+    let (walk, mut count) = (*walks, 0);
     // On the heap: an expression may be deeper than a thread's stack.
-    let mut open: Vec<Entry<'_, T>> = vec![Entry { node: root, reads: SmallVec::new() }];
-    while let Some(entry) = open.last_mut() {
-        match entry.node.tensor_read(entry.reads.len()) {
-            Some(operand) => match done.get(&Arc::as_ptr(operand)) {
-                Some(number) => entry.reads.push(*number),
-                None => open.push(Entry { node: operand, reads: SmallVec::new() }),
-            },
+    let mut open: Vec<(&'a Arc<Node<T>>, usize)> = Vec::with_capacity(64);
+    open.push((root, 0));
+    while let Some((node, next)) = open.last_mut() {
+        let node: &'a Arc<Node<T>> = node;
+        match node.tensor_from(*next) {
+            Some((at, operand)) => {
+                *next = at + 1;
+                if !operand.mark.is_of(walk) {
+                    open.push((operand, 0));
+                }
+            }
             None => {
-                done.insert(Arc::as_ptr(entry.node), entries.len() as u32);
-                entries.extend(open.pop());
+                open.pop();
+                node.mark.set(walk, count);
+                count += 1;
+                visit(node);
             }
         }
     }
+}
+
+/// Every node that `root` is computed from, and itself last, with what they read.
+pub(super) fn entries<T: Element>(root: &Arc<Node<T>>) -> Vec<Entry<'_, T>> {
+    let mut entries = Vec::new();
+    walk(root, |node| {
+        let mut reads = SmallVec::new();
+        let mut next = 0;
+        while let Some((at, operand)) = node.tensor_from(next) {
+            reads.push(operand.mark.number());
+            next = at + 1;
+        }
+        entries.push(Entry { node, reads });
+    });
     entries
 }
 
 /// How many of them are computed.
 pub(super) fn operations<T: Element>(entries: &[Entry<'_, T>]) -> usize {
-    entries.iter().filter(|e| !matches!(e.node.work, Work::Data(_))).count()
+    entries.iter().filter(|e| !matches!(e.node.work, Work::Data(_) | Work::View(_))).count()
 }

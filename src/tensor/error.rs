@@ -39,6 +39,14 @@ pub enum TensorProblem {
         /// The shape.
         shape: Vec<usize>,
     },
+    /// A view's elements have others between them.
+    #[error("a view of shape {shape:?} and strides {strides:?} is not contiguous; copy it to a buffer first")]
+    NotContiguous {
+        /// The view's shape.
+        shape: Vec<usize>,
+        /// Its strides in elements.
+        strides: Vec<isize>,
+    },
     /// More elements than the kernels count.
     #[error("shape {shape:?} has more than {limit} elements")]
     TooLarge {

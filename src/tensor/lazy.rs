@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::memory::DeviceBuffer;
 
 use super::context::{Tensors, checked_len};
+use super::dag::Mark;
 use super::element::{Element, ElementType, FloatElement};
 use super::error::{TensorProblem, problem};
 use super::node::{Input, Node, Op, Shape, Work};
@@ -81,7 +82,7 @@ impl<T: Element> LazyTensor<T> {
         }
     }
 
-    /// Its elements on the device, if it is data: made from a slice or a buffer, or computed.
+    /// Its elements on the device, if it is data: made from a slice or a buffer, or computed; not if it is a view.
     pub fn buffer(&self) -> Option<&DeviceBuffer<T>> {
         match &self.0.work {
             Work::Data(buffer) => Some(buffer),
@@ -98,7 +99,8 @@ impl<T: Element> LazyTensor<T> {
     }
 
     fn with(&self, shape: Shape, len: usize, work: Work<T>) -> LazyTensor<T> {
-        LazyTensor(Arc::new(Node { tensors: self.0.tensors.clone(), shape, len, work }))
+        let (tensors, mark) = (self.0.tensors.clone(), Mark::default());
+        LazyTensor(Arc::new(Node { tensors, shape, len, work, mark }))
     }
 
     fn failed(&self, error: Error) -> LazyTensor<T> {

@@ -22,15 +22,28 @@ const MAX_ROW_GROUPS: u32 = 1 << 12;
 /// `TILE` of hip/tensor.hip.
 const TILE: u32 = 16;
 
+/// A recorded expression.
+pub(super) struct Recorded {
+    pub(super) graph: Graph,
+    /// The values of the entries that are data, in order.
+    pub(super) leaves: Vec<u32>,
+    /// The immediates of the entries' scalars, in order.
+    pub(super) scalars: Vec<u32>,
+    pub(super) result: u32,
+}
+
 /// Records what computes the last of `entries` into `result`.
 pub(super) fn record<T: Element>(
     tensors: &Tensors,
     entries: &[Entry<'_, T>],
     result: &DeviceBuffer<T>,
-) -> Result<Graph> {
+) -> Result<Recorded> {
     let clusters = if tensors.fuses() { clusters(entries) } else { Clusters::none() };
-    let graph = tensors.launcher().graph(tensors.device())?;
-    let mut recording = Recording { tensors, entries, result, graph, values: vec![None; entries.len()] };
+    let mut graph = tensors.launcher().graph(tensors.device())?;
+    graph.set_branches(tensors.branches());
+    let result = graph.buffer(result)?;
+    let (values, immediates) = (vec![None; entries.len()], vec![0; entries.len()]);
+    let mut recording = Recording { tensors, entries, result, graph, values, immediates };
     for index in 0..entries.len() {
         if clusters.is_inner(index) {
             continue;
@@ -42,24 +55,38 @@ pub(super) fn record<T: Element>(
             members.iter().try_for_each(|&m| recording.operation(m as usize))?;
         }
     }
-    Ok(recording.graph)
+    let Recording { graph, values, immediates, .. } = recording;
+    let (mut leaves, mut scalars) = (Vec::new(), Vec::new());
+    for ((entry, value), first) in entries.iter().zip(&values).zip(&immediates) {
+        match &entry.node.work {
+            Work::Data(_) | Work::View(_) => leaves.extend(value.map(|v: Value| v.index())),
+            Work::Elementwise(_, inputs) => {
+                let count = inputs.iter().filter(|i| matches!(i, Input::Scalar(_))).count() as u32;
+                scalars.extend(*first..*first + count);
+            }
+            _ => {}
+        }
+    }
+    Ok(Recorded { graph, leaves, scalars, result: result.index() })
 }
 
 /// A graph that is being made of an expression.
 struct Recording<'a, T: Element> {
     tensors: &'a Tensors,
     entries: &'a [Entry<'a, T>],
-    result: &'a DeviceBuffer<T>,
+    result: Value,
     graph: Graph,
     /// What has been recorded of the entries: where their elements will be.
     values: Vec<Option<Value>>,
+    /// The first immediate of each entry's scalars.
+    immediates: Vec<u32>,
 }
 
 impl<T: Element> Recording<'_, T> {
     /// Where an entry's elements go.
     fn place(&mut self, index: usize) -> Result<Value> {
         if index + 1 == self.entries.len() {
-            return self.graph.buffer(self.result);
+            return Ok(self.result);
         }
         self.graph.temporary::<T>(self.entries[index].node.len)
     }
@@ -72,8 +99,8 @@ impl<T: Element> Recording<'_, T> {
     /// One entry by itself.
     fn operation(&mut self, index: usize) -> Result<()> {
         let (tensors, entry) = (self.tensors, &self.entries[index]);
-        if let Work::Data(buffer) = &entry.node.work {
-            let from = self.graph.buffer(buffer.as_ref())?;
+        if let Some(memory) = entry.node.memory() {
+            let from = self.graph.buffer(memory)?;
             self.values[index] = Some(from);
             if index + 1 == self.entries.len() {
                 let to = self.place(index)?;
@@ -83,6 +110,7 @@ impl<T: Element> Recording<'_, T> {
         }
         let value = self.place(index)?;
         let operands = [self.operand(entry, 0), self.operand(entry, 1), self.operand(entry, 2)];
+        self.immediates[index] = self.graph.immediates();
         let graph = &mut self.graph;
         match (&entry.node.work, operands) {
             (Work::Elementwise(op, inputs), operands) => {
@@ -112,6 +140,14 @@ impl<T: Element> Recording<'_, T> {
         args.extend(scalars.into_iter().map(Into::into));
         args.extend([GraphArg::Write(value), n.into()]);
         let (launcher, device) = (self.tensors.launcher(), self.tensors.device());
+        let mut next = self.graph.immediates();
+        for &member in members {
+            let entry = member as usize;
+            self.immediates[entry] = next;
+            if let Work::Elementwise(_, inputs) = &self.entries[entry].node.work {
+                next += inputs.iter().filter(|i| matches!(i, Input::Scalar(_))).count() as u32;
+            }
+        }
         let graph = &mut self.graph;
         let done = self.tensors.kernels().fused().with(launcher, device, &structure, |kernel| {
             // SAFETY: every array of a cluster has as many elements as its result, as its operations' have.

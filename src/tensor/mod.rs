@@ -15,7 +15,8 @@
 //! ```
 //!
 //! The kernels come with the library (`hip/tensor.hip`), for gfx90a and gfx942. Where the HIP runtime compiler is there,
-//! elementwise operations that only each other read become one kernel, with the same bits.
+//! elementwise operations that only each other read become one kernel, with the same bits. The graph of an expression
+//! serves the next one that differs in data and scalars alone.
 
 mod compute;
 mod context;
@@ -26,6 +27,7 @@ mod fuse;
 mod kernels;
 mod lazy;
 mod lower;
+mod lowered;
 mod node;
 
 pub use context::{MAX_ELEMENTS, Tensors};

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::error::Error;
-use crate::memory::DeviceBuffer;
+use crate::graph::GraphMemory;
+use crate::memory::{DeviceBuffer, DeviceView};
 
 use super::context::Tensors;
+use super::dag::Mark;
 use super::element::Element;
 
 /// An elementwise operation, with the name that its kernels have.
@@ -62,6 +64,8 @@ pub(super) enum Input<T: Element> {
 pub(super) enum Work<T: Element> {
     /// They are on the device.
     Data(Arc<DeviceBuffer<T>>),
+    /// They are on the device, in memory that others have too.
+    View(DeviceView<T>),
     /// From the elements at the same place of the operands.
     Elementwise(Op, SmallVec<[Input<T>; 3]>),
     /// The sum over an axis.
@@ -81,22 +85,32 @@ pub(super) struct Node<T: Element> {
     /// Elements; the shape's product, which is checked when a node is made.
     pub(super) len: usize,
     pub(super) work: Work<T>,
+    pub(super) mark: Mark,
 }
 
 impl<T: Element> Node<T> {
-    /// Node `index` of those that it is computed from.
-    pub(super) fn tensor_read(&self, index: usize) -> Option<&Arc<Node<T>>> {
+    /// Where its elements are, if they are on the device.
+    pub(super) fn memory(&self) -> Option<GraphMemory<'_>> {
         match &self.work {
-            Work::Elementwise(_, inputs) => inputs
-                .iter()
-                .filter_map(|input| match input {
-                    Input::Tensor(node) => Some(node),
+            Work::Data(buffer) => Some(buffer.as_ref().into()),
+            Work::View(view) => Some(view.into()),
+            _ => None,
+        }
+    }
+
+    /// The first of its operands from number `from` on that is a tensor, and its number.
+    #[inline]
+    pub(super) fn tensor_from(&self, from: usize) -> Option<(usize, &Arc<Node<T>>)> {
+        match &self.work {
+            Work::Elementwise(_, inputs) => {
+                inputs.iter().enumerate().skip(from).find_map(|(at, input)| match input {
+                    Input::Tensor(node) => Some((at, node)),
                     Input::Scalar(_) => None,
                 })
-                .nth(index),
-            Work::Sum(x, _) => [x].get(index).copied(),
-            Work::Product(a, b) => [a, b].get(index).copied(),
-            Work::Data(_) | Work::Failed(_) | Work::Gone => None,
+            }
+            Work::Sum(x, _) => (from == 0).then_some((0, x)),
+            Work::Product(a, b) => [a, b].get(from).map(|node| (from, *node)),
+            Work::Data(_) | Work::View(_) | Work::Failed(_) | Work::Gone => None,
         }
     }
 
@@ -104,6 +118,7 @@ impl<T: Element> Node<T> {
     pub(super) fn operation(&self) -> &'static str {
         match &self.work {
             Work::Data(_) => "data",
+            Work::View(_) => "view",
             Work::Elementwise(op, _) => op.name(),
             Work::Sum(..) => "sum",
             Work::Product(..) => "matmul",
@@ -119,7 +134,7 @@ impl<T: Element> Node<T> {
             })),
             Work::Sum(x, _) => to.push(x),
             Work::Product(a, b) => to.extend([a, b]),
-            Work::Data(_) | Work::Failed(_) | Work::Gone => {}
+            Work::Data(_) | Work::View(_) | Work::Failed(_) | Work::Gone => {}
         }
     }
 }
@@ -127,7 +142,7 @@ impl<T: Element> Node<T> {
 impl<T: Element> Drop for Node<T> {
     /// One after the other: a chain of a million operations is dropped without a stack of that depth.
     fn drop(&mut self) {
-        if matches!(self.work, Work::Data(_) | Work::Failed(_) | Work::Gone) {
+        if matches!(self.work, Work::Data(_) | Work::View(_) | Work::Failed(_) | Work::Gone) {
             return;
         }
         let mut pending = Vec::new();

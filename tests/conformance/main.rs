@@ -85,6 +85,7 @@ conformance!({
         time_passes_between_two_events,
         an_event_without_timing_has_no_time,
         a_chain_through_many_streams,
+        branches_fork_and_join_with_the_same_events,
     ]
     modules: [
         every_kernel_is_found,

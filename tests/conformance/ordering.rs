@@ -122,3 +122,28 @@ pub(crate) fn a_chain_through_many_streams(rig: &Rig) {
     }
     assert_eq!(rig.read::<u32>(words, 100, streams[0]), [8 * ROUNDS as u32; 100]);
 }
+
+/// What graphs with branches do on every compute: streams that fork and join, with the same events each time.
+pub(crate) fn branches_fork_and_join_with_the_same_events(rig: &Rig) {
+    const BYTES: usize = 256;
+    let (main, fork, probe) = (rig.stream(), rig.event(), rig.load(&PROBE));
+    let sides = [(); 3].map(|()| (rig.stream(), rig.event(), rig.malloc(BYTES)));
+    let bump =
+        |ptr, stream| probe.launch("bump", 1, 64, stream, &[output(ptr, BYTES), value(64i32)]).unwrap();
+    let base = rig.upload(&[0u32; 64], main);
+    let mut expected = 0;
+    for round in 0..12 {
+        bump(base, main);
+        rig.record(fork, main);
+        for (i, &(stream, join, own)) in sides.iter().enumerate() {
+            rig.wait(stream, fork);
+            rig.copy(own, base, BYTES, stream);
+            (0..=i).for_each(|_| bump(own, stream));
+            rig.record(join, stream);
+        }
+        sides.iter().for_each(|&(_, join, _)| rig.wait(main, join));
+        rig.copy(base, sides[round % 3].2, BYTES, main);
+        expected += 2 + (round % 3) as u32;
+    }
+    assert_eq!(rig.read::<u32>(base, 64, main), [expected; 64]);
+}

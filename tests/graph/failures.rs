@@ -112,7 +112,15 @@ fn out_of_memory_submits_nothing() {
         };
         rig.validation().inject_repeating(CallKind::Malloc, 1, ErrorCode::OUT_OF_MEMORY);
         let before = rig.validation().counts();
-        assert!(matches!(compute(), Err(Error::OutOfMemory(_))));
+        match compute() {
+            Err(Error::OutOfMemory(e)) => {
+                let why = e.why.unwrap_or_default();
+                let temporary =
+                    "graph of 2 nodes, the largest temporary being value 1, 16777216 bytes, from node 1 on";
+                assert!(why.contains(temporary), "{why}");
+            }
+            other => panic!("{other:?}"),
+        }
         let counts = rig.validation().counts().since(&before);
         assert_eq!(counts.get(CallKind::LaunchKernel) + counts.get(CallKind::MemsetD8Async), 0);
         rig.validation().clear_injections();
@@ -161,5 +169,77 @@ fn a_node_that_the_driver_refuses_is_named_and_the_stream_stays_usable() {
         let validation = rig.validation().clone();
         drop((x, rig));
         assert_eq!(validation.report_leaks(), []);
+    });
+}
+
+#[test]
+fn buffers_kernels_and_streams_of_another_launcher_are_refused() {
+    on_each(|rig| {
+        let other = Rig::open(hiplaunch::Launcher::builder(), hiplaunch::Backend::Emulator);
+        let theirs = DeviceBuffer::<f32>::on(&other.stream, N).unwrap();
+        let before = rig.validation().counts();
+        let mut g = rig.launcher.graph(&rig.device).unwrap();
+        g.temporary::<f32>(N).unwrap();
+        match graph_problem(g.buffer(&theirs)) {
+            GraphProblem::ForeignBuffer { value: 1, buffer, graph } => {
+                assert_eq!((buffer, graph), (other.device.id(), rig.device.id()));
+            }
+            problem => panic!("{problem}"),
+        }
+        assert!(matches!(rig.launcher.graph(&other.device), Err(Error::Invalid { .. })));
+        // Handles are numbers that no two launchers give out alike.
+        let handle = other.kernel(&VECTOR, "vscale");
+        // SAFETY: not recorded.
+        let launched = unsafe { g.launch(handle, LaunchDims::linear(1, 64), &[]) };
+        assert!(matches!(launched, Err(Error::StaleHandle(_))), "{launched:?}");
+        assert_eq!(graph_problem(g.compute(&other.stream)), GraphProblem::WrongDevice);
+        assert_eq!(rig.validation().counts().since(&before).device_calls(), 0);
+        assert_eq!(other.validation().counts().get(CallKind::LaunchKernel), 0);
+        rig.assert_clean();
+    });
+}
+
+#[test]
+fn no_pinned_memory_for_results_or_blocks_submits_nothing() {
+    on_each(|rig| {
+        let k = Kernels::of(&rig);
+        let polynomial = rig.kernel(&JIT, "jit_polynomial");
+        let x = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; N]).unwrap();
+        let results = || {
+            let mut g = rig.launcher.graph(&rig.device).unwrap();
+            let (x, t) = (g.buffer(&x).unwrap(), g.temporary::<f32>(N).unwrap());
+            k.add(&mut g, &x, &x, &t);
+            g.read(&t).unwrap();
+            g.compute(&rig.stream)
+        };
+        let blocks = || {
+            let mut g = rig.launcher.graph(&rig.device).unwrap();
+            let (x, t) = (g.buffer(&x).unwrap(), g.temporary::<f32>(N).unwrap());
+            k.add(&mut g, &x, &x, &t);
+            k.add(&mut g, &t, &x, &x.slice(0, 0).unwrap());
+            let block = g.block(&[0; 64], &[(0, x)]).unwrap();
+            // SAFETY: no elements: it touches nothing.
+            unsafe { g.launch(polynomial, LaunchDims::linear(1, 64), &[GraphArg::Read(block)]) }.unwrap();
+            g.uses(&x, false, true).unwrap();
+            g.compute(&rig.stream)
+        };
+        let cases: [(&dyn Fn() -> hiplaunch::Result<hiplaunch::Ticket>, u32); 2] =
+            [(&results, 1), (&blocks, 0)];
+        for (compute, at) in cases {
+            rig.validation().inject_repeating(CallKind::HostMalloc, 1, ErrorCode::OUT_OF_MEMORY);
+            let before = rig.validation().counts();
+            match compute() {
+                Err(Error::Node { node, source, .. }) => {
+                    assert_eq!(node, at);
+                    assert!(matches!(*source, Error::OutOfMemory(_)), "{source}");
+                }
+                other => panic!("{other:?}"),
+            }
+            let counts = rig.validation().counts().since(&before);
+            assert_eq!(counts.get(CallKind::LaunchKernel) + counts.get(CallKind::MemcpyHtodAsync), 0);
+            rig.validation().clear_injections();
+            compute().unwrap().read().unwrap();
+        }
+        rig.assert_clean();
     });
 }

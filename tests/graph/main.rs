@@ -4,7 +4,10 @@
 #[allow(dead_code, reason = "the launcher's tests use all of it")]
 mod support;
 
+mod branches;
+mod compiled;
 mod driver_graph;
 mod failures;
 mod order;
 mod planning;
+mod views;

@@ -148,11 +148,11 @@ fn a_graph_that_is_not_computed_does_nothing() {
 }
 
 /// One operation of a random graph: kind, sources and destination among the values, and a scalar.
-type Operation = (u8, usize, usize, usize, i8);
+pub(crate) type Operation = (u8, usize, usize, usize, i8);
 
-const VALUES: usize = 6;
+pub(crate) const VALUES: usize = 6;
 const BUFFERS: usize = 3;
-const M: usize = 64;
+pub(crate) const M: usize = 64;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
@@ -217,7 +217,7 @@ proptest! {
     }
 }
 
-fn run(
+pub(crate) fn run(
     k: &Kernels,
     g: &mut Graph,
     values: &[Value],

@@ -8,5 +8,6 @@ mod cost;
 mod errors;
 mod fusion;
 mod host;
+mod lowered;
 mod operations;
 mod property;

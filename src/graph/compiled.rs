@@ -1,0 +1,343 @@
+//! A graph that is compiled once and submitted as often as wanted.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use smallvec::SmallVec;
+
+use crate::error::Result;
+use crate::launcher::{Stream, Ticket};
+
+use super::cache::Instance;
+use super::error::GraphProblem;
+use super::key::Mark;
+use super::memory::GraphMemory;
+use super::record::{Graph, GraphArg, NodeId, Place, Value, Work, problem};
+use super::submit::Submission;
+
+/// What was recorded, kept to be bound again: buffers and scalars may be others, the rest is as it is.
+#[derive(Debug)]
+struct Recorded {
+    graph: Graph,
+    stream: Stream,
+    /// The key's end without, and its words about, how buffers lie.
+    structure: Mark,
+    buffers: SmallVec<[u64; 8]>,
+    /// Whether a buffer is another one than when that was described.
+    moved: bool,
+    /// Whether an address or a byte is another one than in `state`.
+    changed: bool,
+    /// Names what is bound; no two states of any graphs have the same.
+    state: u64,
+    /// The launcher's count of changed kernels when these were last seen to be registered.
+    kernels: u64,
+}
+
+/// A number for [`Recorded::state`].
+fn next_state() -> u64 {
+    static STATE: AtomicU64 = AtomicU64::new(1);
+    STATE.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Recorded {
+    /// Compiles it; `check` whether its kernels are still registered.
+    fn new(mut graph: Graph, stream: &Stream, check: bool) -> Result<(Recorded, Arc<Instance>)> {
+        graph.check_stream(&stream.0)?;
+        // Before the look: whoever changes one later is noticed.
+        let kernels = graph.launcher.graphs().changes();
+        if check {
+            graph.check_kernels()?;
+        }
+        let structure = graph.key.mark();
+        graph.describe_buffers();
+        let buffers = graph.key.since(structure).into();
+        let instance = graph.instance(&stream.0, true)?;
+        let (stream, state) = (stream.clone(), next_state());
+        Ok((
+            Recorded { graph, stream, structure, buffers, moved: false, changed: false, state, kernels },
+            instance,
+        ))
+    }
+
+    fn set_place(&mut self, value: u32, place: Place) {
+        if let Some(info) = self.graph.values.get_mut(value as usize) {
+            let same = matches!((&info.place, &place), (Place::External { address: a, .. },
+                Place::External { address: b, .. }) if a == b);
+            (self.moved, self.changed) = (self.moved | !same, self.changed | !same);
+            info.place = place;
+        }
+    }
+
+    fn set_bytes(&mut self, at: u32, bytes: &[u8]) {
+        let at = at as usize;
+        if let Some(place) = self.graph.bytes.get_mut(at..at + bytes.len())
+            && place != bytes
+        {
+            place.copy_from_slice(bytes);
+            self.changed = true;
+        }
+    }
+
+    /// Describes how the buffers lie; whether that is as it was when the program was looked up.
+    fn is_as_described(&mut self) -> bool {
+        if !std::mem::take(&mut self.moved) {
+            return true;
+        }
+        self.graph.key.roll_back(self.structure);
+        self.graph.describe_buffers();
+        self.graph.key.since(self.structure) == &self.buffers[..]
+    }
+
+    fn run(&mut self, instance: &Arc<Instance>, way: Submission) -> Result<Ticket> {
+        if std::mem::take(&mut self.changed) {
+            self.state = next_state();
+        }
+        self.graph.run(&self.stream.0, instance, way, self.state)
+    }
+}
+
+/// A graph made ready for a stream, to be submitted as often as wanted: with the same buffers and scalars, or with others
+/// ([`set_buffer`](CompiledGraph::set_buffer), [`set_scalar`](CompiledGraph::set_scalar),
+/// [`set_block`](CompiledGraph::set_block)). A submission records nothing, plans nothing and allocates nothing.
+///
+/// It shares its arena with other computes of the same graph on the stream, which all come one after the other. It keeps
+/// the arena, whatever [`Launcher::forget_graphs`](crate::Launcher::forget_graphs) forgets, and its buffers, until it is
+/// dropped; that does nothing to what was submitted.
+#[derive(Debug)]
+pub struct CompiledGraph {
+    recorded: Recorded,
+    instance: Arc<Instance>,
+}
+
+impl Graph {
+    /// Plans the graph, takes its arena from the pool, and makes streams and events for its [branches](super::Branches):
+    /// all that [`compute`](Graph::compute) does but the submission, so that this can be done again and again.
+    ///
+    /// # Errors
+    /// As [`compute`](Graph::compute), before anything was submitted.
+    pub fn compile(self, stream: &Stream) -> Result<CompiledGraph> {
+        let (recorded, instance) = Recorded::new(self, stream, true)?;
+        Ok(CompiledGraph { recorded, instance })
+    }
+}
+
+impl CompiledGraph {
+    /// Runs the graph once, after everything that is on its stream; as [`Graph::compute`].
+    ///
+    /// # Errors
+    /// As [`Graph::compute`]; [`GraphProblem::KernelChanged`] when a kernel was unregistered or replaced since the graph
+    /// was recorded; [`GraphProblem::Overlap`] and [`GraphProblem::CopyOverlaps`] when buffers that were set overlap as
+    /// recording would have refused.
+    pub fn submit(&mut self) -> Result<Ticket> {
+        self.submit_by(Submission::Auto)
+    }
+
+    /// As [`submit`](CompiledGraph::submit), in the way that `way` says.
+    ///
+    /// # Errors
+    /// As [`submit`](CompiledGraph::submit) and [`Graph::compute_by`].
+    pub fn submit_by(&mut self, way: Submission) -> Result<Ticket> {
+        let recorded = &mut self.recorded;
+        recorded.graph.device.check()?;
+        let changes = recorded.graph.launcher.graphs().changes();
+        if recorded.kernels != changes {
+            recorded.graph.check_kernels()?;
+            recorded.kernels = changes;
+        }
+        if recorded.moved {
+            recorded.graph.check_nodes()?;
+            if !recorded.is_as_described() {
+                // How they lie decides the order of nodes: another program.
+                recorded.moved = true;
+                self.instance = recorded.graph.instance(&recorded.stream.0, true)?;
+                recorded.buffers = recorded.graph.key.since(recorded.structure).into();
+                recorded.moved = false;
+            }
+        }
+        recorded.run(&self.instance, way)
+    }
+
+    /// Puts another buffer, or a view, in the place of one that was recorded, from the next submission on. Two may trade
+    /// places. How buffers overlap may change; a way that the stream has not seen is planned by the next submission.
+    ///
+    /// # Errors
+    /// [`Error::Graph`](crate::Error::Graph) for memory of another length or device, a view that is not contiguous, a
+    /// value of another graph, and one that is no buffer. The old one stays then.
+    pub fn set_buffer<'a>(&mut self, value: &Value, memory: impl Into<GraphMemory<'a>>) -> Result<()> {
+        let (graph, memory) = (&self.recorded.graph, memory.into());
+        graph.own(value)?;
+        let info = &graph.values[value.index as usize];
+        if !matches!(info.place, Place::External { .. }) {
+            return Err(problem(None, GraphProblem::NotABuffer { value: value.index }));
+        }
+        if info.bytes != memory.bytes {
+            let (recorded, given) = (info.bytes, memory.bytes);
+            return Err(problem(None, GraphProblem::OtherLength { value: value.index, recorded, given }));
+        }
+        let place = graph.external(value.index, &memory)?;
+        self.recorded.set_place(value.index, place);
+        Ok(())
+    }
+
+    /// Puts another scalar or struct in the place of argument `argument` of a recorded launch, from the next submission on.
+    ///
+    /// # Safety
+    /// As for [`Graph::launch`]: it is good for what the kernel does with it.
+    ///
+    /// # Errors
+    /// [`Error::Graph`](crate::Error::Graph) for a node that is no launch and an argument that is none by value;
+    /// [`Error::Launch`](crate::Error::Launch) for one of another size. The old one stays then.
+    pub unsafe fn set_scalar<'a>(
+        &mut self,
+        node: NodeId,
+        argument: usize,
+        scalar: impl Into<GraphArg<'a>>,
+    ) -> Result<()> {
+        let graph = &self.recorded.graph;
+        let nodes = graph.nodes.len() as u32;
+        let Some(recorded) = graph.nodes.get(node.0 as usize) else {
+            return Err(problem(Some(node.0), GraphProblem::NoNode { nodes }));
+        };
+        let refuse = || problem(Some(node.0), GraphProblem::NotByValue { argument });
+        let Work::Launch { kernel, .. } = &recorded.work else { return Err(refuse()) };
+        let all = graph.immediates_of(node.0 as usize);
+        let found = all.iter().find(|i| i.parameter as usize == argument).ok_or_else(refuse)?;
+        let at = found.at;
+        match scalar.into() {
+            GraphArg::Scalar { bits, size } => {
+                kernel.check_value(argument, usize::from(size), "scalar")?;
+                self.recorded.set_bytes(at, &bits.to_le_bytes()[..usize::from(size).min(8)]);
+            }
+            GraphArg::Struct(bytes) => {
+                kernel.check_value(argument, bytes.len(), "by-value struct")?;
+                self.recorded.set_bytes(at, bytes);
+            }
+            GraphArg::Read(_) | GraphArg::Write(_) | GraphArg::ReadWrite(_) => return Err(refuse()),
+        }
+        Ok(())
+    }
+
+    /// Puts other bytes in the place of a [block](Graph::block)'s, from the next submission on. The addresses written into
+    /// it stay what they are.
+    ///
+    /// # Safety
+    /// As for [`Graph::launch`]: they are good for what kernels do with them.
+    ///
+    /// # Errors
+    /// [`Error::Graph`](crate::Error::Graph) for another length, a value of another graph, and one that is no block.
+    pub unsafe fn set_block(&mut self, value: &Value, bytes: &[u8]) -> Result<()> {
+        let graph = &self.recorded.graph;
+        graph.own(value)?;
+        let info = &graph.values[value.index as usize];
+        let Place::Block { at, .. } = info.place else {
+            return Err(problem(None, GraphProblem::NotABuffer { value: value.index }));
+        };
+        if info.bytes != bytes.len() as u64 {
+            let (recorded, given) = (info.bytes, bytes.len() as u64);
+            return Err(problem(None, GraphProblem::OtherLength { value: value.index, recorded, given }));
+        }
+        self.recorded.set_bytes(at, bytes);
+        Ok(())
+    }
+
+    /// The stream that it is submitted on.
+    pub fn stream(&self) -> &Stream {
+        &self.recorded.stream
+    }
+
+    /// Nodes that a submission runs: those recorded, without dead ones and copies that need not be made.
+    pub fn steps(&self) -> usize {
+        self.instance.program.steps.len()
+    }
+
+    /// Streams that it runs on, its own among them.
+    pub fn streams(&self) -> usize {
+        self.instance.program.schedule.as_ref().map_or(1, |s| s.streams)
+    }
+
+    /// Events that join them in each submission; the one of the ticket not counted.
+    pub fn events(&self) -> usize {
+        self.instance.program.schedule.as_ref().map_or(0, |s| s.events as usize)
+    }
+
+    /// Bytes of its blocks and temporaries.
+    pub fn arena_bytes(&self) -> u64 {
+        self.instance.program.arena_bytes
+    }
+
+    #[cfg(test)]
+    pub(super) fn instance_mut(&mut self) -> &mut Instance {
+        self.recorded.graph.launcher.graphs().clear();
+        Arc::get_mut(&mut self.instance).expect("nobody else has it")
+    }
+}
+
+/// A compiled graph in somebody's cache: keeps neither arena nor buffers.
+#[derive(Debug)]
+pub(crate) struct CachedGraph {
+    recorded: Recorded,
+    instance: Weak<Instance>,
+}
+
+impl CachedGraph {
+    /// Compiles it and runs it once.
+    pub(crate) fn compute(graph: Graph, stream: &Stream) -> Result<CachedGraph> {
+        let (mut recorded, instance) = Recorded::new(graph, stream, false)?;
+        drop(recorded.run(&instance, Submission::Auto)?);
+        recorded.let_go();
+        Ok(CachedGraph { recorded, instance: Arc::downgrade(&instance) })
+    }
+
+    /// Runs it again, with everything that `bind` binds: all buffers, each as long as before. `false`, with nothing
+    /// submitted, where it has to be recorded anew.
+    pub(crate) fn submit(&mut self, bind: impl FnOnce(&mut Binding<'_>)) -> Result<bool> {
+        let Some(instance) = self.instance.upgrade() else { return Ok(false) };
+        let recorded = &mut self.recorded;
+        recorded.graph.device.check()?;
+        let graphs = recorded.graph.launcher.graphs();
+        if recorded.kernels != graphs.changes() {
+            return Ok(false);
+        }
+        graphs.touch(&instance);
+        bind(&mut Binding(recorded));
+        let outcome = match recorded.is_as_described() {
+            true => recorded.run(&instance, Submission::Auto).map(|_| true),
+            false => Ok(false),
+        };
+        recorded.let_go();
+        outcome
+    }
+}
+
+impl Recorded {
+    /// Forgets the buffers, but for where they were.
+    fn let_go(&mut self) {
+        for &value in &self.graph.external {
+            if let Place::External { block, .. } = &mut self.graph.values[value as usize].place {
+                *block = None;
+            }
+        }
+    }
+}
+
+/// What [`CachedGraph::submit`] runs with.
+pub(crate) struct Binding<'a>(&'a mut Recorded);
+
+impl Binding<'_> {
+    /// A buffer's memory for a value.
+    #[inline]
+    pub(crate) fn buffer<'a>(&mut self, value: u32, memory: impl Into<GraphMemory<'a>>) {
+        let memory = memory.into();
+        let (block, address) = (memory.block.cloned(), memory.address);
+        self.0.set_place(value, Place::External { block, address });
+    }
+
+    /// Immediate number `index`, in the order of recording, which is as long as `bytes`.
+    #[inline]
+    pub(crate) fn immediate(&mut self, index: u32, bytes: &[u8]) {
+        if let Some(immediate) = self.0.graph.immediates.get(index as usize) {
+            let at = immediate.at;
+            self.0.set_bytes(at, bytes);
+        }
+    }
+}

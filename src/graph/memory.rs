@@ -1,0 +1,53 @@
+//! Memory that graphs take from outside: buffers and views.
+
+use bytemuck::Pod;
+
+use crate::device::Device;
+use crate::memory::{DeviceBuffer, DeviceView, PoolBlock};
+
+/// A buffer's or a view's memory for a [`Graph`](super::Graph); made with `From`.
+#[derive(Clone, Copy, Debug)]
+pub struct GraphMemory<'a> {
+    pub(super) device: &'a Device,
+    pub(super) block: Option<&'a PoolBlock>,
+    pub(super) address: u64,
+    pub(super) bytes: u64,
+    /// Whether the elements are all that is between the first and the last.
+    pub(super) contiguous: bool,
+}
+
+impl GraphMemory<'_> {
+    /// Whether it is, or is a part of, this block.
+    pub(crate) fn is_of(&self, block: &PoolBlock) -> bool {
+        self.block.is_some_and(|b| b.is_same(block))
+    }
+}
+
+impl<'a, T: Pod> From<&'a DeviceBuffer<T>> for GraphMemory<'a> {
+    /// All of its elements.
+    fn from(buffer: &'a DeviceBuffer<T>) -> Self {
+        let block = buffer.block();
+        GraphMemory {
+            device: buffer.device(),
+            block,
+            address: block.map_or(0, |b| b.ptr().0),
+            bytes: buffer.bytes() as u64,
+            contiguous: true,
+        }
+    }
+}
+
+impl<'a, T: Pod> From<&'a mut DeviceBuffer<T>> for GraphMemory<'a> {
+    fn from(buffer: &'a mut DeviceBuffer<T>) -> Self {
+        GraphMemory::from(&*buffer)
+    }
+}
+
+impl<'a, T: Pod> From<&'a DeviceView<T>> for GraphMemory<'a> {
+    /// Its elements, which have to be contiguous: what lies between those of others is not the graph's to touch.
+    fn from(view: &'a DeviceView<T>) -> Self {
+        let (address, bytes) = view.byte_range();
+        let contiguous = view.layout().is_contiguous();
+        GraphMemory { device: view.device(), block: view.block(), address, bytes, contiguous }
+    }
+}

@@ -1,0 +1,296 @@
+//! Branches on several streams: the bits of one stream, no race, and nothing made anew after the first compute.
+
+use hiplaunch::driver::ErrorCode;
+use hiplaunch::driver::validation::CallKind;
+use hiplaunch::graph::{Branches, Graph, GraphArg, GraphProblem, NodeId, Submission, Value};
+use hiplaunch::{Backend, DeviceBuffer, Error, LaunchDims, Launcher, Ticket};
+use proptest::prelude::*;
+
+use crate::order::{Kernels, M, N, Operation, VALUES, run};
+use crate::support::*;
+
+/// Branches of `x`, each a chain, which meet in the end: `out = sum over b of (b + 2)^length * x`.
+fn fan(
+    rig: &Rig,
+    k: &Kernels,
+    (x, out): (&DeviceBuffer<f32>, &DeviceBuffer<f32>),
+    (branches, length): (usize, usize),
+    streams: Branches,
+) -> Graph {
+    let mut g = rig.launcher.graph(&rig.device).unwrap();
+    g.set_branches(streams);
+    let (x, out) = (g.buffer(x).unwrap(), g.buffer(out).unwrap());
+    let ends: Vec<Value> = (0..branches)
+        .map(|b| {
+            (0..length).fold(x, |last, _| {
+                let next = g.temporary::<f32>(N).unwrap();
+                k.scale(&mut g, (b + 2) as f32, &last, &next);
+                next
+            })
+        })
+        .collect();
+    let (last, rest) = ends.split_last().unwrap();
+    let sum = rest.iter().fold(*last, |sum, end| {
+        let next = g.temporary::<f32>(N).unwrap();
+        k.add(&mut g, &sum, end, &next);
+        next
+    });
+    g.copy(&sum, &out).unwrap();
+    g.read(&out.slice(0, 4).unwrap()).unwrap();
+    g
+}
+
+fn first(ticket: hiplaunch::Result<Ticket>) -> f32 {
+    ticket.unwrap().read().unwrap().value(0).unwrap()
+}
+
+#[test]
+fn four_branches_run_on_four_streams_with_events_that_are_used_again() {
+    on_each(|rig| {
+        let k = Kernels::of(&rig);
+        let x = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; N]).unwrap();
+        let out = DeviceBuffer::<f32>::on(&rig.stream, N).unwrap();
+        let before = rig.validation().counts();
+        let compiled = fan(&rig, &k, (&x, &out), (4, 3), Branches::Streams(8)).compile(&rig.stream).unwrap();
+        assert_eq!((compiled.streams(), compiled.steps()), (4, 4 * 3 + 3 + 1), "the copy need not be made");
+        // The fork, and the ends of three branches: the sums and the read follow one of the four.
+        assert_eq!(compiled.events(), 4);
+        let counts = rig.validation().counts().since(&before);
+        assert_eq!((counts.get(CallKind::StreamCreate), counts.get(CallKind::EventCreate)), (3, 4));
+        drop(compiled);
+        rig.launcher.forget_graphs();
+
+        let mut made = Vec::new();
+        for _ in 0..4 {
+            let before = rig.validation().counts();
+            let graph = fan(&rig, &k, (&x, &out), (4, 3), Branches::Streams(8));
+            assert_eq!(first(graph.compute(&rig.stream)), 8.0 + 27.0 + 64.0 + 125.0);
+            let counts = rig.validation().counts().since(&before);
+            assert_eq!(counts.get(CallKind::StreamCreate), 0, "those that were made above are still there");
+            made.push((counts.get(CallKind::EventCreate), counts.get(CallKind::DeviceAllocation)));
+            // One more is recorded for the ticket.
+            assert_eq!((counts.get(CallKind::EventRecord), counts.get(CallKind::StreamWaitEvent)), (5, 6));
+            assert_eq!(counts.get(CallKind::LaunchKernel), 15);
+        }
+        assert!(made[1..].iter().all(|m| *m == (0, 0)), "events are used again: {made:?}");
+        // Another graph has events of its own, and the same streams.
+        let before = rig.validation().counts();
+        let graph = fan(&rig, &k, (&x, &out), (3, 2), Branches::Streams(3));
+        assert_eq!(first(graph.compute(&rig.stream)), 4.0 + 9.0 + 16.0);
+        assert_eq!(rig.validation().counts().since(&before).get(CallKind::StreamCreate), 0);
+        rig.assert_clean();
+        let validation = rig.validation().clone();
+        drop((x, out, rig));
+        assert_eq!(validation.report_leaks(), []);
+    });
+}
+
+#[test]
+fn one_stream_more_streams_and_a_driver_s_graph_give_the_same() {
+    on_each(|rig| {
+        let k = Kernels::of(&rig);
+        let x = DeviceBuffer::from_slice(&rig.stream, &[1.5f32; N]).unwrap();
+        let out = DeviceBuffer::<f32>::on(&rig.stream, N).unwrap();
+        let of = |streams| fan(&rig, &k, (&x, &out), (5, 2), streams);
+        let expected = first(of(Branches::One).compute(&rig.stream));
+        let bits = out.to_vec(&rig.stream).unwrap();
+        rig.launcher.set_graph_break_even(1);
+        for streams in [0, 1, 2, 3, 5, 100] {
+            for way in [Submission::Auto, Submission::Burst, Submission::DriverGraph] {
+                let before = rig.validation().counts();
+                match of(Branches::Streams(streams)).compute_by(&rig.stream, way) {
+                    Err(Error::Graph { problem, .. }) if way == Submission::DriverGraph => {
+                        assert!(matches!(*problem, GraphProblem::NoDriverGraph(_)));
+                        continue;
+                    }
+                    ticket => assert_eq!(first(ticket), expected, "{streams} {way:?}"),
+                }
+                assert_eq!(out.to_vec(&rig.stream).unwrap(), bits);
+                let counts = rig.validation().counts().since(&before);
+                if way == Submission::DriverGraph {
+                    assert_eq!(counts.get(CallKind::GraphLaunch), 1);
+                    assert_eq!(counts.get(CallKind::StreamWaitEvent), 0, "the driver keeps the order");
+                }
+                if way == Submission::Auto && streams > 1 {
+                    assert_eq!(counts.get(CallKind::GraphLaunch), 0, "branches stay on their streams");
+                }
+            }
+        }
+        rig.assert_clean();
+    });
+}
+
+#[test]
+fn concurrent_branches_share_no_bytes_and_branches_of_one_stream_do() {
+    on_each(|rig| {
+        let k = Kernels::of(&rig);
+        let x = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; N]).unwrap();
+        let out = DeviceBuffer::<f32>::on(&rig.stream, N).unwrap();
+        let bytes = |streams| {
+            let graph = fan(&rig, &k, (&x, &out), (4, 8), streams);
+            graph.compile(&rig.stream).unwrap().arena_bytes() / (4 * N as u64).next_multiple_of(256)
+        };
+        // One stream: three ends and the two of the last chain; four: each branch its own two.
+        assert_eq!([Branches::One, Branches::Streams(2), Branches::Streams(4)].map(bytes), [5, 6, 8]);
+        rig.assert_clean();
+    });
+}
+
+#[test]
+fn a_branch_is_done_while_another_runs() {
+    // What is looked at here is a race, on purpose.
+    let launcher = Launcher::builder().backend(Backend::Emulator).validate(false).build().unwrap();
+    let device = launcher.device(0).unwrap().clone();
+    let [stream, watcher] = [(); 2].map(|()| launcher.stream(&device).unwrap());
+    // SAFETY: a kernel of hip/.
+    let spin = unsafe { launcher.register(&device, PROBE.for_device(&device), "spin") }.unwrap();
+    let outs = [(); 2].map(|()| DeviceBuffer::from_slice(&stream, &[0u32; 64]).unwrap());
+    let mut g = launcher.graph(&device).unwrap();
+    g.set_branches(Branches::Streams(2));
+    for (out, iterations) in outs.iter().zip([1u64 << 23, 1]) {
+        let out = g.buffer(out).unwrap();
+        // SAFETY: as the kernel takes it.
+        unsafe { g.launch(spin, LaunchDims::linear(1, 64), &[iterations.into(), GraphArg::Write(out)]) }
+            .unwrap();
+    }
+    let ticket = g.compute(&stream).unwrap();
+    let seen = |out: &DeviceBuffer<u32>| out.to_vec(&watcher).unwrap()[0];
+    while seen(&outs[1]) == 0 {
+        std::thread::yield_now();
+    }
+    assert_eq!(seen(&outs[0]), 0, "recorded first, and still running");
+    assert!(!ticket.is_ready(), "it is ready when all are");
+    ticket.read().unwrap();
+    assert_ne!(seen(&outs[0]), 0);
+}
+
+#[test]
+fn a_failure_in_a_branch_names_the_node_and_leaves_the_stream_in_order() {
+    on_each(|rig| {
+        let k = Kernels::of(&rig);
+        let x = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; N]).unwrap();
+        let out = DeviceBuffer::<f32>::on(&rig.stream, N).unwrap();
+        let compute =
+            || fan(&rig, &k, (&x, &out), (3, 2), Branches::Streams(3)).compute(&rig.stream)?.read()?.value(0);
+        let expected = 4.0 + 9.0 + 16.0;
+        // What it takes is made before anything is submitted.
+        for call in [CallKind::StreamCreate, CallKind::EventCreate] {
+            rig.validation().inject(call, 2, ErrorCode::OUT_OF_MEMORY);
+            let before = rig.validation().counts();
+            let outcome: hiplaunch::Result<f32> = compute();
+            assert!(outcome.is_err(), "{call}: {outcome:?}");
+            let counts = rig.validation().counts().since(&before);
+            assert_eq!(counts.get(CallKind::LaunchKernel) + counts.get(CallKind::EventRecord), 0, "{call}");
+            rig.validation().clear_injections();
+        }
+        assert_eq!(compute().unwrap(), expected);
+        for call in [CallKind::LaunchKernel, CallKind::EventRecord, CallKind::StreamWaitEvent] {
+            for nth in 1..5 {
+                rig.validation().inject(call, nth, ErrorCode::INVALID_VALUE);
+                match compute() {
+                    Err(Error::Node { source, .. }) => {
+                        assert_eq!(source.code(), Some(ErrorCode::INVALID_VALUE), "{call} {nth}");
+                    }
+                    other => panic!("{call} {nth}: {other:?}"),
+                }
+                rig.validation().clear_injections();
+                // Its memory may go at once: what was submitted of it comes first.
+                rig.launcher.forget_graphs();
+                drop(DeviceBuffer::from_slice(&rig.stream, &[7.0f32; 8 * N]).unwrap());
+                assert_eq!(compute().unwrap(), expected, "{call} {nth}");
+            }
+        }
+        rig.assert_clean();
+        let validation = rig.validation().clone();
+        drop((x, out, rig));
+        assert_eq!(validation.report_leaks(), []);
+    });
+}
+
+#[test]
+fn an_order_that_is_asked_for_is_kept_and_a_cycle_is_refused() {
+    on_each(|rig| {
+        let k = Kernels::of(&rig);
+        let x = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; N]).unwrap();
+        let outs = [(); 2].map(|()| DeviceBuffer::<f32>::on(&rig.stream, N).unwrap());
+        let events = |ordered: bool| {
+            let mut g = rig.launcher.graph(&rig.device).unwrap();
+            g.set_branches(Branches::Streams(2));
+            let (x, a, b) = (g.buffer(&x).unwrap(), g.buffer(&outs[0]).unwrap(), g.buffer(&outs[1]).unwrap());
+            let nodes = [a, b].map(|out| {
+                k.scale(&mut g, 2.0, &x, &out);
+                NodeId(g.len() as u32 - 1)
+            });
+            if ordered {
+                for (before, after) in [(nodes[1], nodes[0]), (nodes[1], nodes[1])] {
+                    match g.order(before, after) {
+                        Err(Error::Graph { node: Some(at), problem }) => {
+                            assert_eq!(at, after.0);
+                            let expected = GraphProblem::Cycle { before: before.0, after: after.0 };
+                            assert_eq!(*problem, expected);
+                        }
+                        other => panic!("{other:?}"),
+                    }
+                }
+                assert!(g.order(nodes[0], NodeId(2)).is_err());
+                g.order(nodes[0], nodes[1]).unwrap();
+            }
+            let mut compiled = g.compile(&rig.stream).unwrap();
+            compiled.submit().unwrap().read().unwrap();
+            (compiled.streams(), compiled.events())
+        };
+        assert_eq!(events(false), (2, 2));
+        assert_eq!(events(true), (1, 0), "one after the other: on one stream");
+        rig.assert_clean();
+    });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_graphs_on_several_streams_compute_what_the_host_computes(
+        operations in prop::collection::vec(any_operation(), 1..50),
+        streams in 2u32..6,
+    ) {
+        let rig = Rig::open(Launcher::builder(), Backend::Emulator);
+        let k = Kernels::of(&rig);
+        // SAFETY: each work-item reads its element before it writes it.
+        unsafe {
+            rig.launcher.declare_in_place(k.vadd, true).unwrap();
+            rig.launcher.declare_in_place(k.vscale, true).unwrap();
+        }
+        const BUFFERS: usize = 3;
+        for round in 0..2 {
+            let start = |v: usize| -> Vec<f32> { (0..M).map(|i| ((i + v + round) % 5) as f32).collect() };
+            let mut all = Vec::new();
+            for branches in [Branches::One, Branches::Streams(streams)] {
+                let buffers: Vec<_> =
+                    (0..BUFFERS).map(|v| DeviceBuffer::from_slice(&rig.stream, &start(v)).unwrap()).collect();
+                let mut g = rig.launcher.graph(&rig.device).unwrap();
+                g.set_branches(branches);
+                let mut values: Vec<Value> = buffers.iter().map(|b| g.buffer(b).unwrap()).collect();
+                let mut host: Vec<Option<Vec<f32>>> = (0..BUFFERS).map(|v| Some(start(v))).collect();
+                for _ in BUFFERS..VALUES {
+                    values.push(g.temporary::<f32>(M).unwrap());
+                    host.push(None);
+                }
+                let mut reads = Vec::new();
+                run(&k, &mut g, &values, &mut host, &mut reads, &operations);
+                let output = g.compute(&rig.stream).unwrap().read().unwrap();
+                let mut bits: Vec<Vec<f32>> =
+                    (0..reads.len()).map(|i| output.slice::<f32>(i).unwrap().to_vec()).collect();
+                bits.extend(buffers.iter().map(|b| b.to_vec(&rig.stream).unwrap()));
+                reads.extend(host.into_iter().take(BUFFERS).flatten());
+                prop_assert_eq!(&bits, &reads);
+                all.push(bits);
+            }
+            prop_assert_eq!(&all[0], &all[1]);
+        }
+        rig.assert_clean();
+    }
+}
+
+pub(crate) fn any_operation() -> impl Strategy<Value = Operation> {
+    (0u8..5, 0..VALUES, 0..VALUES, 0..VALUES, -3i8..4)
+}

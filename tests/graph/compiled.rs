@@ -1,0 +1,309 @@
+//! Graphs that are compiled once: other buffers and scalars each time, and nothing allocated.
+
+use hiplaunch::driver::ErrorCode;
+use hiplaunch::driver::validation::CallKind;
+use hiplaunch::graph::{Branches, CompiledGraph, GraphArg, GraphProblem, NodeId, Submission, Value};
+use hiplaunch::{Backend, DeviceBuffer, Error, LaunchDims, Launcher};
+use proptest::prelude::*;
+
+use crate::branches::any_operation;
+use crate::order::{Kernels, M, N, VALUES, run};
+use crate::support::*;
+
+/// `out = a * x + y`, with the values of `x`, `y` and `out`; node 0 has `a` as its argument 0.
+fn compiled(rig: &Rig, k: &Kernels, buffers: [&DeviceBuffer<f32>; 3]) -> (CompiledGraph, [Value; 3]) {
+    let mut g = rig.launcher.graph(&rig.device).unwrap();
+    let [x, y, out] = buffers.map(|b| g.buffer(b).unwrap());
+    let t = g.temporary::<f32>(N).unwrap();
+    k.scale(&mut g, 2.0, &x, &t);
+    k.add(&mut g, &t, &y, &out);
+    g.read(&out.slice(0, 4).unwrap()).unwrap();
+    (g.compile(&rig.stream).unwrap(), [x, y, out])
+}
+
+fn graph_problem<T: std::fmt::Debug>(outcome: hiplaunch::Result<T>) -> GraphProblem {
+    match outcome {
+        Err(Error::Graph { problem, .. }) => *problem,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn each_submission_runs_once_and_takes_what_was_set() {
+    on_each(|rig| {
+        let k = Kernels::of(&rig);
+        let of = |v: f32| DeviceBuffer::from_slice(&rig.stream, &[v; N]).unwrap();
+        let (a, b, out, other) = (of(1.0), of(10.0), of(0.0), of(0.0));
+        let before = rig.validation().counts();
+        let (mut graph, [x, y, to]) = compiled(&rig, &k, [&a, &b, &out]);
+        let counts = rig.validation().counts().since(&before);
+        assert_eq!(counts.get(CallKind::LaunchKernel), 0, "compiled, not submitted");
+        let submit = |graph: &mut CompiledGraph| -> f32 {
+            let before = rig.validation().counts();
+            let result = graph.submit().unwrap().read().unwrap().value(0).unwrap();
+            let counts = rig.validation().counts().since(&before);
+            // Two kernels, the result's copy, its event and the wait for that.
+            assert_eq!((counts.get(CallKind::LaunchKernel), counts.device_calls()), (2, 5), "{counts}");
+            result
+        };
+        // The first one takes pinned memory for results.
+        graph.submit().unwrap().read().unwrap();
+        assert_eq!([submit(&mut graph), submit(&mut graph)], [12.0, 12.0]);
+        // SAFETY: any factor is good.
+        unsafe { graph.set_scalar(NodeId(0), 0, -3.0f32) }.unwrap();
+        assert_eq!(submit(&mut graph), 7.0);
+        graph.set_buffer(&x, &b).unwrap();
+        graph.set_buffer(&y, &a).unwrap();
+        graph.set_buffer(&to, &other).unwrap();
+        assert_eq!(submit(&mut graph), -29.0);
+        assert_eq!(
+            (out.to_vec(&rig.stream).unwrap()[5], other.to_vec(&rig.stream).unwrap()[5]),
+            (7.0, -29.0)
+        );
+        assert_eq!(rig.launcher.graph_counts(), (1, 0, 1), "never looked up again");
+        // Another graph of the same structure uses the same arguments and arena in between.
+        let (mut same, _) = compiled(&rig, &k, [&a, &a, &out]);
+        assert_eq!([submit(&mut same), submit(&mut graph), submit(&mut same)], [3.0, -29.0, 3.0]);
+        rig.launcher.forget_graphs();
+        assert_eq!(submit(&mut graph), -29.0, "it keeps what it needs");
+        rig.assert_clean();
+    });
+}
+
+#[test]
+fn buffers_that_overlap_in_another_way_are_planned_anew() {
+    on_each(|rig| {
+        let k = Kernels::of(&rig);
+        let of = |v: f32| DeviceBuffer::from_slice(&rig.stream, &[v; N]).unwrap();
+        let (a, b, out) = (of(1.0), of(10.0), of(0.0));
+        let (mut graph, [x, y, to]) = compiled(&rig, &k, [&a, &b, &out]);
+        let submit =
+            |graph: &mut CompiledGraph| -> f32 { graph.submit().unwrap().read().unwrap().value(0).unwrap() };
+        assert_eq!(submit(&mut graph), 12.0);
+        // The sum to where its first operand came from: a write after a read.
+        graph.set_buffer(&to, &a).unwrap();
+        assert_eq!([submit(&mut graph), submit(&mut graph)], [12.0, 34.0]);
+        assert_eq!(rig.launcher.graph_counts().2, 2, "planned once more");
+        // To its second operand, which the kernel is not declared for: refused, and nothing submitted.
+        graph.set_buffer(&to, &b).unwrap();
+        let before = rig.validation().counts();
+        assert_eq!(graph_problem(graph.submit()), GraphProblem::Overlap { reads: 1, writes: 2 });
+        assert_eq!(graph_problem(graph.submit()), GraphProblem::Overlap { reads: 1, writes: 2 });
+        assert_eq!(rig.validation().counts().since(&before).device_calls(), 0);
+        graph.set_buffer(&y, &out).unwrap();
+        graph.set_buffer(&x, &b).unwrap();
+        assert_eq!(submit(&mut graph), 32.0, "another way again");
+        // What is refused is refused again, and forgotten once the buffers lie well.
+        rig.launcher.forget_graphs();
+        let spare = of(5.0);
+        for v in [&x, &y, &to] {
+            graph.set_buffer(v, &spare).unwrap();
+        }
+        assert!(graph.submit().is_err());
+        graph.set_buffer(&to, &out).unwrap();
+        assert_eq!([submit(&mut graph), submit(&mut graph)], [15.0, 15.0]);
+        rig.assert_clean();
+    });
+}
+
+#[test]
+fn a_block_takes_other_bytes() {
+    on_each(|rig| {
+        let sum = rig.kernel(&JIT, "jit_polynomial");
+        let out = DeviceBuffer::<f32>::on(&rig.stream, 16).unwrap();
+        let bytes = |c: f32| -> Vec<u8> {
+            let mut bytes = vec![0; 32];
+            bytes[8..12].copy_from_slice(&16u32.to_le_bytes());
+            bytes[16..20].copy_from_slice(&c.to_le_bytes());
+            (0..16).for_each(|i| bytes.extend_from_slice(&(i as f32).to_le_bytes()));
+            bytes
+        };
+        let mut g = rig.launcher.graph(&rig.device).unwrap();
+        let to = g.buffer(&out).unwrap();
+        let block = g.block(&bytes(1.0), &[(0, to)]).unwrap();
+        // SAFETY: as the kernel takes it.
+        unsafe { g.launch(sum, LaunchDims::linear(1, 64), &[GraphArg::Read(block)]) }.unwrap();
+        g.uses(&to, false, true).unwrap();
+        g.read(&to).unwrap();
+        let mut graph = g.compile(&rig.stream).unwrap();
+        for (c, copies) in [(1.0, 1), (1.0, 0), (4.5, 1), (4.5, 0)] {
+            // SAFETY: as above.
+            unsafe { graph.set_block(&block, &bytes(c)) }.unwrap();
+            let before = rig.validation().counts();
+            let output = graph.submit().unwrap().read().unwrap();
+            assert_eq!(output.slice::<f32>(0).unwrap(), [c; 16]);
+            let counts = rig.validation().counts().since(&before);
+            assert_eq!(counts.get(CallKind::MemcpyHtodAsync), copies, "{c}");
+        }
+        // A copy that fails is made by the next submission.
+        // SAFETY: as above.
+        unsafe { graph.set_block(&block, &bytes(7.0)) }.unwrap();
+        rig.validation().inject(CallKind::MemcpyHtodAsync, 1, ErrorCode::INVALID_VALUE);
+        assert!(matches!(graph.submit(), Err(Error::Node { .. })));
+        assert_eq!(graph.submit().unwrap().read().unwrap().slice::<f32>(0).unwrap(), [7.0; 16]);
+        rig.assert_clean();
+    });
+}
+
+#[test]
+fn what_does_not_fit_is_refused_and_the_old_stays() {
+    on_each(|rig| {
+        let k = Kernels::of(&rig);
+        let of = |n| DeviceBuffer::from_slice(&rig.stream, &vec![1.0f32; n]).unwrap();
+        let (a, b, out, short) = (of(N), of(N), of(N), of(N - 1));
+        let (mut graph, [x, ..]) = compiled(&rig, &k, [&a, &b, &out]);
+        let (recorded, given) = (4 * N as u64, 4 * N as u64 - 4);
+        assert_eq!(
+            graph_problem(graph.set_buffer(&x, &short)),
+            GraphProblem::OtherLength { value: 0, recorded, given }
+        );
+        let view = a.view_strided(0, &[N / 2, 2], &[1, (N / 2) as isize]).unwrap();
+        assert_eq!(graph_problem(graph.set_buffer(&x, &view)), GraphProblem::NotContiguous { value: 0 });
+        let mut foreign = rig.launcher.graph(&rig.device).unwrap();
+        let foreign = foreign.buffer(&a).unwrap();
+        assert_eq!(graph_problem(graph.set_buffer(&foreign, &a)), GraphProblem::ForeignValue { value: 0 });
+        let other = Rig::open(Launcher::builder(), Backend::Emulator);
+        let theirs = DeviceBuffer::<f32>::on(&other.stream, N).unwrap();
+        assert!(matches!(
+            graph_problem(graph.set_buffer(&x, &theirs)),
+            GraphProblem::ForeignBuffer { value: 0, .. }
+        ));
+        // SAFETY: none of these is set.
+        unsafe {
+            assert!(matches!(graph.set_scalar(NodeId(0), 0, 1.0f64), Err(Error::Launch { .. })));
+            assert_eq!(
+                graph_problem(graph.set_scalar(NodeId(0), 1, 1.0f32)),
+                GraphProblem::NotByValue { argument: 1 }
+            );
+            assert_eq!(
+                graph_problem(graph.set_scalar(NodeId(2), 0, 1.0f32)),
+                GraphProblem::NotByValue { argument: 0 }
+            );
+            assert_eq!(
+                graph_problem(graph.set_scalar(NodeId(9), 0, 1u32)),
+                GraphProblem::NoNode { nodes: 3 }
+            );
+            assert_eq!(graph_problem(graph.set_block(&x, &[])), GraphProblem::NotABuffer { value: 0 });
+        }
+        assert_eq!(graph.submit().unwrap().read().unwrap().value::<f32>(0).unwrap(), 3.0);
+        // A stream of another launcher.
+        let g = rig.launcher.graph(&rig.device).unwrap();
+        assert_eq!(graph_problem(g.compile(&other.stream)), GraphProblem::WrongDevice);
+        rig.assert_clean();
+    });
+}
+
+#[test]
+fn a_kernel_that_is_gone_or_replaced_is_named() {
+    on_each(|rig| {
+        let k = Kernels::of(&rig);
+        let a = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; N]).unwrap();
+        let out = DeviceBuffer::<f32>::on(&rig.stream, N).unwrap();
+        let (mut graph, _) = compiled(&rig, &k, [&a, &a, &out]);
+        rig.launcher.unregister(k.saxpy).unwrap();
+        graph.submit().unwrap();
+        // SAFETY: a kernel of hip/.
+        unsafe { rig.launcher.replace(k.vadd, VECTOR.for_device(&rig.device), "vadd_f32") }.unwrap();
+        let before = rig.validation().counts();
+        match graph.submit() {
+            Err(Error::Graph { node: Some(1), problem }) => {
+                assert_eq!(*problem, GraphProblem::KernelChanged { kernel: "vadd_f32".into() });
+            }
+            other => panic!("{other:?}"),
+        }
+        let mut late = rig.launcher.graph(&rig.device).unwrap();
+        let (x, to) = (late.buffer(&a).unwrap(), late.buffer(&out).unwrap());
+        k.scale(&mut late, 1.0, &x, &to);
+        rig.launcher.unregister(k.vscale).unwrap();
+        assert!(matches!(graph.submit(), Err(Error::Graph { node: Some(0), .. })));
+        let kernel = "vscale".into();
+        assert_eq!(graph_problem(late.compile(&rig.stream)), GraphProblem::KernelChanged { kernel });
+        assert_eq!(rig.validation().counts().since(&before).get(CallKind::LaunchKernel), 0);
+        drop(graph);
+        rig.stream.synchronize().unwrap();
+        rig.assert_clean();
+    });
+}
+
+#[test]
+fn as_a_driver_s_graph_it_is_made_once() {
+    on_each(|rig| {
+        if !rig.launcher.driver().capabilities().has(hiplaunch::driver::Capability::Graphs) {
+            println!("skipped: the driver has no graphs");
+            return;
+        }
+        let k = Kernels::of(&rig);
+        let a = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; N]).unwrap();
+        let out = DeviceBuffer::<f32>::on(&rig.stream, N).unwrap();
+        let (mut graph, _) = compiled(&rig, &k, [&a, &a, &out]);
+        let before = rig.validation().counts();
+        for way in [Submission::DriverGraph, Submission::Burst, Submission::DriverGraph] {
+            let result: f32 = graph.submit_by(way).unwrap().read().unwrap().value(0).unwrap();
+            assert_eq!(result, 3.0, "{way:?}");
+        }
+        let counts = rig.validation().counts().since(&before);
+        assert_eq!((counts.get(CallKind::GraphInstantiate), counts.get(CallKind::GraphLaunch)), (1, 2));
+        rig.assert_clean();
+    });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn with_other_buffers_it_computes_what_a_new_graph_would(
+        // So few that no value leaves the integers that an f32 has, which would change what is recorded.
+        operations in prop::collection::vec(any_operation(), 1..10),
+        streams in 1u32..4,
+        rounds in prop::collection::vec((0usize..6, 0usize..5), 1..6),
+    ) {
+        const BUFFERS: usize = 3;
+        const ORDERS: [[usize; BUFFERS]; 6] =
+            [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+        let rig = Rig::open(Launcher::builder(), Backend::Emulator);
+        let k = Kernels::of(&rig);
+        // SAFETY: each work-item reads its element before it writes it.
+        unsafe {
+            rig.launcher.declare_in_place(k.vadd, true).unwrap();
+            rig.launcher.declare_in_place(k.vscale, true).unwrap();
+        }
+        let start = |v: usize, seed: usize| -> Vec<f32> { (0..M).map(|i| ((i + v + seed) % 5) as f32).collect() };
+        let mut buffers: Vec<_> = (0..BUFFERS).map(|_| DeviceBuffer::<f32>::on(&rig.stream, M).unwrap()).collect();
+        // Records the operations, and says what they compute of these.
+        let record = |buffers: &[DeviceBuffer<f32>], host: [Vec<f32>; BUFFERS]| {
+            let mut g = rig.launcher.graph(&rig.device).unwrap();
+            g.set_branches(Branches::Streams(streams));
+            let mut values: Vec<Value> = buffers.iter().map(|b| g.buffer(b).unwrap()).collect();
+            let mut host: Vec<Option<Vec<f32>>> = host.into_iter().map(Some).collect();
+            for _ in BUFFERS..VALUES {
+                values.push(g.temporary::<f32>(M).unwrap());
+                host.push(None);
+            }
+            let mut reads = Vec::new();
+            run(&k, &mut g, &values, &mut host, &mut reads, &operations);
+            (g, values, host.into_iter().take(BUFFERS).flatten().collect::<Vec<_>>(), reads)
+        };
+        let (g, values, ..) = record(&buffers, [0, 1, 2].map(|v| start(v, 0)));
+        let mut graph = g.compile(&rig.stream).unwrap();
+        for (order, seed) in rounds {
+            let order = ORDERS[order];
+            for (v, buffer) in buffers.iter_mut().enumerate() {
+                buffer.upload(&rig.stream, &start(v, seed)).unwrap();
+            }
+            for (value, &b) in values.iter().zip(&order) {
+                graph.set_buffer(value, &buffers[b]).unwrap();
+            }
+            let output = graph.submit().unwrap().read().unwrap();
+            let (_, _, expected, reads) = record(&buffers, order.map(|b| start(b, seed)));
+            prop_assert_eq!(output.len(), reads.len());
+            for (i, read) in reads.iter().enumerate() {
+                prop_assert_eq!(output.slice::<f32>(i).unwrap(), &read[..]);
+            }
+            for (&b, expected) in order.iter().zip(&expected) {
+                prop_assert_eq!(&buffers[b].to_vec(&rig.stream).unwrap(), expected);
+            }
+        }
+        prop_assert_eq!(rig.launcher.graph_counts().2, 1, "planned once");
+        rig.assert_clean();
+    }
+}
