@@ -190,11 +190,12 @@ impl Compiler {
             self.cache.miss();
         }
         let (code, log) = turn.compile(&unit)?;
-        drop(turn);
         let compiled = self.read(hiprtc, Entry { log, code }, false)?;
         if let Some(key) = &key {
             self.cache.put(key, &Entry { log: compiled.log.clone(), code: compiled.elf().to_vec() });
         }
+        // Only now, so that the next one finds what was kept.
+        drop(turn);
         Ok(compiled)
     }
 
