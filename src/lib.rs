@@ -2,6 +2,8 @@
 //! through the ROCm installed there, and on a machine without a GPU through an embedded emulator that runs the same
 //! gfx90a and gfx942 code objects.
 
+#[cfg(all(feature = "capi", target_pointer_width = "64"))]
+pub mod capi;
 pub mod compile;
 pub mod device;
 pub mod driver;
