@@ -2,6 +2,7 @@
 
 use std::ffi::{CString, c_char, c_void};
 use std::mem::MaybeUninit;
+use std::sync::{Mutex, PoisonError};
 
 use code_object::TargetId;
 
@@ -90,6 +91,24 @@ unsafe fn target(given: *const c_char) -> Result<TargetId> {
     given.parse().map_err(|e: code_object::Error| Failure::invalid(format!("`target`: {e}")))
 }
 
+/// The cache in a folder. The last one that was asked for is kept: it warns once of a folder that can't be written.
+fn cache(folder: &str, limit: u64) -> DiskCache {
+    static LAST: Mutex<Option<(String, u64, DiskCache)>> = Mutex::new(None);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*last {
+        Some((its, of, cache)) if its == folder && *of == limit => cache.clone(),
+        _ => {
+            let cache = match (folder, limit) {
+                ("off", _) => DiskCache::off(),
+                (folder, 0) => DiskCache::new(folder),
+                (folder, limit) => DiskCache::with_limit(folder, limit),
+            };
+            *last = Some((folder.to_owned(), limit, cache.clone()));
+            cache
+        }
+    }
+}
+
 /// # Safety
 /// Texts end with NULs, and arrays are as long as their counts say.
 unsafe fn compiler(target: &TargetId, options: *const hiplaunch_compile_options) -> Result<Compiler> {
@@ -110,12 +129,7 @@ unsafe fn compiler(target: &TargetId, options: *const hiplaunch_compile_options)
             compiler = compiler.header(text(include.name, "includes")?, text(include.text, "includes")?);
         }
         if !how.cache_folder.is_null() {
-            let cache = match (text(how.cache_folder, "cache_folder")?, how.cache_limit) {
-                ("off", _) => DiskCache::off(),
-                (folder, 0) => DiskCache::new(folder),
-                (folder, limit) => DiskCache::with_limit(folder, limit),
-            };
-            compiler = compiler.cache(&cache);
+            compiler = compiler.cache(&cache(text(how.cache_folder, "cache_folder")?, how.cache_limit));
         }
     }
     Ok(compiler)
@@ -235,4 +249,112 @@ pub unsafe extern "C" fn hiplaunch_describe_compiler(
         out.write(new_text(Compiler::new(&target).check()?)?);
         Ok(())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::CStr;
+    use std::ptr::{null, null_mut};
+
+    use super::super::status::hiplaunch_last_error_message;
+    use super::super::text::hiplaunch_text_close;
+    use super::*;
+
+    const SOURCE: &CStr = cr#"#include "one.h"
+extern "C" __global__ void add(int* x) { x[threadIdx.x] += ONE + TWO; }
+"#;
+
+    fn message() -> String {
+        // SAFETY: never null, NUL-terminated, and no call fails meanwhile on this thread.
+        unsafe { CStr::from_ptr(hiplaunch_last_error_message()) }.to_str().unwrap().to_owned()
+    }
+
+    fn options() -> hiplaunch_compile_options {
+        hiplaunch_compile_options {
+            struct_size: size_of::<hiplaunch_compile_options>(),
+            name: null(),
+            options: null(),
+            option_count: 0,
+            includes: null(),
+            include_count: 0,
+            cache_folder: c"off".as_ptr(),
+            cache_limit: 0,
+        }
+    }
+
+    fn compile(
+        target: *const c_char,
+        source: *const c_char,
+        options: *const hiplaunch_compile_options,
+    ) -> (hiplaunch_status, *mut hiplaunch_compiled) {
+        let mut compiled = MaybeUninit::new(null_mut());
+        // SAFETY: null, or what the function asks for.
+        let status = unsafe { hiplaunch_compile(target, source, options, Some(&mut compiled)) };
+        // SAFETY: initialised above.
+        (status, unsafe { compiled.assume_init() })
+    }
+
+    /// Needs no compiler: what is wrong is found before one is looked for, but with the text of a source.
+    #[test]
+    fn what_can_not_be_compiled_is_a_status() {
+        let (gfx90a, source, plain) = (c"gfx90a".as_ptr(), SOURCE.as_ptr(), options());
+        assert_eq!(compile(null(), source, &plain).0, hiplaunch_status::NullPointer);
+        assert_eq!(compile(gfx90a, null(), &plain).0, hiplaunch_status::NullPointer);
+        assert_eq!(compile(c"sm_90".as_ptr(), source, &plain).0, hiplaunch_status::InvalidArgument);
+        assert!(message().contains("sm_90"), "{}", message());
+        let small = hiplaunch_compile_options { struct_size: 8, ..plain };
+        assert_eq!(compile(gfx90a, source, &small).0, hiplaunch_status::StructSize);
+        let missing = hiplaunch_compile_options { option_count: 1, ..plain };
+        assert_eq!(compile(gfx90a, source, &missing).0, hiplaunch_status::NullPointer);
+        // SAFETY: null is found.
+        let status = unsafe { hiplaunch_compile(gfx90a, source, &plain, None) };
+        assert_eq!(status, hiplaunch_status::NullPointer);
+        assert_eq!(compile(c"gfx9999".as_ptr(), source, &plain).0, hiplaunch_status::NoCompiler);
+        assert_eq!(hiplaunch_compiled_close(null_mut()), hiplaunch_status::InvalidHandle);
+        let mut is = MaybeUninit::uninit();
+        let status = hiplaunch_compiled_from_cache(std::ptr::without_provenance(77), Some(&mut is));
+        assert_eq!(status, hiplaunch_status::InvalidHandle);
+    }
+
+    #[test]
+    fn code_log_and_errors_come_out() {
+        let mut line = MaybeUninit::uninit();
+        // SAFETY: a text, and a place for a handle.
+        if unsafe { hiplaunch_describe_compiler(c"gfx90a".as_ptr(), Some(&mut line)) } != hiplaunch_status::Ok
+        {
+            println!("skipped: {}", message());
+            return;
+        }
+        // SAFETY: the call before wrote it.
+        assert_eq!(hiplaunch_text_close(unsafe { line.assume_init() }), hiplaunch_status::Ok);
+        let includes =
+            [hiplaunch_include { name: c"one.h".as_ptr(), text: c"#warning one\n#define ONE 1\n".as_ptr() }];
+        let words = [c"-DTWO=2".as_ptr()];
+        let mut how =
+            hiplaunch_compile_options { includes: includes.as_ptr(), include_count: 1, ..options() };
+        let (status, _) = compile(c"gfx90a".as_ptr(), SOURCE.as_ptr(), &how);
+        assert_eq!(status, hiplaunch_status::Compile);
+        assert!(message().contains("kernel.hip:2:"), "{}", message());
+        (how.options, how.option_count) = (words.as_ptr(), 1);
+        let (status, compiled) = compile(c"gfx90a".as_ptr(), SOURCE.as_ptr(), &how);
+        assert_eq!(status, hiplaunch_status::Ok, "{}", message());
+        let (mut data, mut bytes) = (MaybeUninit::uninit(), MaybeUninit::uninit());
+        assert_eq!(
+            hiplaunch_compiled_code(compiled, Some(&mut data), Some(&mut bytes)),
+            hiplaunch_status::Ok
+        );
+        let (mut log, mut from_cache) = (MaybeUninit::uninit(), MaybeUninit::uninit());
+        assert_eq!(hiplaunch_compiled_log(compiled, Some(&mut log), None), hiplaunch_status::Ok);
+        assert_eq!(hiplaunch_compiled_from_cache(compiled, Some(&mut from_cache)), hiplaunch_status::Ok);
+        // SAFETY: written by calls that succeeded, and good while the handle is open.
+        unsafe {
+            let elf = std::slice::from_raw_parts(data.assume_init().cast::<u8>(), bytes.assume_init());
+            assert!(code_object::CodeObject::parse(elf).unwrap().kernel("add").is_ok());
+            let log = CStr::from_ptr(log.assume_init()).to_str().unwrap();
+            assert!(log.contains("one.h:1:2: warning: one"), "{log}");
+            assert!(!from_cache.assume_init());
+        }
+        assert_eq!(hiplaunch_compiled_close(compiled), hiplaunch_status::Ok);
+        assert_eq!(hiplaunch_compiled_close(compiled), hiplaunch_status::InvalidHandle);
+    }
 }

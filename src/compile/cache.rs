@@ -256,16 +256,14 @@ fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-/// A file's bytes; at most `limit` of them and one more, so that one which is too large is read as cut.
+/// A file's bytes. One that is larger than any entry is read as cut, and found to be damaged.
 fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let data = fs::metadata(path)?;
-    if !data.is_file() {
+    // What is no file, a pipe for one, might never end.
+    if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other("it is no file"));
     }
     let mut bytes = Vec::new();
-    File::open(path)?
-        .take(limit.max(data.len().min(DEFAULT_LIMIT)).saturating_add(1))
-        .read_to_end(&mut bytes)?;
+    File::open(path)?.take(limit.max(DEFAULT_LIMIT)).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
