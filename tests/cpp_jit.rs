@@ -1,5 +1,6 @@
 //! `examples/cpp_jit`, compiled by the system's C++ compiler, gives what `tests/data/jit.txt` says: results, and errors with
-//! their places. Skipped, with the reason, where there is no C++ compiler; and what needs kernels, where there is no hiprtc.
+//! their places. Skipped, with the reason, where there is no C++ compiler; and what needs kernels, where there is no
+//! hiprtc (a failure with `HIPLAUNCH_TEST_HIPRTC=1`).
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -87,6 +88,7 @@ fn ready(with_hiprtc: bool) -> Option<PathBuf> {
         let output = jit(&program, Path::new("off"), &["1"]);
         let error = text(&output.stderr);
         if error.contains("no usable HIP runtime compiler") || error.contains("does not know gfx") {
+            assert!(std::env::var("HIPLAUNCH_TEST_HIPRTC").as_deref() != Ok("1"), "{error}");
             println!("skipped: {error}");
             return None;
         }
