@@ -349,7 +349,7 @@ pub unsafe extern "C" fn hiplaunch_get_device_properties(
                 Ok(hiplaunch_device_properties {
                     struct_size,
                     name: array(&p.name),
-                    target: array(&p.target.to_string()),
+                    target: array(&p.target.short()),
                     processor: array(&p.target.processor.to_string()),
                     pci_bus_id: array(&p.pci_bus_id),
                     total_memory: p.total_memory,
