@@ -40,6 +40,9 @@ pub enum Error {
     /// The code object could not be read, is for another target or lacks the kernel.
     #[error(transparent)]
     CodeObject(Box<code_object::Error>),
+    /// A source could not be compiled.
+    #[error(transparent)]
+    Compile(Box<crate::compile::CompileError>),
     /// The code object is for another target than the device's.
     #[error(
         "code object for {code_object} does not run on {device} ({device_target}); compile it with --offload-arch={device_target}"
@@ -146,6 +149,12 @@ impl From<DriverError> for Error {
 impl From<code_object::Error> for Error {
     fn from(source: code_object::Error) -> Self {
         Error::CodeObject(Box::new(source))
+    }
+}
+
+impl From<crate::compile::CompileError> for Error {
+    fn from(source: crate::compile::CompileError) -> Self {
+        Error::Compile(Box::new(source))
     }
 }
 

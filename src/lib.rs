@@ -2,6 +2,9 @@
 //! through the ROCm installed there, and on a machine without a GPU through an embedded emulator that runs the same
 //! gfx90a and gfx942 code objects.
 
+#[cfg(all(feature = "capi", target_pointer_width = "64"))]
+pub mod capi;
+pub mod compile;
 pub mod device;
 pub mod driver;
 pub mod error;
@@ -10,6 +13,7 @@ pub mod fault;
 pub mod graph;
 pub mod launcher;
 pub mod lds;
+mod library;
 pub mod memory;
 pub mod module;
 pub mod offsets;
@@ -28,6 +32,7 @@ mod sync {
 
 /// What code objects say: targets, kernel signatures, globals.
 pub use code_object;
+pub use compile::{Compile, Compiler};
 pub use device::Device;
 pub use driver::backend::Backend;
 pub use error::{Error, LaunchProblem, Result};

@@ -27,6 +27,9 @@ mod lds_layout;
 #[path = "../examples/lazy_chain.rs"]
 mod lazy_chain;
 
+#[path = "../examples/jit.rs"]
+mod jit;
+
 /// The README's programs are examples, word for word, so that they keep compiling.
 #[test]
 fn the_readme_shows_examples() {

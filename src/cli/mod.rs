@@ -31,6 +31,7 @@ Environment:
   HIPLAUNCH_BACKEND             the driver where --backend says auto: auto, hip or emulator
   HIPLAUNCH_VALIDATE            1 turns the validation layer on without --validate
   HIPLAUNCH_POOL                where device memory comes from: caching (default), async or plain
+  HIPLAUNCH_CACHE_DIR           where kernels compiled at run time are kept; off for nowhere
   HIPLAUNCH_EMULATOR_THREADS    host threads that run a kernel's workgroups (default: all cores)
   HIPLAUNCH_EMULATOR_DEVICES    emulated devices (default: 1)
   HIPLAUNCH_LOG, RUST_LOG       log level on stderr: off, error, warn (default), info, debug or trace

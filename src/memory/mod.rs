@@ -8,6 +8,7 @@ pub(crate) mod pool;
 mod ring;
 mod scratch;
 mod slots;
+mod transfer;
 mod view;
 
 pub use buffer::DeviceBuffer;

@@ -12,7 +12,6 @@ use crate::memory::{DeviceBuffer, DeviceView};
 use super::dag::Mark;
 use super::element::Element;
 use super::error::{TensorProblem, problem};
-use super::fuse::compiler;
 use super::kernels::Kernels;
 use super::lazy::LazyTensor;
 use super::lowered::Expressions;
@@ -78,7 +77,7 @@ impl Tensors {
     ///
     /// With fusion, elementwise operations that nothing but other such operations of one run reads become one kernel with
     /// them (at most 128). It is compiled by the HIP runtime compiler when it is first needed, which takes a tenth of a
-    /// second or so, and kept for expressions of the same structure, whatever their shape and scalars. Where there is no
+    /// second or so, or found in the [cache on disk](crate::compile::DiskCache), and kept for expressions of the same structure, whatever their shape and scalars. Where there is no
     /// compiler, or it does not know the device, each operation is launched by itself, with the same bits. What decides
     /// is the first operand's tensors.
     #[must_use]
@@ -99,11 +98,10 @@ impl Tensors {
 
     /// Whether operations are fused: that it is wanted, and there is a compiler for the device. Looks for one.
     pub fn fuses(&self) -> bool {
-        let processor = &self.device().properties().target.processor;
-        self.0.fusion && compiler().is_some_and(|c| c.knows(processor))
+        self.0.fusion && self.0.kernels.fused().available(self.device())
     }
 
-    /// How many fused kernels have been compiled for these tensors so far.
+    /// How many fused kernels have been made for these tensors so far: compiled, or found in the cache on disk.
     pub fn compiled(&self) -> u64 {
         self.0.kernels.fused().compiled()
     }

@@ -1,37 +1,24 @@
 //! Finding libamdhip64, once per process, and keeping it: what is tried, what went wrong with each.
 
 use std::ffi::{OsStr, c_int, c_void};
-use std::fmt;
 use std::path::PathBuf;
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::bindings::hipError_t;
 use super::symbols::Api;
 use crate::driver::ErrorCode;
+pub use crate::library::Attempt;
+use crate::library::{Attempts, address};
 
 /// SONAMEs, newest first. Plain names last: on Debian they come with the headers, elsewhere with no version at all.
-#[cfg(all(not(windows), any(not(feature = "link-hip"), test)))]
+#[cfg(all(not(windows), not(feature = "link-hip")))]
 const NAMES: [&str; 4] = ["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"];
 #[cfg(windows)]
 const NAMES: [&str; 3] = ["amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"];
 
-/// Where ROCm keeps its libraries, below `$ROCM_PATH`.
-#[cfg(any(not(feature = "link-hip"), test))]
-const LIBRARY_FOLDER: &str = if cfg!(windows) { "bin" } else { "lib" };
-
 /// The oldest version that is understood, in HIP's numbering (`major * 10^7 + minor * 10^5 + patch`): device attributes
 /// have had their present numbers since then.
 const OLDEST: i32 = 50_000_000;
-
-/// One library that was tried and why it was not taken.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attempt {
-    /// The name or path given to the loader.
-    pub library: PathBuf,
-    /// The loader's message, or the required symbols that are missing.
-    pub reason: String,
-}
 
 /// Why there is no HIP driver. A machine with the library and without a GPU is no error: `device_count` is 0.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,7 +27,7 @@ pub enum LoadError {
     /// No library that can be used.
     #[error(
         "no usable libamdhip64; install ROCm (Debian: libamdhip64-5) or set ROCM_PATH; tried:{}",
-        List(tried)
+        Attempts(tried)
     )]
     NotFound {
         /// Everything that was tried, in order.
@@ -67,15 +54,6 @@ pub enum LoadError {
     /// The process is a fork of one that was loading HIP.
     #[error("this process was forked from one that used HIP; start it anew (fork and exec)")]
     Forked,
-}
-
-/// Attempts, one a line.
-struct List<'a>(&'a [Attempt]);
-
-impl fmt::Display for List<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|a| write!(f, "\n  {}: {}", a.library.display(), a.reason))
-    }
 }
 
 /// `major.minor.patch` of HIP's version number.
@@ -183,8 +161,8 @@ fn find() -> Result<(Api, PathBuf), LoadError> {
 #[cfg(not(feature = "link-hip"))]
 fn find() -> Result<(Api, PathBuf), LoadError> {
     let mut tried = Vec::new();
-    for candidate in candidates(std::env::var_os("ROCM_PATH").as_deref()) {
-        match open(candidate.as_ref()) {
+    for candidate in crate::library::candidates(&NAMES, std::env::var_os("ROCM_PATH").as_deref()) {
+        match crate::library::open(candidate.as_ref()) {
             Err(reason) => tried.push(Attempt { library: candidate, reason }),
             Ok(library) => {
                 // SAFETY: `address` returns the address of the symbol of that name, and the library is never unloaded.
@@ -204,104 +182,21 @@ fn find() -> Result<(Api, PathBuf), LoadError> {
     Err(LoadError::NotFound { tried })
 }
 
-/// What to try: the loader's own search path, then `$ROCM_PATH`, then where ROCm installs itself.
-#[cfg(any(not(feature = "link-hip"), test))]
-fn candidates(rocm_path: Option<&OsStr>) -> Vec<PathBuf> {
-    let mut roots: Vec<PathBuf> =
-        rocm_path.filter(|p| !p.is_empty()).map(PathBuf::from).into_iter().collect();
-    if cfg!(not(windows)) && roots.iter().all(|root| root.as_os_str() != "/opt/rocm") {
-        roots.push(PathBuf::from("/opt/rocm"));
-    }
-    let in_roots =
-        roots.iter().flat_map(|root| NAMES.iter().map(move |name| root.join(LIBRARY_FOLDER).join(name)));
-    NAMES.iter().map(PathBuf::from).chain(in_roots).collect()
-}
-
-/// Opens a library; the error is the loader's message.
-#[cfg(not(feature = "link-hip"))]
-fn open(library: &OsStr) -> Result<libloading::Library, String> {
-    // The loader's own words stand in the source of libloading's error.
-    fn message(error: libloading::Error) -> String {
-        match std::error::Error::source(&error) {
-            Some(source) => source.to_string(),
-            None => error.to_string(),
-        }
-    }
-    #[cfg(unix)]
-    {
-        use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
-        // SAFETY: libamdhip64's initialisers have no demands on the program (they register the library's tables).
-        unsafe { Library::open(Some(library), RTLD_NOW | RTLD_LOCAL) }.map(Into::into).map_err(message)
-    }
-    #[cfg(not(unix))]
-    {
-        // SAFETY: as above.
-        unsafe { libloading::Library::new(library) }.map_err(message)
-    }
-}
-
-/// The address of a symbol.
-fn address(library: &libloading::Library, name: &str) -> Option<NonNull<c_void>> {
-    // SAFETY: the symbol is taken as a bare address; nothing is called or read through it here.
-    let symbol = unsafe { library.get::<*mut c_void>(name) }.ok()?;
-    // SAFETY: as above; the address outlives the borrow since the library is never unloaded.
-    let raw = unsafe { symbol.into_raw() };
-    #[cfg(unix)]
-    return NonNull::new(raw.as_raw_ptr());
-    #[cfg(not(unix))]
-    return NonNull::new(raw.as_raw_ptr() as *mut c_void);
-}
-
 /// An attempt that failed for want of symbols.
 fn attempt(library: &OsStr, missing: Vec<&str>) -> Attempt {
     Attempt { library: library.into(), reason: format!("required symbols missing: {}", missing.join(", ")) }
 }
 
 /// The file that the functions come from.
-#[cfg(unix)]
 fn path_of(api: &Api) -> Option<PathBuf> {
-    use std::ffi::CStr;
-    use std::os::unix::ffi::OsStrExt;
-
-    let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: the address is that of a function of a loaded library; `info` is writable and of the right type.
-    let found = unsafe { libc::dladdr(api.hipInit as *const c_void, info.as_mut_ptr()) };
-    // SAFETY: zeroes are a valid `Dl_info` (null pointers), and dladdr has filled it when it returns non-zero.
-    let info = unsafe { info.assume_init() };
-    if found == 0 || info.dli_fname.is_null() {
-        return None;
-    }
-    // SAFETY: a C string that the loader keeps as long as the library, that is for ever.
-    let name = unsafe { CStr::from_ptr(info.dli_fname) };
-    Some(PathBuf::from(OsStr::from_bytes(name.to_bytes())))
-}
-
-/// The file that the functions come from: not asked for on other systems.
-#[cfg(not(unix))]
-fn path_of(_: &Api) -> Option<PathBuf> {
-    None
+    crate::library::path_of(api.hipInit as *const c_void)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::ptr::NonNull;
 
-    #[test]
-    fn the_search_order_is_name_then_rocm_path_then_opt_rocm() {
-        let all = candidates(Some(OsStr::new("/some/rocm")));
-        let names = NAMES.len();
-        assert_eq!(all.len(), if cfg!(windows) { 2 } else { 3 } * names);
-        assert_eq!(all[0], PathBuf::from(NAMES[0]));
-        assert_eq!(all[names], PathBuf::from("/some/rocm").join(LIBRARY_FOLDER).join(NAMES[0]));
-        if cfg!(not(windows)) {
-            assert_eq!(all[2 * names + 2], PathBuf::from("/opt/rocm/lib/libamdhip64.so.5"));
-        }
-        // An empty variable is none, and /opt/rocm is not tried twice.
-        assert_eq!(candidates(Some(OsStr::new(""))), candidates(None));
-        if cfg!(not(windows)) {
-            assert_eq!(candidates(Some(OsStr::new("/opt/rocm"))), candidates(None));
-        }
-    }
+    use super::*;
 
     #[test]
     fn a_missing_library_error_lists_everything_that_was_tried() {
@@ -318,13 +213,6 @@ mod tests {
         assert!(text.contains("\n  libamdhip64.so.7: cannot open shared object file"), "{text}");
         assert!(text.contains("required symbols missing: hipMalloc, hipFree"), "{text}");
         assert!(text.contains("ROCM_PATH"), "{text}");
-    }
-
-    #[cfg(not(feature = "link-hip"))]
-    #[test]
-    fn a_library_that_is_not_there_gives_the_loaders_message() {
-        let message = open(OsStr::new("libamdhip64-that-is-not-there.so")).unwrap_err();
-        assert!(message.contains("libamdhip64-that-is-not-there.so"), "{message}");
     }
 
     #[test]

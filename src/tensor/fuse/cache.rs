@@ -1,14 +1,17 @@
-//! The fused kernels of one device, by structure; the least recently used goes first.
+//! The fused kernels of one device, by structure; the least recently used goes first. (What was compiled is kept on disk
+//! too: `crate::compile`.)
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
+use code_object::{Processor, TargetId};
+
+use crate::compile::{CompileError, Compiler};
 use crate::device::Device;
 use crate::error::Result;
 use crate::launcher::{KernelHandle, Launcher};
 use crate::module::Module;
 
-use super::hiprtc::{CompileError, compiler};
 use super::source::{KERNEL, Structure};
 
 /// Kernels kept.
@@ -37,6 +40,8 @@ struct Kept {
 pub(in crate::tensor) struct FusedKernels {
     kept: Mutex<Kept>,
     limit: usize,
+    /// Whether there is a compiler for the device: asked at every compute, and so looked for once.
+    available: OnceLock<bool>,
 }
 
 impl Default for FusedKernels {
@@ -47,7 +52,18 @@ impl Default for FusedKernels {
 
 impl FusedKernels {
     fn new(limit: usize) -> FusedKernels {
-        FusedKernels { kept: Mutex::default(), limit }
+        FusedKernels { kept: Mutex::default(), limit, available: OnceLock::new() }
+    }
+
+    /// Whether there is a compiler for the device.
+    pub(in crate::tensor) fn available(&self, device: &Device) -> bool {
+        *self.available.get_or_init(|| {
+            let missing = compiler(&device.properties().target.processor).check().err();
+            if let Some(missing) = &missing {
+                log::info!("elementwise operations are launched one by one: {missing}");
+            }
+            missing.is_none()
+        })
     }
 
     /// Hands the kernel of a structure to `then`, compiled now if need be; `None` where it can't be had. Others who look
@@ -102,18 +118,22 @@ impl FusedKernels {
     }
 }
 
+/// What fused kernels are compiled with. Without contraction, so that the bits are those of separate launches; for the
+/// processor alone, so that every device of its kind shares what is kept on disk.
+fn compiler(processor: &Processor) -> Compiler {
+    Compiler::new(&TargetId::new(processor.clone())).name("fused.hip").options(["-O3", "-ffp-contract=off"])
+}
+
 fn make(
     launcher: &Launcher,
     device: &Device,
     structure: &Structure,
 ) -> std::result::Result<KernelHandle, NotFused> {
-    let missing = CompileError::Call { call: "hiprtcCreateProgram", code: -1, log: "no hiprtc".to_owned() };
-    let compiler = compiler().ok_or(missing)?;
-    let processor = device.properties().target.processor.to_string();
-    let object = compiler.compile(&structure.source(), &processor)?;
-    log::debug!("a kernel of {} operations for {processor}: {} bytes", structure.len(), object.len());
+    let processor = &device.properties().target.processor;
+    let code = compiler(processor).compile(&structure.source())?;
+    log::debug!("a kernel of {} operations for {processor}: {} bytes", structure.len(), code.elf().len());
     // SAFETY: compiled from a source that was written here: it touches its element of each array.
-    let module = unsafe { Module::load(device, &object) }?;
+    let module = unsafe { Module::load(device, code.elf()) }?;
     let handle = launcher.register_from(&module, KERNEL)?;
     // SAFETY: each work-item reads its element of every array, and no other, before it writes one.
     unsafe { launcher.declare_in_place(handle, true) }?;

@@ -1,0 +1,138 @@
+//! Compiles programs, keeps their kernels under handles, and launches them.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use hiplaunch::compile::DiskCache;
+use hiplaunch::{Arg, Compiler, DeviceBuffer, KernelHandle, LaunchDims, Launcher, Module, Result, Stream};
+
+use super::program::Program;
+use super::source::{BLOCK, GROUPS, kernel, source};
+use super::values::Values;
+
+/// A device with the kernels that were made for it.
+pub(super) struct Runtime {
+    launcher: Launcher,
+    stream: Stream,
+    compiler: Compiler,
+    /// By their source: expressions of one form share kernels.
+    kernels: HashMap<String, Vec<KernelHandle>>,
+    compiled: u32,
+    found: u32,
+}
+
+/// The kernels of a program.
+pub(super) struct Made {
+    /// One for each stage.
+    pub(super) kernels: Vec<KernelHandle>,
+    /// How long it took to have them.
+    pub(super) took: Duration,
+    /// Where they came from.
+    pub(super) how: &'static str,
+}
+
+/// What launches gave.
+pub(super) struct Outcome {
+    /// The result's elements; one for a number.
+    pub(super) result: Vec<f64>,
+    /// For all launches, until the last had finished.
+    pub(super) took: Duration,
+    /// Launched for each result.
+    pub(super) kernels: usize,
+}
+
+impl Runtime {
+    /// On the first GPU, or the emulator.
+    pub(super) fn new(cache: &DiskCache) -> Result<Runtime> {
+        let launcher = Launcher::new()?;
+        let device = launcher.device(0)?;
+        let stream = launcher.stream(device)?;
+        // Without contraction every operation rounds as the host's does.
+        let compiler = Compiler::new(&device.properties().target)
+            .name("expression.hip")
+            .option("-ffp-contract=off")
+            .cache(cache);
+        Ok(Runtime { launcher, stream, compiler, kernels: HashMap::new(), compiled: 0, found: 0 })
+    }
+
+    /// Which device and driver it is.
+    pub(super) fn device(&self) -> String {
+        let info = self.launcher.driver().info();
+        format!("{} ({} {})", self.stream.device().properties().target.short(), info.name, info.version)
+    }
+
+    /// Sources compiled so far.
+    pub(super) fn compiled(&self) -> u32 {
+        self.compiled
+    }
+
+    /// Sources whose code was found on disk.
+    pub(super) fn found(&self) -> u32 {
+        self.found
+    }
+
+    /// The kernels of a program, compiled if nothing else has them.
+    pub(super) fn kernels(&mut self, program: &Program) -> Result<Made> {
+        let begin = Instant::now();
+        let source = source(program);
+        if let Some(kernels) = self.kernels.get(&source) {
+            return Ok(Made {
+                kernels: kernels.clone(),
+                took: begin.elapsed(),
+                how: "(the kernels are there)",
+            });
+        }
+        let compiled = self.compiler.compile(&source)?;
+        // SAFETY: the source was generated here: its kernels touch no more than `n` elements of each array, one element
+        // of the result each, and GROUPS of each reduction's; `run` passes arrays of these lengths.
+        let module = unsafe { Module::load(self.stream.device(), compiled.elf()) }?;
+        let kernels = (0..program.stages().count())
+            .map(|stage| self.launcher.register_from(&module, &kernel(stage)))
+            .collect::<Result<Vec<_>>>()?;
+        let how = if compiled.from_cache() { "(from the cache)" } else { "(compiled)" };
+        self.found += u32::from(compiled.from_cache());
+        self.compiled += u32::from(!compiled.from_cache());
+        self.kernels.insert(source, kernels.clone());
+        Ok(Made { kernels, took: begin.elapsed(), how })
+    }
+
+    /// Launches a program's kernels `launches` times, and reads the result.
+    pub(super) fn run(
+        &self,
+        program: &Program,
+        values: &Values,
+        kernels: &[KernelHandle],
+        launches: u32,
+    ) -> Result<Outcome> {
+        let upload = |name: &String| DeviceBuffer::from_slice(&self.stream, values.array(name));
+        let arrays = program.arrays.iter().map(upload).collect::<Result<Vec<_>>>()?;
+        let partial = |_| DeviceBuffer::<f64>::on(&self.stream, GROUPS as usize);
+        let partials = (0..program.reductions()).map(partial).collect::<Result<Vec<_>>>()?;
+        let out = DeviceBuffer::<f64>::on(&self.stream, program.result().len.unwrap_or(1))?;
+
+        // The same arguments for every stage but the last two: where it writes, and how many elements there are.
+        let mut shared: Vec<Arg<'_>> = arrays.iter().map(Arg::from).collect();
+        shared.extend(program.scalars.iter().map(|scalar| Arg::from(*scalar)));
+        shared.extend(partials.iter().map(Arg::from));
+        let mut stages = Vec::new();
+        for (stage, &handle) in program.stages().zip(kernels) {
+            let n = stage.len.unwrap_or(1) as u32;
+            let (to, dims) = match partials.get(stages.len()) {
+                Some(partial) => (partial, LaunchDims::linear(GROUPS, BLOCK)),
+                None => (&out, LaunchDims::cover(n, BLOCK)),
+            };
+            let args = [&shared[..], &[Arg::from(to), Arg::from(n)]].concat();
+            stages.push((handle, dims, args));
+        }
+        let begin = Instant::now();
+        for _ in 0..launches {
+            for (handle, dims, args) in &stages {
+                // SAFETY: as in `kernels`; the buffers live until the last has finished.
+                unsafe { self.launcher.launch(*handle, &self.stream, *dims, args) }?;
+            }
+        }
+        self.stream.synchronize()?;
+        let took = begin.elapsed();
+        Ok(Outcome { result: out.to_vec(&self.stream)?, took, kernels: stages.len() })
+    }
+}

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Installs the C library: header, libhiplaunch.so, libhiplaunch.a and the file for pkg-config.
+#
+#   hip/install.sh [--prefix DIR] [--from DIR]
+#
+#   --prefix DIR  where to: DIR/include, DIR/lib, DIR/lib/pkgconfig (default: /usr/local). DESTDIR goes before it.
+#   --from DIR    where the built libraries are; without it, they are built: cargo build --release --lib
+set -euo pipefail
+
+usage() { sed -n '2,7s/^# \{0,1\}//p' "$0"; }
+fail() {
+  echo "install.sh: $*" >&2
+  exit 2
+}
+
+prefix=/usr/local from=
+while (($#)); do
+  case $1 in
+    --prefix | --from)
+      [[ -n ${2:-} ]] || fail "$1 needs a folder"
+      [[ $1 == --prefix ]] && prefix=$2 || from=$2
+      shift 2
+      ;;
+    --help | -h)
+      usage
+      exit 0
+      ;;
+    *) fail "unknown argument $1; see --help" ;;
+  esac
+done
+[[ $prefix == /* ]] || fail "--prefix $prefix is not absolute"
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+if [[ -z $from ]]; then
+  cargo build --release --lib --manifest-path "$root/Cargo.toml"
+  from=${CARGO_TARGET_DIR:-$root/target}/release
+fi
+for library in libhiplaunch.so libhiplaunch.a; do
+  [[ -f $from/$library ]] || fail "no $library in $from: cargo build --release --lib makes it"
+done
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$root/Cargo.toml" | head -n 1)
+[[ -n $version ]] || fail "no version in $root/Cargo.toml"
+
+to=${DESTDIR:-}$prefix
+install -d "$to/include" "$to/lib/pkgconfig"
+install -m 644 "$root/hip/hiplaunch.h" "$to/include/"
+install -m 755 "$from/libhiplaunch.so" "$to/lib/"
+install -m 644 "$from/libhiplaunch.a" "$to/lib/"
+sed "s|@PREFIX@|$prefix|; s|@VERSION@|$version|" "$root/hip/hiplaunch.pc.in" >"$to/lib/pkgconfig/hiplaunch.pc"
+chmod 644 "$to/lib/pkgconfig/hiplaunch.pc"
+echo "installed hiplaunch $version in $to"

@@ -1,0 +1,90 @@
+//! Why a source was not compiled.
+
+use crate::library::{Attempt, Attempts};
+
+/// Why a source was not compiled.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CompileError {
+    /// There is no runtime compiler that can be used.
+    #[error(
+        "no usable HIP runtime compiler (hiprtc); install ROCm's hiprtc (Debian: libamdhip64-5, libhiprtc-builtins5 and libamd-comgr2) or set ROCM_PATH; tried:{}",
+        Attempts(tried)
+    )]
+    NotFound {
+        /// Everything that was tried, in order.
+        tried: Vec<Attempt>,
+    },
+    /// The compiler is older than the target.
+    #[error("{compiler} does not know {target}; install a newer ROCm, or compile for another target")]
+    UnknownTarget {
+        /// The target, such as `gfx942`.
+        target: String,
+        /// The compiler and its version.
+        compiler: String,
+    },
+    /// An option that can't be given.
+    #[error("compile option `{option}`: {problem}")]
+    Option {
+        /// The option.
+        option: String,
+        /// What is wrong with it, and what to do.
+        problem: &'static str,
+    },
+    /// A text that can't be handed to the compiler.
+    #[error("{what} {problem}")]
+    Text {
+        /// Which: the source, a name, a header, an option.
+        what: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// The compiler found errors in the source, or did not take the options.
+    #[error("compiling {name} for {target} failed:\n{}", or_nothing(log))]
+    Failed {
+        /// The source's name.
+        name: String,
+        /// The target.
+        target: String,
+        /// What the compiler said, with lines and columns.
+        log: String,
+    },
+    /// A call to the compiler failed for another reason than the source.
+    #[error("{call} of {compiler} returned {code} ({message}) for {name}{}", advice(*code))]
+    Call {
+        /// The call.
+        call: &'static str,
+        /// The compiler and its version.
+        compiler: String,
+        /// `hiprtcResult`.
+        code: i32,
+        /// What the compiler says about the code.
+        message: String,
+        /// The source's name.
+        name: String,
+    },
+    /// What the compiler wrote can't be read.
+    #[error("what {compiler} made of {name} is not a usable code object: {source}")]
+    CodeObject {
+        /// The compiler and its version.
+        compiler: String,
+        /// The source's name.
+        name: String,
+        /// What is wrong with it.
+        source: Box<code_object::Error>,
+    },
+}
+
+fn or_nothing(log: &str) -> &str {
+    if log.is_empty() { "(the compiler said nothing)" } else { log }
+}
+
+/// `HIPRTC_ERROR_BUILTIN_OPERATION_FAILURE`: hip/hiprtc.h.
+const BUILTIN_OPERATION_FAILURE: i32 = 7;
+
+fn advice(code: i32) -> &'static str {
+    match code {
+        BUILTIN_OPERATION_FAILURE => "; install hiprtc's built-in headers (Debian: libhiprtc-builtins5)",
+        _ => "",
+    }
+}

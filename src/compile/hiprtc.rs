@@ -1,0 +1,365 @@
+//! The HIP runtime compiler, found once per process and kept: needs no GPU.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::UNIX_EPOCH;
+
+use code_object::Processor;
+
+use super::comgr::Comgr;
+use super::error::CompileError;
+use crate::library::{self, Attempt};
+
+/// Its own library since HIP 5.5 or so, and the only one since 7.0; before that it is inside libamdhip64. Newest first.
+#[cfg(not(windows))]
+const NAMES: [&str; 7] = [
+    "libhiprtc.so.7",
+    "libhiprtc.so.6",
+    "libhiprtc.so.5",
+    "libamdhip64.so.6",
+    "libamdhip64.so.5",
+    "libhiprtc.so",
+    "libamdhip64.so",
+];
+#[cfg(windows)]
+const NAMES: [&str; 3] = ["hiprtc0700.dll", "hiprtc0604.dll", "hiprtc.dll"];
+
+// `hiprtcResult`: hip/hiprtc.h.
+const SUCCESS: c_int = 0;
+const INVALID_OPTION: c_int = 5;
+const COMPILATION: c_int = 6;
+
+type Program = *mut c_void;
+
+/// Entry points of hiprtc; the same in every version (hip/hiprtc.h).
+#[derive(Debug)]
+struct Api {
+    create: unsafe extern "C" fn(
+        *mut Program,
+        *const c_char,
+        *const c_char,
+        c_int,
+        *const *const c_char,
+        *const *const c_char,
+    ) -> c_int,
+    compile: unsafe extern "C" fn(Program, c_int, *const *const c_char) -> c_int,
+    log_size: unsafe extern "C" fn(Program, *mut usize) -> c_int,
+    log: unsafe extern "C" fn(Program, *mut c_char) -> c_int,
+    code_size: unsafe extern "C" fn(Program, *mut usize) -> c_int,
+    code: unsafe extern "C" fn(Program, *mut c_char) -> c_int,
+    destroy: unsafe extern "C" fn(*mut Program) -> c_int,
+    error_string: unsafe extern "C" fn(c_int) -> *const c_char,
+    /// `hiprtcVersion`. HIP 5.2 calls itself 9.0; that and what else it lacks of later ones makes it 0.0 here.
+    version: (c_int, c_int),
+}
+
+/// The compiler.
+#[derive(Debug)]
+pub(super) struct Hiprtc {
+    api: Api,
+    path: PathBuf,
+    /// `None` on Windows alone, where it is not looked for.
+    comgr: Option<Comgr>,
+    identity: String,
+    /// One program at a time: not every version says that it can be used by several threads.
+    one: Mutex<()>,
+}
+
+/// What is to be compiled: all that the compiler sees.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unit<'a> {
+    pub(super) name: &'a str,
+    pub(super) source: &'a str,
+    /// Names, as they are included, and texts.
+    pub(super) headers: &'a [(String, String)],
+    /// All of them, the target's too.
+    pub(super) options: &'a [String],
+    /// For messages.
+    pub(super) target: &'a str,
+}
+
+/// The right to compile; one at a time.
+#[derive(Debug)]
+pub(super) struct Turn<'a> {
+    hiprtc: &'a Hiprtc,
+    _one: MutexGuard<'a, ()>,
+}
+
+/// The compiler, looked for once; the error says what was tried.
+pub(super) fn hiprtc() -> Result<&'static Hiprtc, CompileError> {
+    static COMPILER: OnceLock<Result<Hiprtc, CompileError>> = OnceLock::new();
+    COMPILER.get_or_init(find).as_ref().map_err(CompileError::clone)
+}
+
+fn find() -> Result<Hiprtc, CompileError> {
+    let mut tried = Vec::new();
+    for candidate in library::candidates(&NAMES, std::env::var_os("ROCM_PATH").as_deref()) {
+        let library = match library::open(candidate.as_ref()) {
+            Ok(library) => library,
+            Err(reason) => {
+                tried.push(Attempt { library: candidate, reason });
+                continue;
+            }
+        };
+        // SAFETY: the functions of these names are hiprtc's, and the library is never unloaded.
+        let api = unsafe { resolve(&library) };
+        // Kept for ever, used or not: HIP starts threads and registers destructors that outlive any handle.
+        std::mem::forget(library);
+        let Some(api) = api else {
+            tried.push(Attempt { library: candidate, reason: "has no hiprtc in it".to_owned() });
+            continue;
+        };
+        let file = library::path_of(api.create as *const c_void);
+        let comgr = match Comgr::find(file.as_deref(), api.version.0) {
+            Ok(comgr) => Some(comgr),
+            Err(_) if cfg!(windows) => None,
+            Err(attempts) => {
+                let reason = "can't compile without libamd_comgr".to_owned();
+                tried.push(Attempt { library: candidate, reason });
+                tried.extend(attempts);
+                continue;
+            }
+        };
+        let identity = identity(&api, file.as_deref(), comgr.as_ref());
+        let found = Hiprtc { path: file.unwrap_or(candidate), api, comgr, identity, one: Mutex::new(()) };
+        log::info!("kernels are compiled with {found}");
+        return Ok(found);
+    }
+    let error = CompileError::NotFound { tried };
+    log::info!("{error}");
+    Err(error)
+}
+
+/// # Safety
+/// The library's functions of these names are hiprtc's, and it is never unloaded.
+unsafe fn resolve(library: &libloading::Library) -> Option<Api> {
+    type Version = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: the caller's promise; two places for numbers.
+    unsafe {
+        let version = library.get::<Version>("hiprtcVersion").ok()?;
+        let says = library.get::<*mut c_void>("hiprtcLinkCreate").is_ok();
+        let version =
+            if says && version(&mut major, &mut minor) == SUCCESS { (major, minor) } else { (0, 0) };
+        Some(Api {
+            version,
+            create: *library.get("hiprtcCreateProgram").ok()?,
+            compile: *library.get("hiprtcCompileProgram").ok()?,
+            log_size: *library.get("hiprtcGetProgramLogSize").ok()?,
+            log: *library.get("hiprtcGetProgramLog").ok()?,
+            code_size: *library.get("hiprtcGetCodeSize").ok()?,
+            code: *library.get("hiprtcGetCode").ok()?,
+            destroy: *library.get("hiprtcDestroyProgram").ok()?,
+            error_string: *library.get("hiprtcGetErrorString").ok()?,
+        })
+    }
+}
+
+/// Tells one compiler from another: versions, and the files of hiprtc and of comgr, which holds LLVM and has updates of its
+/// own.
+fn identity(api: &Api, hiprtc: Option<&Path>, comgr: Option<&Comgr>) -> String {
+    let file = |path: Option<&Path>| {
+        let path = path.and_then(|p| p.canonicalize().ok());
+        let data = path.as_ref().and_then(|p| p.metadata().ok());
+        let modified = data.as_ref().and_then(|d| d.modified().ok()?.duration_since(UNIX_EPOCH).ok());
+        format!("{path:?} {:?} {modified:?}", data.map(|d| d.len()))
+    };
+    let version = comgr.map(|c| c.version.as_str()).unwrap_or_default();
+    let comgr = file(comgr.and_then(|c| c.path.as_deref()));
+    format!("hiprtc {:?} {}; comgr {version} {comgr}", api.version, file(hiprtc))
+}
+
+impl fmt::Display for Hiprtc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.api.version {
+            (0, _) => f.write_str("hiprtc of HIP before 5.3")?,
+            (major, minor) => write!(f, "hiprtc {major}.{minor}")?,
+        }
+        if let Some(comgr) = &self.comgr {
+            write!(f, " with comgr {}", comgr.version)?;
+        }
+        write!(f, " ({})", self.path.display())
+    }
+}
+
+impl Hiprtc {
+    /// What two compilers that may write other code differ in.
+    pub(super) fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    /// Whether it can compile for a processor.
+    pub(super) fn knows(&self, processor: &Processor) -> bool {
+        match (&self.comgr, processor) {
+            (Some(comgr), processor) => comgr.knows(processor),
+            (None, Processor::Gfx90a) => true,
+            (None, _) => self.api.version.0 >= 6,
+        }
+    }
+
+    /// Waits until nobody else compiles.
+    pub(super) fn turn(&self) -> Turn<'_> {
+        Turn { hiprtc: self, _one: self.one.lock().unwrap_or_else(PoisonError::into_inner) }
+    }
+
+    fn failed(&self, call: &'static str, code: c_int, unit: &Unit<'_>) -> CompileError {
+        // SAFETY: any code may be asked for.
+        let text = unsafe { (self.api.error_string)(code) };
+        let message = if text.is_null() {
+            "unknown code".to_owned()
+        } else {
+            // SAFETY: a C string that is never freed.
+            unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+        };
+        CompileError::Call { call, compiler: self.to_string(), code, message, name: unit.name.to_owned() }
+    }
+}
+
+/// A text as C takes it; `what` names it in the error.
+fn c_text(text: &str, what: impl FnOnce() -> String) -> Result<CString, CompileError> {
+    CString::new(text).map_err(|_| CompileError::Text { what: what(), problem: "has a NUL byte in it" })
+}
+
+impl Turn<'_> {
+    /// Compiles to a code object; also what the compiler said.
+    pub(super) fn compile(&self, unit: &Unit<'_>) -> Result<(Vec<u8>, String), CompileError> {
+        let source = c_text(unit.source, || format!("the source {}", unit.name))?;
+        let name = c_text(unit.name, || "the source's name".to_owned())?;
+        let (mut names, mut texts, mut options) = (Vec::new(), Vec::new(), Vec::new());
+        for (name, text) in unit.headers {
+            names.push(c_text(name, || "a header's name".to_owned())?);
+            texts.push(c_text(text, || format!("the header {name}"))?);
+        }
+        for option in unit.options {
+            options.push(c_text(option, || "a compile option".to_owned())?);
+        }
+        let pointers = |texts: &[CString]| texts.iter().map(|t| t.as_ptr()).collect::<Vec<_>>();
+        let (name_pointers, text_pointers, options) =
+            (pointers(&names), pointers(&texts), pointers(&options));
+        let (api, mut program): (_, Program) = (&self.hiprtc.api, std::ptr::null_mut());
+        let headers = c_int::try_from(names.len()).unwrap_or(c_int::MAX);
+        // SAFETY: C strings, which it copies, as many as said, and a place for the handle.
+        let code = unsafe {
+            (api.create)(
+                &mut program,
+                source.as_ptr(),
+                name.as_ptr(),
+                headers,
+                text_pointers.as_ptr(),
+                name_pointers.as_ptr(),
+            )
+        };
+        if code != SUCCESS {
+            return Err(self.hiprtc.failed("hiprtcCreateProgram", code, unit));
+        }
+        let result = self.build(program, unit, &options);
+        // SAFETY: the program that was made above; nobody uses it afterwards.
+        unsafe { (api.destroy)(&mut program) };
+        result
+    }
+
+    fn build(
+        &self,
+        program: Program,
+        unit: &Unit<'_>,
+        options: &[*const c_char],
+    ) -> Result<(Vec<u8>, String), CompileError> {
+        let api = &self.hiprtc.api;
+        let count = c_int::try_from(options.len()).unwrap_or(c_int::MAX);
+        // SAFETY: a live program and as many C strings as said.
+        let code = unsafe { (api.compile)(program, count, options.as_ptr()) };
+        let log = tidy(&self.log_of(program), unit.name);
+        match code {
+            SUCCESS => {}
+            INVALID_OPTION | COMPILATION => {
+                let (name, target) = (unit.name.to_owned(), unit.target.to_owned());
+                return Err(CompileError::Failed { name, target, log });
+            }
+            code => return Err(self.hiprtc.failed("hiprtcCompileProgram", code, unit)),
+        }
+        let mut bytes = 0;
+        // SAFETY: a live program and a place for the number.
+        let code = unsafe { (api.code_size)(program, &mut bytes) };
+        if code != SUCCESS {
+            return Err(self.hiprtc.failed("hiprtcGetCodeSize", code, unit));
+        }
+        let mut object = vec![0u8; bytes];
+        // SAFETY: as many bytes as it said that it writes.
+        let code = unsafe { (api.code)(program, object.as_mut_ptr().cast()) };
+        if code != SUCCESS {
+            return Err(self.hiprtc.failed("hiprtcGetCode", code, unit));
+        }
+        Ok((object, log))
+    }
+
+    /// What the compiler printed; empty where that can't be had.
+    fn log_of(&self, program: Program) -> String {
+        let (api, mut bytes) = (&self.hiprtc.api, 0);
+        // SAFETY: a live program and a place for the number.
+        if unsafe { (api.log_size)(program, &mut bytes) } != SUCCESS {
+            return String::new();
+        }
+        let mut text = vec![0u8; bytes];
+        // SAFETY: as many bytes as it said that it writes; with none, it is not called.
+        if bytes == 0 || unsafe { (api.log)(program, text.as_mut_ptr().cast()) } != SUCCESS {
+            return String::new();
+        }
+        String::from_utf8_lossy(&text).trim_end_matches('\0').to_owned()
+    }
+}
+
+/// A log with the source's own name for that of the file that comgr wrote it to
+/// (`/tmp/comgr-d2973e/input/CompileSource:2:9`), so that it reads well, and is the same every time.
+fn tidy(log: &str, name: &str) -> String {
+    let mut text = String::with_capacity(log.len());
+    let mut rest = log;
+    while let Some(at) = rest.find("comgr-") {
+        let (before, found) = rest.split_at(at);
+        // The folder's name is a few letters and digits.
+        let folder = found["comgr-".len()..].trim_start_matches(|c: char| c.is_ascii_alphanumeric());
+        let inside = folder.strip_prefix("/input/").or_else(|| folder.strip_prefix("/include/"));
+        match inside {
+            Some(inside) => {
+                let start = before.rfind([' ', '\n', '\'', '"', '`']).map_or(0, |at| at + 1);
+                text.push_str(before.get(..start).unwrap_or(before));
+                rest = match inside.strip_prefix("CompileSource") {
+                    Some(after) => {
+                        text.push_str(name);
+                        after
+                    }
+                    None => inside,
+                };
+            }
+            None => {
+                let (word, after) = rest.split_at(at + "comgr-".len());
+                text.push_str(word);
+                rest = after;
+            }
+        }
+    }
+    text.push_str(rest);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logs_name_the_source() {
+        for (log, tidied) in [
+            ("", ""),
+            ("no path here: comgr-x\n", "no path here: comgr-x\n"),
+            ("/tmp/comgr-117698/input/CompileSource:2:9: error: x\n", "k.hip:2:9: error: x\n"),
+            (
+                "In file included from /tmp/comgr-0a/input/CompileSource:1:\n/tmp/comgr-0a/include/my/foo.h:3:1: note\n",
+                "In file included from k.hip:1:\nmy/foo.h:3:1: note\n",
+            ),
+            ("'/var/tmp/comgr-9/input/other.hip' comgr-", "'other.hip' comgr-"),
+        ] {
+            assert_eq!(tidy(log, "k.hip"), tidied);
+        }
+    }
+}

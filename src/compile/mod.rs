@@ -1,0 +1,373 @@
+//! HIP C++ to code objects while the program runs, by AMD's runtime compiler (hiprtc), with a cache on disk.
+//!
+//! hiprtc is looked for when it is first needed, and needs no GPU: what it compiles runs on the emulator too. Where it is
+//! not installed, [`CompileError::NotFound`] says what to install.
+//!
+//! ```no_run
+//! use hiplaunch::code_object::CodeObject;
+//! use hiplaunch::{Compile, Compiler, Launcher};
+//!
+//! let launcher = Launcher::new()?;
+//! let device = launcher.device(0)?;
+//! let source = r#"extern "C" __global__ void twice(float* x, unsigned n) {
+//!     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+//!     if (i < n) x[i] *= 2;
+//! }"#;
+//! let compiler = Compiler::new(&device.properties().target).option("-O3");
+//! let code = CodeObject::compile(source, &compiler)?;
+//! // SAFETY: the kernel is the one above, and launches pass it an array and its length.
+//! let twice = unsafe { launcher.register(device, code.elf(), "twice")? };
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! ```text
+//! source, name, headers, options, target, compiler ─> key (SHA-256) ─> folder ─> code object and log
+//!                                                                       │ not there, or damaged
+//!                                                                       ▼
+//!                                                      hiprtc, one compile at a time ─> written whole, renamed
+//! ```
+//!
+//! [`CodeObject`] is in a crate of its own that knows no HIP, so `CodeObject::compile` comes with the trait [`Compile`].
+
+mod cache;
+mod comgr;
+mod digest;
+mod entry;
+mod error;
+mod hiprtc;
+mod includes;
+
+use code_object::{CodeObject, TargetId};
+
+pub use self::cache::{CACHE_VARIABLE, CacheCounters, DEFAULT_LIMIT, DiskCache};
+pub use self::error::CompileError;
+pub use crate::library::Attempt;
+
+use self::digest::{Digest, Sha256};
+use self::entry::Entry;
+use self::hiprtc::{Hiprtc, Unit};
+
+/// Begins every key; another number whenever the same fields are to give another one.
+const KEY: &[u8] = b"hiplaunch compile 1";
+
+/// Variables that hiprtc reads more options from (ROCm 5.6 and later).
+const OPTION_VARIABLES: [&str; 2] = ["HIPRTC_COMPILE_OPTIONS_APPEND", "HIPRTC_LINK_OPTIONS_APPEND"];
+
+/// Result of this module's functions.
+type Result<T> = std::result::Result<T, CompileError>;
+
+/// How sources are compiled: target, options, headers and cache. Made once, used for any number of sources, from any
+/// thread.
+#[derive(Clone, Debug)]
+pub struct Compiler {
+    target: TargetId,
+    name: String,
+    options: Vec<String>,
+    headers: Vec<(String, String)>,
+    cache: DiskCache,
+}
+
+impl Compiler {
+    /// A compiler for a target: a device's (`device.properties().target`), or one without settings
+    /// ([`TargetId::new`]), whose code runs whatever the device's settings are. hiprtc is not looked for yet.
+    pub fn new(target: &TargetId) -> Compiler {
+        Compiler {
+            target: target.clone(),
+            name: "kernel.hip".to_owned(),
+            options: Vec::new(),
+            headers: Vec::new(),
+            cache: DiskCache::shared(),
+        }
+    }
+
+    /// What the source is called in the compiler's log, and in `__FILE__` where hiprtc keeps it; `kernel.hip` if unsaid.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Compiler {
+        self.name = name.into();
+        self
+    }
+
+    /// One option of clang, such as `-O3` or `-ffp-contract=off`. The target's is given already. hiprtc optimises (`-O3`)
+    /// if nothing else is said.
+    #[must_use]
+    pub fn option(mut self, option: impl Into<String>) -> Compiler {
+        self.options.push(option.into());
+        self
+    }
+
+    /// Several options.
+    #[must_use]
+    pub fn options<S: Into<String>>(mut self, options: impl IntoIterator<Item = S>) -> Compiler {
+        self.options.extend(options.into_iter().map(Into::into));
+        self
+    }
+
+    /// A macro: `-Dname=value`.
+    #[must_use]
+    pub fn define(self, name: &str, value: impl std::fmt::Display) -> Compiler {
+        self.option(format!("-D{name}={value}"))
+    }
+
+    /// A header that sources may include by that name; one given earlier under the same name goes.
+    #[must_use]
+    pub fn header(mut self, name: impl Into<String>, text: impl Into<String>) -> Compiler {
+        let name = name.into();
+        self.headers.retain(|(other, _)| *other != name);
+        self.headers.push((name, text.into()));
+        self.headers.sort();
+        self
+    }
+
+    /// Where compiled code objects are kept; [`DiskCache::shared`] if nothing is said, [`DiskCache::off`] for nowhere.
+    #[must_use]
+    pub fn cache(mut self, cache: &DiskCache) -> Compiler {
+        self.cache = cache.clone();
+        self
+    }
+
+    /// The target.
+    pub fn target(&self) -> &TargetId {
+        &self.target
+    }
+
+    /// Which hiprtc compiles for the target, with version and file. Looks for it.
+    ///
+    /// # Errors
+    /// [`CompileError::NotFound`] where there is none, [`CompileError::UnknownTarget`] where it is older than the target.
+    pub fn check(&self) -> Result<String> {
+        self.hiprtc().map(|hiprtc| hiprtc.to_string())
+    }
+
+    /// Compiles a source, or takes what is kept of an earlier compile of the same, by this process or another.
+    ///
+    /// The same means: source, its name, options, headers, target, and the compiler with its version. A source that reads
+    /// anything else, as with `-I`, an `#include` of a header that was not given, or `__TIME__`, is compiled every time.
+    /// One source is compiled at a time; who asks for one that is being compiled waits for it.
+    ///
+    /// # Errors
+    /// [`CompileError::Failed`] with the compiler's log where the source has errors; [`CompileError::NotFound`] and
+    /// [`CompileError::UnknownTarget`] as [`check`](Compiler::check); [`CompileError::Option`] and [`CompileError::Text`] for
+    /// what can't be passed to a compiler. That the cache can't be read or written is no error, but a warning in the log.
+    pub fn compile(&self, source: &str) -> Result<Compiled> {
+        let hiprtc = self.hiprtc()?;
+        self.compile_with(hiprtc, source)
+    }
+
+    fn hiprtc(&self) -> Result<&'static Hiprtc> {
+        let hiprtc = hiprtc::hiprtc()?;
+        if !hiprtc.knows(&self.target.processor) {
+            let target = self.target.processor.to_string();
+            return Err(CompileError::UnknownTarget { target, compiler: hiprtc.to_string() });
+        }
+        Ok(hiprtc)
+    }
+
+    fn compile_with(&self, hiprtc: &Hiprtc, source: &str) -> Result<Compiled> {
+        self.check_options()?;
+        if source.is_empty() {
+            return Err(CompileError::Text {
+                what: format!("the source {}", self.name),
+                problem: "is empty",
+            });
+        }
+        let target = self.target.short();
+        let mut options = vec![format!("--offload-arch={target}")];
+        options.extend_from_slice(&self.options);
+        let unit =
+            Unit { name: &self.name, source, headers: &self.headers, options: &options, target: &target };
+
+        let key = self.cache.folder().and_then(|_| self.key_if_kept(hiprtc.identity(), &unit));
+        let found = || key.as_ref().and_then(|key| self.cache.get(key));
+        if let Some(entry) = found() {
+            return self.read(hiprtc, entry, true);
+        }
+        let turn = hiprtc.turn();
+        // Who had the turn before may have compiled the very same.
+        if let Some(entry) = found() {
+            return self.read(hiprtc, entry, true);
+        }
+        if key.is_some() {
+            self.cache.miss();
+        }
+        let (code, log) = turn.compile(&unit)?;
+        let compiled = self.read(hiprtc, Entry { log, code }, false)?;
+        if let Some(key) = &key {
+            self.cache.put(key, &Entry { log: compiled.log.clone(), code: compiled.elf().to_vec() });
+        }
+        // Only now, so that the next one finds what was kept.
+        drop(turn);
+        Ok(compiled)
+    }
+
+    fn check_options(&self) -> Result<()> {
+        const TARGET: [&str; 4] = ["--offload-arch", "--gpu-architecture", "-arch", "-mcpu"];
+        for option in &self.options {
+            let problem = if option.is_empty() {
+                "is empty; leave it out"
+            } else if TARGET.iter().any(|target| option.starts_with(target)) {
+                "the target is the one that the compiler was made with; make another for another target"
+            } else {
+                continue;
+            };
+            return Err(CompileError::Option { option: option.clone(), problem });
+        }
+        Ok(())
+    }
+
+    /// The key, unless what is compiled reads more than the key tells.
+    fn key_if_kept(&self, identity: &str, unit: &Unit<'_>) -> Option<Digest> {
+        let extra = OPTION_VARIABLES.map(|name| std::env::var(name).unwrap_or_default());
+        let words = extra.iter().flat_map(|v| v.split_whitespace()).map(str::to_owned);
+        let options: Vec<String> = self.options.iter().cloned().chain(words).collect();
+        let texts = unit.headers.iter().map(|(_, text)| text.as_str()).chain([unit.source]);
+        let known = |name: &str| self.headers.iter().any(|(header, _)| header == name);
+        if let Some(why) = includes::reads_more(texts, &options, known) {
+            log::debug!("{} is not kept: {why}", self.name);
+            return None;
+        }
+        Some(key(identity, unit, &extra))
+    }
+
+    fn read(&self, hiprtc: &Hiprtc, entry: Entry, from_cache: bool) -> Result<Compiled> {
+        let code = CodeObject::from_any(&entry.code, &self.target).map_err(|source| {
+            let (compiler, name) = (hiprtc.to_string(), self.name.clone());
+            CompileError::CodeObject { compiler, name, source: Box::new(source) }
+        })?;
+        Ok(Compiled { code, log: entry.log, from_cache })
+    }
+}
+
+/// Of everything that decides what the compiler writes.
+fn key(identity: &str, unit: &Unit<'_>, variables: &[String]) -> Digest {
+    let mut sha = Sha256::new();
+    let number = |n: usize| (n as u64).to_le_bytes();
+    sha.field(KEY);
+    sha.field(identity.as_bytes());
+    sha.field(unit.target.as_bytes());
+    sha.field(unit.name.as_bytes());
+    // How many there are, so that an option is never read as a header.
+    sha.field(&number(unit.options.len()));
+    unit.options.iter().for_each(|option| sha.field(option.as_bytes()));
+    sha.field(&number(unit.headers.len()));
+    for (name, text) in unit.headers {
+        sha.field(name.as_bytes());
+        sha.field(text.as_bytes());
+    }
+    variables.iter().for_each(|value| sha.field(value.as_bytes()));
+    sha.field(unit.source.as_bytes());
+    sha.finish()
+}
+
+/// A code object that was compiled, now or earlier.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    code: CodeObject,
+    log: String,
+    from_cache: bool,
+}
+
+impl Compiled {
+    /// The code object: its kernels and their arguments.
+    pub fn code_object(&self) -> &CodeObject {
+        &self.code
+    }
+
+    /// Its bytes, for [`Launcher::register`](crate::Launcher::register) and [`Module::load`](crate::Module::load).
+    pub fn elf(&self) -> &[u8] {
+        self.code.elf()
+    }
+
+    /// What the compiler said: its warnings, empty if there were none. Kept with the code object.
+    pub fn log(&self) -> &str {
+        &self.log
+    }
+
+    /// Whether nothing was compiled now, as the result was in the cache.
+    pub fn from_cache(&self) -> bool {
+        self.from_cache
+    }
+}
+
+impl From<Compiled> for CodeObject {
+    fn from(compiled: Compiled) -> CodeObject {
+        compiled.code
+    }
+}
+
+/// [`CodeObject::compile`](Compile::compile): a code object from HIP C++.
+pub trait Compile: Sized {
+    /// As [`Compiler::compile`].
+    ///
+    /// # Errors
+    /// As [`Compiler::compile`].
+    fn compile(source: &str, compiler: &Compiler) -> std::result::Result<Compiled, CompileError>;
+}
+
+impl Compile for CodeObject {
+    fn compile(source: &str, compiler: &Compiler) -> Result<Compiled> {
+        compiler.compile(source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keys need no compiler: every ingredient changes them, and nothing else does.
+    #[test]
+    fn a_key_changes_with_each_ingredient() {
+        let strings = |texts: &[&str]| texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
+        let pairs = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect::<Vec<_>>()
+        };
+        let of = |identity: &str,
+                  name: &str,
+                  source: &str,
+                  target: &str,
+                  options: &[&str],
+                  headers: &[(&str, &str)],
+                  extra: &str| {
+            let (options, headers) = (strings(options), pairs(headers));
+            let unit = Unit { name, source, headers: &headers, options: &options, target };
+            key(identity, &unit, &strings(&[extra]))
+        };
+        let base = || of("rtc 5.2", "k.hip", "int x;", "gfx90a", &["-O3"], &[("a.h", "1")], "");
+        let others = [
+            of("rtc 5.3", "k.hip", "int x;", "gfx90a", &["-O3"], &[("a.h", "1")], ""),
+            of("rtc 5.2", "l.hip", "int x;", "gfx90a", &["-O3"], &[("a.h", "1")], ""),
+            of("rtc 5.2", "k.hip", "int y;", "gfx90a", &["-O3"], &[("a.h", "1")], ""),
+            of("rtc 5.2", "k.hip", "int x;", "gfx942", &["-O3"], &[("a.h", "1")], ""),
+            of("rtc 5.2", "k.hip", "int x;", "gfx90a", &["-O2"], &[("a.h", "1")], ""),
+            of("rtc 5.2", "k.hip", "int x;", "gfx90a", &["-O3", "-g"], &[("a.h", "1")], ""),
+            of("rtc 5.2", "k.hip", "int x;", "gfx90a", &["-O3"], &[("b.h", "1")], ""),
+            of("rtc 5.2", "k.hip", "int x;", "gfx90a", &["-O3"], &[("a.h", "2")], ""),
+            of("rtc 5.2", "k.hip", "int x;", "gfx90a", &["-O3"], &[], ""),
+            of("rtc 5.2", "k.hip", "int x;", "gfx90a", &["-O3", "a.h", "1"], &[], ""),
+            of("rtc 5.2", "k.hip", "int x;", "gfx90a", &["-O3"], &[("a.h", "1")], "-g"),
+        ];
+        assert_eq!(base(), base());
+        for (i, other) in others.iter().enumerate() {
+            assert!(*other != base() && !others[..i].contains(other), "{i}");
+        }
+    }
+
+    #[test]
+    fn a_target_among_the_options_is_refused_before_anything_is_loaded() {
+        let target = TargetId::new(code_object::Processor::Gfx90a);
+        for option in ["--offload-arch=gfx942", "-mcpu=gfx90a", ""] {
+            let error = Compiler::new(&target).option(option).check_options().unwrap_err();
+            assert!(matches!(&error, CompileError::Option { option: o, .. } if o == option), "{error}");
+        }
+        assert_eq!(Compiler::new(&target).option("-O3").check_options(), Ok(()));
+    }
+
+    #[test]
+    fn a_header_given_twice_is_the_last_one() {
+        let target = TargetId::new(code_object::Processor::Gfx90a);
+        let compiler = Compiler::new(&target).header("b.h", "1").header("a.h", "2").header("b.h", "3");
+        assert_eq!(
+            compiler.headers,
+            [("a.h".to_owned(), "2".to_owned()), ("b.h".to_owned(), "3".to_owned())]
+        );
+    }
+}

@@ -1,0 +1,128 @@
+//! Shared libraries that are found when they are needed: where they are looked for, what went wrong with each, and which
+//! file a function came from.
+
+use std::ffi::{OsStr, c_void};
+use std::fmt;
+use std::path::PathBuf;
+use std::ptr::NonNull;
+
+/// Where ROCm keeps its libraries, below `$ROCM_PATH`.
+const LIBRARY_FOLDER: &str = if cfg!(windows) { "bin" } else { "lib" };
+
+/// One library that was tried and why it was not taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// The name or path given to the loader.
+    pub library: PathBuf,
+    /// The loader's message, or the required symbols that are missing.
+    pub reason: String,
+}
+
+/// Attempts, one a line.
+pub(crate) struct Attempts<'a>(pub(crate) &'a [Attempt]);
+
+impl fmt::Display for Attempts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|a| write!(f, "\n  {}: {}", a.library.display(), a.reason))
+    }
+}
+
+/// What to try for a library of those names: the loader's own search path, then `$ROCM_PATH`, then where ROCm installs
+/// itself.
+pub(crate) fn candidates(names: &[&str], rocm_path: Option<&OsStr>) -> Vec<PathBuf> {
+    let mut roots: Vec<PathBuf> =
+        rocm_path.filter(|p| !p.is_empty()).map(PathBuf::from).into_iter().collect();
+    if cfg!(not(windows)) && roots.iter().all(|root| root.as_os_str() != "/opt/rocm") {
+        roots.push(PathBuf::from("/opt/rocm"));
+    }
+    let in_roots =
+        roots.iter().flat_map(|root| names.iter().map(move |name| root.join(LIBRARY_FOLDER).join(name)));
+    names.iter().map(PathBuf::from).chain(in_roots).collect()
+}
+
+/// Opens a library; the error is the loader's message.
+pub(crate) fn open(library: &OsStr) -> Result<libloading::Library, String> {
+    // The loader's own words stand in the source of libloading's error.
+    fn message(error: libloading::Error) -> String {
+        match std::error::Error::source(&error) {
+            Some(source) => source.to_string(),
+            None => error.to_string(),
+        }
+    }
+    #[cfg(unix)]
+    {
+        use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+        // SAFETY: the initialisers of ROCm's libraries have no demands on the program (they register the library's tables).
+        unsafe { Library::open(Some(library), RTLD_NOW | RTLD_LOCAL) }.map(Into::into).map_err(message)
+    }
+    #[cfg(not(unix))]
+    {
+        // SAFETY: as above.
+        unsafe { libloading::Library::new(library) }.map_err(message)
+    }
+}
+
+/// The address of a symbol.
+pub(crate) fn address(library: &libloading::Library, name: &str) -> Option<NonNull<c_void>> {
+    // SAFETY: the symbol is taken as a bare address; nothing is called or read through it here.
+    let symbol = unsafe { library.get::<*mut c_void>(name) }.ok()?;
+    // SAFETY: as above; who uses the address keeps the library.
+    let raw = unsafe { symbol.into_raw() };
+    #[cfg(unix)]
+    return NonNull::new(raw.as_raw_ptr());
+    #[cfg(not(unix))]
+    return NonNull::new(raw.as_raw_ptr() as *mut c_void);
+}
+
+/// The file that a function comes from. Its library must never be unloaded.
+#[cfg(unix)]
+pub(crate) fn path_of(function: *const c_void) -> Option<PathBuf> {
+    use std::ffi::CStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: any address may be asked for; `info` is writable and of the right type.
+    let found = unsafe { libc::dladdr(function, info.as_mut_ptr()) };
+    // SAFETY: zeroes are a valid `Dl_info` (null pointers), and dladdr has filled it when it returns non-zero.
+    let info = unsafe { info.assume_init() };
+    if found == 0 || info.dli_fname.is_null() {
+        return None;
+    }
+    // SAFETY: a C string that the loader keeps as long as the library, that is for ever.
+    let name = unsafe { CStr::from_ptr(info.dli_fname) };
+    Some(PathBuf::from(OsStr::from_bytes(name.to_bytes())))
+}
+
+/// The file that a function comes from: not asked for on other systems.
+#[cfg(not(unix))]
+pub(crate) fn path_of(_: *const c_void) -> Option<PathBuf> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_search_order_is_name_then_rocm_path_then_opt_rocm() {
+        const NAMES: [&str; 2] = ["libnew.so.7", "libnew.so.6"];
+        let all = candidates(&NAMES, Some(OsStr::new("/some/rocm")));
+        assert_eq!(all.len(), if cfg!(windows) { 2 } else { 3 } * NAMES.len());
+        assert_eq!(all[0], PathBuf::from(NAMES[0]));
+        assert_eq!(all[2], PathBuf::from("/some/rocm").join(LIBRARY_FOLDER).join(NAMES[0]));
+        if cfg!(not(windows)) {
+            assert_eq!(all[5], PathBuf::from("/opt/rocm/lib/libnew.so.6"));
+        }
+        // An empty variable is none, and /opt/rocm is not tried twice.
+        assert_eq!(candidates(&NAMES, Some(OsStr::new(""))), candidates(&NAMES, None));
+        if cfg!(not(windows)) {
+            assert_eq!(candidates(&NAMES, Some(OsStr::new("/opt/rocm"))), candidates(&NAMES, None));
+        }
+    }
+
+    #[test]
+    fn a_library_that_is_not_there_gives_the_loaders_message() {
+        let message = open(OsStr::new("libamdhip64-that-is-not-there.so")).unwrap_err();
+        assert!(message.contains("libamdhip64-that-is-not-there.so"), "{message}");
+    }
+}

@@ -1,0 +1,156 @@
+//! C and C++ programs against the C library, compiled by the system's compilers, with the emulator; and the Python example.
+//!
+//! What is skipped says why. With `HIPLAUNCH_MEMCHECK` set, the programs run under valgrind's memcheck too.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const WARNINGS: [&str; 5] = ["-g", "-Wall", "-Wextra", "-Werror", "-pedantic"];
+
+/// What a program that uses the static library links besides: `Libs.private` of hip/hiplaunch.pc.in.
+fn private_libraries() -> Vec<String> {
+    let pc = std::fs::read_to_string(root().join("hip/hiplaunch.pc.in")).unwrap();
+    let line = pc.lines().find_map(|line| line.strip_prefix("Libs.private:")).unwrap();
+    line.split_whitespace().map(str::to_owned).collect()
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Where cargo put the libraries when it built this test.
+fn libraries() -> PathBuf {
+    let folder = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+    assert!(folder.join("libhiplaunch.so").is_file(), "no libhiplaunch.so in {}", folder.display());
+    folder
+}
+
+/// The tool that a variable or the default names; `None`, with the reason printed, where it does not run.
+fn tool(variable: &str, default: &str) -> Option<String> {
+    let name =
+        std::env::var(variable).ok().filter(|name| !name.is_empty()).unwrap_or_else(|| default.to_owned());
+    match Command::new(&name).arg("--version").output() {
+        Ok(output) if output.status.success() => Some(name),
+        Ok(output) => {
+            println!("skipped: `{name} --version` says {}", output.status);
+            None
+        }
+        Err(error) => {
+            println!("skipped: no `{name}` ({error}); set {variable}");
+            None
+        }
+    }
+}
+
+fn run(command: &mut Command) -> Output {
+    let output = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{}\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output
+}
+
+enum Linked {
+    Shared,
+    Static,
+}
+
+/// Compiles a program of tests/capi, runs it, and again under memcheck where that is asked for.
+fn program(source: &str, compiler: &str, standard: &str, linked: Linked) {
+    let folder = libraries();
+    let suffix = if matches!(linked, Linked::Static) { "static" } else { "shared" };
+    let binary = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("capi-{source}-{standard}-{suffix}"));
+    let mut compile = Command::new(compiler);
+    compile.arg(format!("-std={standard}")).args(WARNINGS).arg("-I").arg(root().join("hip"));
+    compile.arg(root().join("tests/capi").join(source)).arg("-o").arg(&binary).arg("-pthread");
+    match linked {
+        Linked::Shared => {
+            compile.arg("-L").arg(&folder).arg("-lhiplaunch");
+            compile.arg(format!("-Wl,-rpath,{}", folder.display()));
+        }
+        Linked::Static => {
+            compile.arg(folder.join("libhiplaunch.a")).args(private_libraries());
+        }
+    }
+    run(&mut compile);
+    let kernels = root().join("hip");
+    let said = run(Command::new(&binary).arg(&kernels));
+    assert!(String::from_utf8_lossy(&said.stdout).contains("all is well"), "{said:?}");
+    if std::env::var_os("HIPLAUNCH_MEMCHECK").is_some()
+        && let Some(valgrind) = tool("VALGRIND", "valgrind")
+    {
+        let mut memcheck = Command::new(valgrind);
+        memcheck.args(["-q", "--error-exitcode=99", "--leak-check=full"]);
+        memcheck.args(["--show-leak-kinds=definite,indirect,possible"]);
+        memcheck.args(["--errors-for-leak-kinds=definite,indirect,possible"]);
+        run(memcheck.arg(&binary).arg(&kernels));
+    }
+    std::fs::remove_file(&binary).unwrap();
+}
+
+#[test]
+fn launches_from_c() {
+    let Some(cc) = tool("CC", "cc") else { return };
+    program("launch.c", &cc, "c99", Linked::Shared);
+}
+
+#[test]
+fn launches_from_c_with_the_static_library() {
+    let Some(cc) = tool("CC", "cc") else { return };
+    program("launch.c", &cc, "c11", Linked::Static);
+}
+
+#[test]
+fn bad_input_from_c() {
+    let Some(cc) = tool("CC", "cc") else { return };
+    program("bad_input.c", &cc, "c99", Linked::Shared);
+}
+
+#[test]
+fn graphs_layouts_and_plans_from_c() {
+    let Some(cc) = tool("CC", "cc") else { return };
+    program("plans.c", &cc, "c11", Linked::Shared);
+}
+
+#[test]
+fn threads_from_cpp() {
+    let Some(cxx) = tool("CXX", "c++") else { return };
+    program("threads.cpp", &cxx, "c++17", Linked::Shared);
+}
+
+/// hip/install.sh puts everything where pkg-config finds it.
+#[test]
+fn installed_and_found_by_pkg_config() {
+    let (Some(cc), Some(pkg_config)) = (tool("CC", "cc"), tool("PKG_CONFIG", "pkg-config")) else { return };
+    let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("prefix-{}", std::process::id()));
+    let script = root().join("hip/install.sh");
+    run(Command::new("bash").arg(&script).arg("--prefix").arg(&prefix).arg("--from").arg(libraries()));
+    let found = run(Command::new(pkg_config)
+        .args(["--cflags", "--libs", "hiplaunch"])
+        .env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")));
+    let flags = String::from_utf8(found.stdout).unwrap();
+    let binary = prefix.join("launch");
+    let mut compile = Command::new(cc);
+    compile.arg(root().join("tests/capi/launch.c")).arg("-o").arg(&binary).args(flags.split_whitespace());
+    run(&mut compile);
+    run(Command::new(&binary).arg(root().join("hip")).env("LD_LIBRARY_PATH", prefix.join("lib")));
+    let refused = Command::new("bash").arg(&script).args(["--prefix", "relative"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    std::fs::remove_dir_all(&prefix).unwrap();
+}
+
+/// The Python example computes what it says with nothing but the standard library.
+#[test]
+fn the_python_example() {
+    let Some(python) = tool("PYTHON", "python3") else { return };
+    let said = run(Command::new(python)
+        .arg(root().join("examples/python/saxpy.py"))
+        .env("HIPLAUNCH_LIBRARY", libraries().join("libhiplaunch.so"))
+        .env("HIPLAUNCH_BACKEND", "emulator")
+        .env("PYTHONDONTWRITEBYTECODE", "1"));
+    assert!(String::from_utf8_lossy(&said.stdout).contains("right"), "{said:?}");
+}
