@@ -30,6 +30,7 @@ mod sync {
 pub use code_object;
 pub use device::Device;
 pub use driver::backend::Backend;
+pub use driver::timeline::Timeline;
 pub use error::{Error, LaunchProblem, Result};
 pub use event::Event;
 pub use launcher::{

@@ -26,6 +26,7 @@ mod code;
 pub mod emulated;
 pub mod hip;
 mod owned;
+pub mod timeline;
 mod types;
 pub mod validation;
 
