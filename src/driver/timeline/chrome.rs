@@ -16,8 +16,8 @@ use super::work::{CopyDirection, Work};
 
 /// The host's process.
 const HOST: u32 = 1;
-/// What the numbers of the streams' tracks begin after; there are fewer threads.
-const STREAMS: u32 = 1 << 30;
+/// The numbers of the streams' tracks begin after a multiple of this that is more than there are threads.
+const STREAMS: u32 = 1000;
 /// Kernels of a graph that are named, at most.
 const NAMED: usize = 64;
 
@@ -67,6 +67,8 @@ impl TimelineSnapshot {
                 thread.spans.iter().filter_map(|s| Some((s.correlation?, (thread.number, s.begin))));
             calls.extend(enqueued);
         }
+        let last_thread = self.threads.iter().map(|thread| thread.number).max().unwrap_or(0);
+        let streams = (last_thread + 1).next_multiple_of(STREAMS);
         for (pid, device) in (HOST + 1..).zip(&self.devices) {
             let name = match device.driver {
                 0 => device.name.clone(),
@@ -74,7 +76,7 @@ impl TimelineSnapshot {
             };
             events.process(pid, &name)?;
             for stream in &device.streams {
-                let tid = STREAMS + stream.number;
+                let tid = streams + stream.number;
                 events.thread(pid, tid, &format!("stream {}", stream.number))?;
                 for span in &stream.spans {
                     let name = span.work.to_string();
