@@ -1,7 +1,7 @@
 //! A layer over any driver that records what the host calls and what the device does, and when.
 //!
 //! [`Timeline::layer`] puts it around a driver, [`LauncherBuilder::timeline`](crate::LauncherBuilder::timeline) under a
-//! launcher. [`Timeline::snapshot`] is what was recorded; [`TimelineSnapshot::write_chrome_trace`] (feature `reports`)
+//! launcher. [`Timeline::snapshot`] is what was recorded; its `write_chrome_trace` (feature `reports`)
 //! writes it as a trace that <https://ui.perfetto.dev> opens.
 //!
 //! * **The host.** Each call is a span on its thread's track, with what it is about: the kernel and its dimensions, bytes,
@@ -14,7 +14,8 @@
 //!   collected when the program synchronizes and now and then between, never by waiting for them.
 //! * **Cost.** A driver without the layer costs nothing more than before. With it a call takes two readings of the clock and
 //!   an entry in its thread's own list, without a lock; with events, those and a lock of the stream's.
-//! * **Memory** is bounded by [`TimelineOptions::limit`]; the snapshot says how much found no room.
+//! * **Memory** is bounded by [`TimelineOptions::limit`]; the snapshot says how much found no room. Names of kernels, streams
+//!   and nodes of graphs, which are few beside calls, are remembered up to 1,048,576 of each.
 //!
 //! ```text
 //!  call ──► layer ── two events, or a number that the emulator's worker hands back ──► driver

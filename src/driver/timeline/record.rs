@@ -77,3 +77,15 @@ pub(super) struct WorkRecord {
     pub(super) node: Option<u32>,
     pub(super) counts: Option<KernelCounts>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `TimelineOptions::limit` says of memory.
+    #[test]
+    fn entries_are_small() {
+        let (call, work) = (size_of::<CallRecord>(), size_of::<WorkRecord>());
+        assert!(call <= 96 && work <= 72, "{call} {work}");
+    }
+}
