@@ -35,6 +35,7 @@ pub use code_object;
 pub use compile::{Compile, Compiler};
 pub use device::Device;
 pub use driver::backend::Backend;
+pub use driver::timeline::Timeline;
 pub use error::{Error, LaunchProblem, Result};
 pub use event::Event;
 pub use launcher::{

@@ -11,6 +11,9 @@ use serde_json::Value;
 #[path = "cli/pool.rs"]
 mod pool;
 
+#[path = "cli/timeline.rs"]
+mod timeline;
+
 /// A folder of one test.
 struct Folder(PathBuf);
 

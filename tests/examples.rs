@@ -21,6 +21,9 @@ mod memory;
 #[path = "../examples/07_pool.rs"]
 mod pool;
 
+#[path = "../examples/08_timeline.rs"]
+mod timeline;
+
 #[path = "../examples/lds_layout.rs"]
 mod lds_layout;
 

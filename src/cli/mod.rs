@@ -9,6 +9,7 @@ mod replay;
 mod run;
 mod session;
 mod tape;
+mod timeline;
 mod trace;
 mod whole_file;
 

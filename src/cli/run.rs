@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::output::{Output, Style, counted, grouped};
 use super::session::{DriverArgs, Session};
 use super::tape::Tape;
+use super::timeline::TraceOption;
 use super::{Failure, Verdict};
 
 /// Run launch scripts and compare what their kernels wrote with what they expect.
@@ -40,6 +41,9 @@ pub(crate) struct RunArgs {
     /// Print one JSON document instead of lines.
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    trace: TraceOption,
 
     #[command(flatten)]
     driver: DriverArgs,
@@ -87,7 +91,12 @@ impl Outcome {
 pub(crate) fn run(mut args: RunArgs, out: &mut Output) -> Result<Verdict, Failure> {
     // Every buffer is an allocation of its own, so that the emulator sees the first byte beyond it.
     args.driver.pool = PoolBackend::Plain;
-    let args = &args;
+    let Some(recording) = args.trace.start()? else { return all(&args, out) };
+    args.driver = recording.on(&args.driver);
+    recording.finish(all(&args, out))
+}
+
+fn all(args: &RunArgs, out: &mut Output) -> Result<Verdict, Failure> {
     let mut session = Session::open(&args.driver)?;
     if !args.json {
         out.line(session.describe())?;
@@ -98,7 +107,9 @@ pub(crate) fn run(mut args: RunArgs, out: &mut Output) -> Result<Verdict, Failur
     let mut reports = Vec::new();
     for (path, name) in args.scripts.iter().zip(&names) {
         let start = Instant::now();
+        let span = args.driver.span(path.display());
         let (outcome, lost) = one(path, args, &session);
+        drop(span);
         let elapsed = start.elapsed();
         match outcome.verdict() {
             Verdict::Passed => passed += 1,

@@ -6,8 +6,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use code_object::TargetId;
 use hiplaunch::driver::Driver;
 use hiplaunch::driver::backend::{self, BACKEND_VARIABLE};
+use hiplaunch::driver::timeline::TimelineSpan;
 use hiplaunch::memory::{POOL_VARIABLE, PoolBackend, PoolOptions, PoolSnapshot};
-use hiplaunch::{Backend, Device, Launcher};
+use hiplaunch::{Backend, Device, Launcher, Timeline};
 use serde_json::json;
 
 use super::Failure;
@@ -36,9 +37,20 @@ pub(crate) struct DriverArgs {
     #[arg(skip)]
     pub(crate) tape: Option<Tape>,
 
+    /// Where to record what goes through the driver; no option of the command line.
+    #[arg(skip)]
+    pub(crate) timeline: Option<Timeline>,
+
     /// Where a pool's memory comes from, if the environment does not say it; no option of the command line.
     #[arg(skip)]
     pub(crate) pool: PoolBackend,
+}
+
+impl DriverArgs {
+    /// A span of the timeline, where there is one, around what is done next.
+    pub(crate) fn span(&self, name: impl std::fmt::Display) -> Option<TimelineSpan<'_>> {
+        self.timeline.as_ref().map(|timeline| timeline.span(&name.to_string()))
+    }
 }
 
 fn backend_parser() -> impl TypedValueParser<Value = Backend> {
@@ -59,7 +71,11 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn open(args: &DriverArgs) -> Result<Session, Failure> {
-        let (driver, why) = open_driver(args)?;
+        let (mut driver, why) = open_driver(args)?;
+        // Once over the driver, and under every launcher over it.
+        if let Some(timeline) = &args.timeline {
+            driver = timeline.layer(driver);
+        }
         Session::over(driver, why, args)
     }
 

@@ -18,6 +18,7 @@
 //!   sets it only when it differs.
 //! * **Panics.** None.
 
+pub mod activity;
 pub mod backend;
 mod capability;
 mod code;
@@ -25,12 +26,15 @@ mod code;
 pub mod emulated;
 pub mod hip;
 mod owned;
+pub mod timeline;
 mod types;
 pub mod validation;
 
 use std::ffi::CStr;
 use std::fmt::Debug;
+use std::sync::Weak;
 
+use activity::ActivityObserver;
 pub use capability::{Capabilities, Capability};
 pub use code::{DriverError, DriverResult, ErrorCode};
 pub(crate) use owned::OwnedStream;
@@ -484,6 +488,14 @@ pub trait Driver: Send + Sync + Debug + 'static {
     #[inline]
     fn note_host_read(&self, ptr: *const u8, bytes: usize) {
         let _ = (ptr, bytes);
+    }
+
+    /// Asks a driver to tell `observer` of each piece of work that is enqueued under a
+    /// [correlation](activity::correlated) once it has run. `false`: it can't, as its work is run elsewhere, or another
+    /// observer is alive already.
+    fn watch_activity(&self, observer: Weak<dyn ActivityObserver>) -> bool {
+        let _ = observer;
+        false
     }
 
     /// Whether the four notes below are listened to, here or in a layer below. Pools ask once, and tell only then.

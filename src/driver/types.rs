@@ -183,7 +183,7 @@ pub struct KernelLaunch<'a> {
 /// Which driver this is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverInfo {
-    /// `hip` or `emulated`, with `validation over ` before it where a layer is on.
+    /// `hip` or `emulated`, with `validation over ` or `timeline over ` before it where a layer is on.
     pub name: String,
     /// Version of the runtime, `major.minor.patch`.
     pub version: String,

@@ -24,6 +24,7 @@ pub use ticket::{Output, Ticket};
 
 use crate::device::Device;
 use crate::driver::backend::{self, Backend};
+use crate::driver::timeline::Timeline;
 use crate::driver::validation::ValidationDriver;
 use crate::driver::{DeviceId, Driver, StreamOptions};
 use crate::error::{Error, Result};
@@ -46,6 +47,7 @@ pub struct LauncherBuilder {
     segment_bytes: Option<usize>,
     max_segments: Option<usize>,
     pool: Option<PoolOptions>,
+    timeline: Option<Timeline>,
 }
 
 impl LauncherBuilder {
@@ -86,23 +88,32 @@ impl LauncherBuilder {
         self
     }
 
+    /// Records all that the launcher does with the driver, under the validation layer where that is on; without this
+    /// nothing is.
+    #[must_use]
+    pub fn timeline(mut self, timeline: &Timeline) -> Self {
+        self.timeline = Some(timeline.clone());
+        self
+    }
+
     /// Opens the driver and every device it has.
     ///
     /// # Errors
     /// [`Error::Open`] when no driver can be opened, the driver's, and [`Error::Invalid`] when there is no device.
     pub fn build(self) -> Result<Launcher> {
-        let (driver, validation, tried) = match self.driver {
-            Some(driver) => {
-                let (driver, validation) =
-                    backend::validated(driver, self.validate).map_err(|e| Error::Open(Box::new(e)))?;
-                (driver, validation, Vec::new())
-            }
+        let (mut driver, tried) = match self.driver {
+            Some(driver) => (driver, Vec::new()),
             None => {
                 let opened =
-                    backend::open(self.backend, self.validate).map_err(|e| Error::Open(Box::new(e)))?;
-                (opened.driver, opened.validation, opened.tried)
+                    backend::open(self.backend, Some(false)).map_err(|e| Error::Open(Box::new(e)))?;
+                (opened.driver, opened.tried)
             }
         };
+        if let Some(timeline) = &self.timeline {
+            driver = timeline.layer(driver);
+        }
+        let (driver, validation) =
+            backend::validated(driver, self.validate).map_err(|e| Error::Open(Box::new(e)))?;
         let count = driver.device_count()?;
         if count == 0 {
             return Err(Error::invalid("Launcher", "the driver has no device; use the emulator's backend"));

@@ -329,7 +329,7 @@ pub(crate) fn kernels_without_arguments_are_nodes(rig: &Rig) {
 
 /// Whether handles are checked, by the emulator or by the layer: HIP takes whatever it is given.
 fn checks_handles(rig: &Rig) -> bool {
-    let checks = rig.subject != Subject::Hip { validated: false };
+    let checks = rig.subject.checks_handles();
     if !checks {
         rig.skip("HIP does not check handles");
     }

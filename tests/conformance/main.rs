@@ -1,5 +1,4 @@
-//! What every driver must do: one set of cases, run over each driver of this machine, with and without the validation
-//! layer. A driver that is not here, or lacks what a case needs, is skipped with the reason printed.
+//! What every driver must do: one set of cases, run over each driver of this machine, with and without the layers. A driver that is not here, or lacks what a case needs, is skipped with the reason printed.
 
 mod graph_rig;
 mod graphs;
@@ -13,12 +12,15 @@ mod streams;
 mod subject;
 mod threads;
 
+#[path = "../timeline/well_formed.rs"]
+mod well_formed;
+
 /// Makes a test of each case for each driver, named `driver::room::case`.
 macro_rules! conformance {
     (@driver $driver:ident, $subject:expr, { $($room:ident: [$($case:ident),* $(,)?])* }) => {
         mod $driver {
             #[allow(unused_imports, reason = "each driver is made by one of the two")]
-            use crate::subject::{Subject, emulated_subject as emulated};
+            use crate::subject::{Layers, Subject, emulated_subject as emulated};
 
             const SUBJECT: Subject = $subject;
 
@@ -31,12 +33,17 @@ macro_rules! conformance {
         }
     };
     ($rooms:tt) => {
-        conformance!(@driver emulated, emulated("gfx90a", false), $rooms);
-        conformance!(@driver emulated_validated, emulated("gfx90a", true), $rooms);
+        conformance!(@driver emulated, emulated("gfx90a", Layers::Bare), $rooms);
+        conformance!(@driver emulated_validated, emulated("gfx90a", Layers::Validation), $rooms);
         // Its code objects are of version 5: other hidden arguments.
-        conformance!(@driver emulated_gfx942_validated, emulated("gfx942", true), $rooms);
-        conformance!(@driver hip, Subject::Hip { validated: false }, $rooms);
-        conformance!(@driver hip_validated, Subject::Hip { validated: true }, $rooms);
+        conformance!(@driver emulated_gfx942_validated, emulated("gfx942", Layers::Validation), $rooms);
+        conformance!(@driver emulated_timeline, emulated("gfx90a", Layers::ValidationOverTimeline), $rooms);
+        conformance!(
+            @driver emulated_timeline_of_events, emulated("gfx90a", Layers::TimelineOverValidation), $rooms
+        );
+        conformance!(@driver hip, Subject::Hip { layers: Layers::Bare }, $rooms);
+        conformance!(@driver hip_validated, Subject::Hip { layers: Layers::Validation }, $rooms);
+        conformance!(@driver hip_timeline, Subject::Hip { layers: Layers::TimelineOverValidation }, $rooms);
     };
 }
 

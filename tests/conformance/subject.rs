@@ -4,29 +4,47 @@ use std::sync::Arc;
 
 use hiplaunch::driver::Driver;
 use hiplaunch::driver::hip::HipDriver;
+use hiplaunch::driver::timeline::{DeviceTimes, Timeline, TimelineOptions};
 use hiplaunch::driver::validation::ValidationDriver;
 
 use crate::rig::Rig;
+use crate::well_formed::assert_well_formed;
 
-/// A driver, alone or under the validation layer.
+/// What goes around a driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layers {
+    Bare,
+    Validation,
+    /// The timeline, which gets the device's times from the driver if it has them, under the validation layer.
+    ValidationOverTimeline,
+    /// The timeline, with events of its own, over the validation layer.
+    TimelineOverValidation,
+}
+
+/// A driver, alone or under layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
     /// Devices of the named target.
     Emulated {
         target: &'static str,
-        validated: bool,
+        layers: Layers,
     },
     Hip {
-        validated: bool,
+        layers: Layers,
     },
 }
 
 /// The emulator with devices of one target.
-pub(crate) const fn emulated_subject(target: &'static str, validated: bool) -> Subject {
-    Subject::Emulated { target, validated }
+pub(crate) const fn emulated_subject(target: &'static str, layers: Layers) -> Subject {
+    Subject::Emulated { target, layers }
 }
 
 impl Subject {
+    /// Whether stale handles are noticed, by the driver or by a layer.
+    pub(crate) fn checks_handles(self) -> bool {
+        self != Subject::Hip { layers: Layers::Bare }
+    }
+
     /// The driver with at least one device, or the reason why there is none.
     fn open(self) -> Result<Arc<dyn Driver>, String> {
         let driver: Arc<dyn Driver> = match self {
@@ -64,13 +82,28 @@ pub(crate) fn run(subject: Subject, case: fn(&Rig)) {
             return;
         }
     };
-    let (Subject::Emulated { validated, .. } | Subject::Hip { validated }) = subject;
-    let rig = if validated {
-        let layer = ValidationDriver::new(driver);
-        Rig::new(subject, layer.clone(), Some(layer))
-    } else {
-        Rig::new(subject, driver, None)
+    let (Subject::Emulated { layers, .. } | Subject::Hip { layers }) = subject;
+    let (rig, timeline) = match layers {
+        Layers::Bare => (Rig::new(subject, driver, None), None),
+        Layers::Validation => {
+            let layer = ValidationDriver::new(driver);
+            (Rig::new(subject, layer.clone(), Some(layer)), None)
+        }
+        Layers::ValidationOverTimeline => {
+            let timeline = Timeline::default();
+            let layer = ValidationDriver::new(timeline.layer(driver));
+            (Rig::new(subject, layer.clone(), Some(layer)), Some(timeline))
+        }
+        Layers::TimelineOverValidation => {
+            let options = TimelineOptions { device_times: DeviceTimes::Events, ..TimelineOptions::default() };
+            let timeline = Timeline::new(options);
+            let layer = ValidationDriver::new(driver);
+            (Rig::new(subject, timeline.layer(layer.clone()), Some(layer)), Some(timeline))
+        }
     };
     case(&rig);
     rig.finish();
+    if let Some(timeline) = timeline {
+        assert_well_formed(&timeline.snapshot());
+    }
 }

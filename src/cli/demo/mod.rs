@@ -16,6 +16,7 @@ use serde_json::json;
 use super::output::{Output, grouped};
 use super::session::{DriverArgs, Session};
 use super::tape::Tape;
+use super::timeline::TraceOption;
 use super::{Failure, Verdict};
 use cases::{Case, Row, Way};
 use table::Line;
@@ -36,7 +37,7 @@ const ROUNDS: u64 = 11;
 /// device calls that a launch makes, by kind, and the microseconds that it takes. Calls are counted by the validation
 /// layer in a pass of its own; times are taken without it. A second table has the calls of batches of operations, by
 /// where their results go: new buffers without and with the memory pool, or buffers that are there.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct DemoArgs {
     /// Launches of each case.
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
@@ -51,6 +52,9 @@ pub(crate) struct DemoArgs {
     /// Print one JSON document instead of a table.
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    trace: TraceOption,
 
     #[command(flatten)]
     driver: DriverArgs,
@@ -91,6 +95,12 @@ impl Stop {
 }
 
 pub(crate) fn run(args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
+    let Some(recording) = args.trace.start()? else { return rows(args, out) };
+    let args = DemoArgs { driver: recording.on(&args.driver), ..args.clone() };
+    recording.finish(rows(&args, out))
+}
+
+fn rows(args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
     match args.only.as_deref() {
         Some("list") => {
             for row in Row::all() {
@@ -118,11 +128,13 @@ fn only(row: Row, args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure>
     if let Some(reason) = row.unsupported(&session.device) {
         return Err(Failure::Unusable(format!("{row}: {reason}")));
     }
+    let span = args.driver.span(row);
     let measure = || -> Result<Duration, Stop> {
         let mut way = row.prepare(&session)?;
         run_launches(&mut *way, 0, args.launches, true)
     };
     let spent = measure().map_err(|stop| stop.into_failure(row))?;
+    drop(span);
     let each = spent.as_secs_f64() * 1e6 / args.launches as f64;
     let (about, described) = (session.json(), session.describe());
     let violations = session.close();
@@ -162,10 +174,11 @@ fn all(args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
     for case in Case::ALL {
         let mut lines = [Way::Old, Way::New].map(|way| Line::new(Row { case, way }, &session.device));
         for line in lines.iter_mut().filter(|line| line.skipped.is_none()) {
+            let _span = args.driver.span(format_args!("{}: calls counted", line.row));
             let counts = count(line.row, &counting).map_err(|stop| stop.into_failure(line.row))?;
             line.counts = Some((counts, COUNTED));
         }
-        time(&mut lines, &session, args.launches)?;
+        time(&mut lines, &session, args)?;
         for line in &lines {
             if args.json {
                 rows.push(line.json());
@@ -177,7 +190,9 @@ fn all(args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
     if !args.json {
         table::legend(out)?;
     }
+    let span = args.driver.span("batches of operations");
     let batches = batches::run(&counting)?;
+    drop(span);
     let about = session.json();
     let mut violations = session.close();
     violations.extend(counting.close());
@@ -220,9 +235,11 @@ fn count(row: Row, session: &Session) -> Result<CallCounts, Stop> {
 }
 
 /// The times of a case's steady state, each way's.
-fn time(lines: &mut [Line], session: &Session, launches: u64) -> Result<(), Failure> {
+fn time(lines: &mut [Line], session: &Session, args: &DemoArgs) -> Result<(), Failure> {
+    let launches = args.launches;
     let mut ways = Vec::new();
     for (i, line) in lines.iter().enumerate().filter(|(_, line)| line.skipped.is_none()) {
+        let _span = args.driver.span(format_args!("{}: first launches", line.row));
         let prepare = || -> Result<_, Stop> {
             let mut way = line.row.prepare(session)?;
             run_launches(&mut *way, 0, WARM_UP, false)?;
@@ -236,6 +253,7 @@ fn time(lines: &mut [Line], session: &Session, launches: u64) -> Result<(), Fail
         let count = launches / rounds + u64::from(round < launches % rounds);
         for (i, way, times) in &mut ways {
             let last = round + 1 == rounds;
+            let _span = args.driver.span(format_args!("{}: round {}", lines[*i].row, round + 1));
             let spent = run_launches(&mut **way, next, count, last)
                 .map_err(|stop| stop.into_failure(lines[*i].row))?;
             times.push(spent.as_secs_f64() * 1e6 / count as f64);

@@ -1,8 +1,8 @@
 //! The driver's calls: each checks its handles and ranges, then enqueues or acts.
 
 use std::ffi::CStr;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 
 use super::command::{Command, HostSource, HostTarget, Work};
 use super::device::{lock, may_wait, memory_error, wait};
@@ -10,6 +10,7 @@ use super::event::{Event, NoTime};
 use super::module::Module;
 use super::stream::Stream;
 use super::{EmulatedDriver, belongs, check_host, exhausted, push, stale, synchronize, unmap, utf8};
+use crate::driver::activity::ActivityObserver;
 use crate::driver::{
     Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
     DriverResult, ErrorCode, EventOptions, HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent,
@@ -644,5 +645,9 @@ impl Driver for EmulatedDriver {
 
     unsafe fn graph_exec_destroy(&self, device: DeviceId, exec: RawGraphExec) -> DriverResult<()> {
         self.destroy_exec(device, exec)
+    }
+
+    fn watch_activity(&self, observer: Weak<dyn ActivityObserver>) -> bool {
+        self.watch.begin(observer)
     }
 }

@@ -10,7 +10,12 @@ use super::event::Event;
 use super::graph::GraphExec;
 use super::module::Function;
 use super::stream::{Mark, Staged};
+use super::watch::Watched;
+use crate::driver::activity::KernelCounts;
 use crate::driver::{DevicePtr, ErrorCode, HostFunc};
+
+/// What went wrong, and what was being done; for a kernel that ran, how much it ran.
+pub(super) type Ran = Result<Option<KernelCounts>, (String, Error)>;
 
 /// Bytes copied at a time between two devices' memories.
 const PEER_CHUNK: usize = 1 << 20;
@@ -73,13 +78,13 @@ pub(super) enum Command {
 
 impl Device {
     /// Runs one command; `bytes` are those of its batch. On a device with a fault it only releases.
-    pub(super) fn execute(self: &Arc<Self>, command: Command, bytes: &[u8]) {
+    pub(super) fn execute(self: &Arc<Self>, command: Command, bytes: &[u8], watched: &Watched) {
         // A wait ends when the other stream's work has, faulty or not; memory is freed in any case.
         if self.is_poisoned() && !matches!(command, Command::Wait(_) | Command::Free(_)) {
             return;
         }
         // A defect of the emulator must not take the worker with it: everyone who waits would wait for ever.
-        let result = catch_unwind(AssertUnwindSafe(|| self.try_execute(command, bytes)));
+        let result = catch_unwind(AssertUnwindSafe(|| self.try_execute(command, bytes, watched)));
         match result {
             Ok(Ok(())) => {}
             Ok(Err((what, error))) => self.poison(fault_code(&error), format!("{what}: {error}")),
@@ -93,21 +98,17 @@ impl Device {
         }
     }
 
-    fn try_execute(&self, command: Command, batch: &[u8]) -> Result<(), (String, Error)> {
+    fn try_execute(&self, command: Command, batch: &[u8], watched: &Watched) -> Result<(), (String, Error)> {
         match command {
-            Command::Work(work) => self.work(&work, batch),
-            Command::Write { dst, bytes } => {
-                let bytes = bytes.of(batch);
-                self.space.write(dst.0, bytes).map_err(|e| (format!("H2D copy of {} bytes", bytes.len()), e))
-            }
-            Command::WriteLarge { dst, bytes } => {
-                self.space.write(dst.0, &bytes).map_err(|e| (format!("H2D copy of {} bytes", bytes.len()), e))
-            }
-            Command::CopyPeer { dst, from, src, bytes } => {
+            Command::Work(work) => watched.time(None, || self.work(&work, batch)),
+            Command::Write { dst, bytes } => watched.time(None, || self.write(dst, bytes.of(batch))),
+            Command::WriteLarge { dst, bytes } => watched.time(None, || self.write(dst, &bytes)),
+            Command::CopyPeer { dst, from, src, bytes } => watched.time(None, || {
                 copy_peer(&self.space, dst, &from.space, src, bytes)
-                    .map_err(|e| (format!("copy of {bytes} bytes from {}", from.id), e))
-            }
-            Command::Graph(graph) => graph.run(self),
+                    .map_err(|e| (format!("copy of {bytes} bytes from {}", from.id), e))?;
+                Ok(None)
+            }),
+            Command::Graph(graph) => graph.run(self, watched),
             Command::Wait(mark) => {
                 mark.wait();
                 Ok(())
@@ -116,13 +117,13 @@ impl Device {
                 event.reach(record);
                 Ok(())
             }
-            Command::HostFunc(function) => {
+            Command::HostFunc(function) => watched.time(None, || {
                 // The stream goes on: what the function was to do is between it and its caller.
                 if let Err(panic) = catch_unwind(AssertUnwindSafe(function)) {
                     log::error!("a host function on {} panicked: {}", self.id, panic_text(&*panic));
                 }
-                Ok(())
-            }
+                Ok(None)
+            }),
             Command::Free(ptr) => {
                 self.finish_free(ptr);
                 Ok(())
@@ -130,35 +131,48 @@ impl Device {
         }
     }
 
+    fn write(&self, dst: DevicePtr, bytes: &[u8]) -> Ran {
+        self.space.write(dst.0, bytes).map_err(|e| (format!("H2D copy of {} bytes", bytes.len()), e))?;
+        Ok(None)
+    }
+
     /// Does a piece of work, whose kernel arguments stand in `arguments`. An error comes with what was being done.
-    pub(super) fn work(&self, work: &Work, arguments: &[u8]) -> Result<(), (String, Error)> {
+    pub(super) fn work(&self, work: &Work, arguments: &[u8]) -> Ran {
         match *work {
             Work::Launch { ref function, grid, block, dynamic_lds, kernarg } => {
                 let kernarg = kernarg.of(arguments);
                 let dispatch = Dispatch { kernel: function.index, grid, block, dynamic_lds, kernarg };
-                self.machine.dispatch(&function.module.program, &dispatch).map(drop).map_err(|error| {
+                let ran = self.machine.dispatch(&function.module.program, &dispatch).map_err(|error| {
                     let kernel = &function.signature().name;
                     (format!("launch of {kernel} with grid {grid:?} and block {block:?}"), error)
-                })
+                })?;
+                Ok(Some(KernelCounts {
+                    workgroups: ran.workgroups,
+                    waves: ran.waves,
+                    wave_instructions: ran.wave_instructions,
+                }))
             }
             Work::CopyIn { dst, src, bytes } => {
                 // SAFETY: readable until the copy has run, see `HostSource`.
                 let source = unsafe { std::slice::from_raw_parts(src.0, bytes) };
-                self.space.write(dst.0, source).map_err(|e| (format!("H2D copy of {bytes} bytes"), e))
+                self.write(dst, source)
             }
             Work::CopyOut { dst, src, bytes } => {
                 // SAFETY: writable and nobody else's until the copy has run, see `HostTarget`.
                 let target = unsafe { std::slice::from_raw_parts_mut(dst.0, bytes) };
-                self.space.read(src.0, target).map_err(|e| (format!("D2H copy of {bytes} bytes"), e))
+                self.space.read(src.0, target).map_err(|e| (format!("D2H copy of {bytes} bytes"), e))?;
+                Ok(None)
             }
-            Work::Copy { dst, src, bytes } => self
-                .space
-                .copy(dst.0, src.0, bytes as u64)
-                .map_err(|e| (format!("D2D copy of {bytes} bytes"), e)),
-            Work::Fill { dst, pattern, width, count } => self
-                .space
-                .fill(dst.0, &pattern[..width.min(4)], count as u64)
-                .map_err(|e| (format!("fill of {} bytes", width * count), e)),
+            Work::Copy { dst, src, bytes } => {
+                let copied = self.space.copy(dst.0, src.0, bytes as u64);
+                copied.map_err(|e| (format!("D2D copy of {bytes} bytes"), e))?;
+                Ok(None)
+            }
+            Work::Fill { dst, pattern, width, count } => {
+                let filled = self.space.fill(dst.0, &pattern[..width.min(4)], count as u64);
+                filled.map_err(|e| (format!("fill of {} bytes", width * count), e))?;
+                Ok(None)
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use gfx9_emulator::{AddressSpace, Machine};
 
 use super::stream::{Mark, Stream, on_worker};
+use super::watch::{Watch, Watched};
 use crate::driver::{DeviceId, DeviceProperties, DevicePtr, DriverError, DriverResult, ErrorCode, MemInfo};
 
 /// How device memory was allocated and whether it is still to be used.
@@ -34,6 +35,7 @@ pub(super) struct Device {
     allocations: Mutex<HashMap<u64, Allocation>>,
     /// Devices whose kernels may use this device's memory.
     accessors: Mutex<Vec<Weak<Device>>>,
+    watch: Arc<Watch>,
 }
 
 impl Device {
@@ -42,6 +44,7 @@ impl Device {
         properties: DeviceProperties,
         space: Arc<AddressSpace>,
         machine: Machine,
+        watch: Arc<Watch>,
     ) -> Self {
         Device {
             id,
@@ -52,7 +55,14 @@ impl Device {
             streams: Mutex::default(),
             allocations: Mutex::default(),
             accessors: Mutex::default(),
+            watch,
         }
+    }
+
+    /// Who is to be told of work that was enqueued under `correlation`.
+    #[inline]
+    pub(super) fn watched(&self, correlation: u64) -> Watched {
+        if correlation == 0 { Watched::NOBODY } else { self.watch.watched(correlation) }
     }
 
     /// Fails if the device had a fault, with the fault's report.

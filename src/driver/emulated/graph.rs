@@ -12,6 +12,7 @@ use gfx9_emulator::Error;
 use super::command::{Command, HostSource, HostTarget, Work};
 use super::device::{Device, lock};
 use super::stream::Staged;
+use super::watch::Watched;
 use super::{EmulatedDriver, belongs, check_host, exhausted, push, stale};
 use crate::driver::{
     DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, KernelLaunch, RawGraph, RawGraphExec,
@@ -47,13 +48,14 @@ pub(super) struct GraphExec {
 
 impl GraphExec {
     /// Runs the nodes; the first that fails ends it, and so does a fault on another stream of the device.
-    pub(super) fn run(&self, device: &Device) -> Result<(), (String, Error)> {
+    pub(super) fn run(&self, device: &Device, watched: &Watched) -> Result<(), (String, Error)> {
         for (index, work) in self.steps.iter().enumerate() {
             if device.is_poisoned() {
                 break;
             }
             let Some(work) = work else { continue };
-            device.work(work, &self.arguments).map_err(|(what, error)| {
+            let done = watched.time(Some(index as u32), || device.work(work, &self.arguments));
+            done.map_err(|(what, error)| {
                 (format!("node {} of {} of a graph: {what}", index + 1, self.steps.len()), error)
             })?;
         }

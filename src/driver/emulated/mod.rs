@@ -30,6 +30,7 @@ mod module;
 mod options;
 mod pinned;
 mod stream;
+mod watch;
 
 use std::ffi::CStr;
 use std::fmt;
@@ -49,6 +50,7 @@ use self::module::{Function, Module};
 pub use self::options::{DEVICES_VARIABLE, EmulatorOptions, THREADS_VARIABLE};
 use self::pinned::PinnedMemory;
 use self::stream::{Batch, Stream, on_worker};
+use self::watch::Watch;
 use super::{
     DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, RawEvent, RawFunction, RawModule, RawStream,
 };
@@ -56,6 +58,7 @@ use super::{
 /// See the [module](self).
 pub struct EmulatedDriver {
     devices: Vec<Arc<Device>>,
+    watch: Arc<Watch>,
     streams: Table<Arc<Stream>>,
     events: Table<Arc<Event>>,
     modules: Table<Arc<Module>>,
@@ -83,16 +86,19 @@ impl EmulatedDriver {
         if options.threads != 0 {
             config.threads = options.threads;
         }
+        let watch = Arc::<Watch>::default();
         let devices = (0..options.devices).map(|index| {
             let space = Arc::new(AddressSpace::one_of(options.memory_bytes, index, options.devices));
             let machine = Machine::with_memory(config.clone(), Arc::clone(&space)).map_err(|error| {
                 DriverError::with_detail(call, ErrorCode::OUT_OF_MEMORY, error.to_string())
             })?;
-            Ok(Arc::new(Device::new(DeviceId(index), options.properties(), space, machine)))
+            let watch = Arc::clone(&watch);
+            Ok(Arc::new(Device::new(DeviceId(index), options.properties(), space, machine, watch)))
         });
         let devices = devices.collect::<DriverResult<_>>()?;
         Ok(Arc::new(EmulatedDriver {
             devices,
+            watch,
             streams: Table::new(1),
             events: Table::new(2),
             modules: Table::new(3),

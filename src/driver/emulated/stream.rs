@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use super::command::Command;
 use super::device::Device;
+use crate::driver::activity::correlation;
 
 /// Commands and bytes that a batch holds before it must grow. The memory is not touched before it is used.
 const BATCH_COMMANDS: usize = 4096;
@@ -42,9 +43,15 @@ pub(super) fn on_worker() -> bool {
     WORKER.get()
 }
 
+/// A command, and the number under which it was enqueued.
+struct Entry {
+    command: Command,
+    correlation: u64,
+}
+
 /// Commands and the bytes that they refer to.
 pub(super) struct Batch {
-    commands: Vec<Command>,
+    commands: Vec<Entry>,
     bytes: Vec<u8>,
 }
 
@@ -151,8 +158,8 @@ impl Stream {
         if queue.closed {
             return None;
         }
-        let command = make(&mut queue.batch);
-        queue.batch.commands.push(command);
+        let entry = Entry { command: make(&mut queue.batch), correlation: correlation() };
+        queue.batch.commands.push(entry);
         let sequence = self.enqueued.load(Ordering::Relaxed) + 1;
         self.enqueued.store(sequence, Ordering::SeqCst);
         let wake = std::mem::take(&mut queue.parked);
@@ -201,8 +208,8 @@ impl Stream {
         WORKER.set(true);
         let mut batch = Batch::new();
         while self.take(&mut batch) {
-            for command in batch.commands.drain(..) {
-                self.device.execute(command, &batch.bytes);
+            for Entry { command, correlation } in batch.commands.drain(..) {
+                self.device.execute(command, &batch.bytes, &self.device.watched(correlation));
                 self.complete();
             }
             batch.clear();

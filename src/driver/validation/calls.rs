@@ -1,7 +1,9 @@
 //! Every driver call: count it, let an injected fault happen, check it, pass it on, take in what it did.
 
 use std::ffi::CStr;
+use std::sync::Weak;
 
+use crate::driver::activity::ActivityObserver;
 use crate::driver::{
     Capabilities, DeviceId, DeviceProperties, DevicePtr, Driver, DriverInfo, DriverResult, EventOptions,
     HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec,
@@ -728,6 +730,10 @@ impl Driver for ValidationDriver {
         self.counters.add(CallKind::NoteHostRead);
         self.lock().host_access(Touch::host(ptr, bytes, false));
         self.inner.note_host_read(ptr, bytes);
+    }
+
+    fn watch_activity(&self, observer: Weak<dyn ActivityObserver>) -> bool {
+        self.inner.watch_activity(observer)
     }
 
     fn watches_pools(&self) -> bool {

@@ -10,7 +10,8 @@ macro_rules! call_kinds {
         groups { $($(#[$doc:meta])* $group:ident = $group_name:literal;)* }
     ) => {
         /// A kind of call: one for each method of [`Driver`](crate::driver::Driver) but
-        /// [`watches_pools`](crate::driver::Driver::watches_pools), and [groups](CallKind::is_group) of them, in which a
+        /// [`watches_pools`](crate::driver::Driver::watches_pools) and
+        /// [`watch_activity`](crate::driver::Driver::watch_activity), and [groups](CallKind::is_group) of them, in which a
         /// call counts too.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]

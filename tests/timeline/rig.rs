@@ -1,0 +1,82 @@
+//! Launchers with a timeline, over each driver and each way to time its work.
+
+use hiplaunch::driver::timeline::{
+    DeviceSpan, DeviceTimes, HostSpan, Timeline, TimelineOptions, TimelineSnapshot,
+};
+use hiplaunch::{Backend, Device, KernelHandle, LaunchDims, Launcher, Stream};
+
+pub(crate) struct Rig {
+    pub(crate) timeline: Timeline,
+    pub(crate) launcher: Launcher,
+    pub(crate) device: Device,
+    pub(crate) stream: Stream,
+    /// Whether the driver says itself when its work ran.
+    pub(crate) observed: bool,
+}
+
+fn options(device_times: DeviceTimes) -> TimelineOptions {
+    TimelineOptions { device_times, ..TimelineOptions::default() }
+}
+
+impl Rig {
+    pub(crate) fn emulated(options: TimelineOptions) -> Rig {
+        Rig::open(Backend::Emulator, options).expect("the emulator opens everywhere")
+    }
+
+    fn open(backend: Backend, options: TimelineOptions) -> Result<Rig, hiplaunch::Error> {
+        let timeline = Timeline::new(options);
+        let launcher = Launcher::builder().backend(backend).validate(true).timeline(&timeline).build()?;
+        let device = launcher.device(0)?.clone();
+        let stream = launcher.stream(&device)?;
+        let observed = backend == Backend::Emulator && options.device_times == DeviceTimes::Driver;
+        Ok(Rig { timeline, launcher, device, stream, observed })
+    }
+
+    /// A kernel of hip/vector.
+    pub(crate) fn kernel(&self, name: &str) -> KernelHandle {
+        let image: &[u8] = match self.device.properties().target.short().starts_with("gfx942") {
+            true => include_bytes!("../../hip/vector.gfx942.co"),
+            false => include_bytes!("../../hip/vector.gfx90a.co"),
+        };
+        // SAFETY: kernels of hip/, launched here as its README says.
+        unsafe { self.launcher.register(&self.device, image, name) }.expect("a kernel of hip/vector")
+    }
+
+    /// What was recorded, when all work has run.
+    pub(crate) fn snapshot(&self) -> TimelineSnapshot {
+        self.stream.synchronize().expect("the device is alive");
+        self.timeline.snapshot()
+    }
+}
+
+/// Runs a test over the emulator with both ways to time work, and over HIP where it is.
+pub(crate) fn on_each(test: impl Fn(Rig)) {
+    test(Rig::emulated(options(DeviceTimes::Driver)));
+    test(Rig::emulated(options(DeviceTimes::Events)));
+    match Rig::open(Backend::Hip, options(DeviceTimes::Driver)) {
+        Ok(rig) => test(rig),
+        Err(error) => println!("skipped on HIP: {error}"),
+    }
+}
+
+/// Elements of 4 bytes: whole lines of 64 bytes, to which what is staged is padded.
+pub(crate) const N: usize = 1008;
+
+pub(crate) fn dims() -> LaunchDims {
+    LaunchDims::cover(N as u32, 64)
+}
+
+/// All calls, thread after thread.
+pub(crate) fn calls(timeline: &TimelineSnapshot) -> Vec<&HostSpan> {
+    timeline.threads.iter().flat_map(|thread| &thread.spans).collect()
+}
+
+/// All work, stream after stream.
+pub(crate) fn work(timeline: &TimelineSnapshot) -> Vec<&DeviceSpan> {
+    timeline.devices.iter().flat_map(|device| &device.streams).flat_map(|stream| &stream.spans).collect()
+}
+
+/// Calls of one name.
+pub(crate) fn named<'t>(timeline: &'t TimelineSnapshot, name: &str) -> Vec<&'t HostSpan> {
+    calls(timeline).into_iter().filter(|call| call.name == name).collect()
+}
