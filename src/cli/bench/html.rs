@@ -19,7 +19,7 @@ h1 { font-size: 1.6rem; margin: 8px 0 } h2 { font-size: 1.25rem; margin: 36px 0 
 p, dd, figcaption { max-width: 75ch } .faint, figcaption, dd { color: var(--faint) }
 .note { border-left: 4px solid var(--bad); padding: 2px 12px; margin: 12px 0 }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 440px), 1fr)); gap: 32px 24px }
-figure { margin: 0; min-width: 0 } svg { display: block; width: 100%; height: auto } .wide { max-width: 760px }
+figure { margin: 0; min-width: 0 } svg { display: block; width: 100%; height: auto } .wide { max-width: 640px }
 figcaption { font-size: .875rem; margin-top: 4px }
 .scroll { overflow-x: auto } table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; white-space: nowrap }
 th, td { padding: 3px 10px; border-bottom: 1px solid var(--line); text-align: right } th:first-child, td:first-child { text-align: left; padding-left: 0 }

@@ -128,11 +128,12 @@ impl Canvas {
 
     fn draw(&self, backend: &mut SVGBackend<'_>, (width, height): (u32, u32)) -> Result<(), Failed> {
         backend.draw_rect((0, 0), (width as i32, height as i32), &BACKGROUND, true)?;
-        for Rect { x, y, width, height, colour } in &self.rects {
-            backend.draw_rect((*x, *y), (x + width, y + height), colour, true)?;
-        }
         for Path { points, width, colour } in &self.paths {
             backend.draw_path(points.iter().copied(), &ShapeStyle::from(colour).stroke_width(*width))?;
+        }
+        // Over the grid.
+        for Rect { x, y, width, height, colour } in &self.rects {
+            backend.draw_rect((*x, *y), (x + width, y + height), colour, true)?;
         }
         for Dot { at, radius, colour } in &self.dots {
             backend.draw_circle(*at, *radius, &colour.filled(), true)?;

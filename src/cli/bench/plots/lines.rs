@@ -8,7 +8,7 @@ use super::scale::{Scale, number};
 
 /// Sizes in pixels; as wide as a phone shows with letters of a readable size.
 const SIZE: (u32, u32) = (480, 380);
-const LEFT: i32 = 52;
+const LEFT: i32 = 58;
 const RIGHT: i32 = 344;
 const TOP: i32 = 36;
 const BOTTOM: i32 = 322;
