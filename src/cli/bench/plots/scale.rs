@@ -43,9 +43,13 @@ impl Scale {
     }
 }
 
-/// `0.05`, `2`, `1,000`.
+/// `0.05`, `2`, `1,000`, `20k`, `1M`.
 pub(super) fn number(value: f64) -> String {
-    if value >= 1000.0 {
+    if value >= 999_500.0 {
+        format!("{}M", number(value / 1e6))
+    } else if value >= 9_999.5 {
+        format!("{}k", number(value / 1e3))
+    } else if value >= 1000.0 {
         crate::cli::output::grouped(value.round() as u64)
     } else {
         // A step is one digit and a half.
@@ -77,8 +81,8 @@ mod tests {
             assert!(all.len() >= labelled.len() && all.len() < 24);
         }
         assert_eq!(
-            [0.05, 0.5, 1.5, 2.0, 10.0, 500.0, 1000.0].map(number),
-            ["0.05", "0.5", "1.5", "2", "10", "500", "1,000"]
+            [0.05, 0.5, 1.5, 2.0, 10.0, 500.0, 1e3, 2e4, 1e6].map(number),
+            ["0.05", "0.5", "1.5", "2", "10", "500", "1,000", "20k", "1M"]
         );
     }
 }
