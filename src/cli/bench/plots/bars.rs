@@ -115,10 +115,10 @@ fn lay_out(bars: &[Bar]) -> Canvas {
     canvas
 }
 
-/// Between ticks: 1, 2 or 5 of a power of ten nanoseconds, for four to nine of them.
+/// Between ticks: 1, 2 or 5 of a power of ten nanoseconds, for three to seven of them.
 fn step(most: f64) -> f64 {
-    let power = 10f64.powf((most / 4.0).log10().floor());
-    [5.0, 2.0].into_iter().map(|by| by * power).find(|step| most / step >= 4.0).unwrap_or(power)
+    let power = 10f64.powf((most / 3.0).log10().floor());
+    [5.0, 2.0].into_iter().map(|by| by * power).find(|step| most / step >= 3.0).unwrap_or(power)
 }
 
 fn number_of(ns: f64) -> String {
@@ -153,7 +153,7 @@ mod tests {
     fn ticks_are_neither_few_nor_many() {
         for most in [4.0, 9.9, 10.0, 39.0, 40.0, 123.0, 8520.0] {
             let ticks = most / step(most);
-            assert!((4.0..=10.0).contains(&ticks), "{most}: {ticks}");
+            assert!((3.0..=7.5).contains(&ticks), "{most}: {ticks}");
         }
     }
 }
