@@ -82,8 +82,15 @@ pub(super) fn page(results: &Results, comparison: Option<&Comparison>) -> String
     page.line("<link rel=\"icon\" href=\"data:,\"/>");
     page.line(format_args!("<style>{STYLE}</style></head><body><main>"));
     page.line("<h1>What a launch costs</h1>");
-    let short = ["driver", "date"].iter().filter_map(|name| results.about(name)).map(escaped);
-    page.line(format_args!("<p class=\"faint\">{device}; {}</p>", short.collect::<Vec<_>>().join("; ")));
+    page.line(format_args!("<p class=\"faint\">{device}"));
+    for (name, before) in
+        [("driver", "driver "), ("processor", ""), ("hiplaunch", "hiplaunch "), ("date", "")]
+    {
+        if let Some(text) = results.about(name) {
+            page.line(format_args!("<br/>{before}{}", escaped(text)));
+        }
+    }
+    page.line("</p>");
     notes(results).iter().for_each(|note| page.line(format_args!("<p class=\"note\">{}</p>", escaped(note))));
     if let Some(typical) = results.find(Point::is_typical) {
         summary(&mut page, results, typical);

@@ -24,6 +24,9 @@ pub(super) struct Effort {
 
 /// Rounds that are done however late it is.
 const LEAST_ROUNDS: usize = 5;
+/// How often everything is made anew, streams and memory: where the scheduler puts a stream's thread, and the driver a
+/// stream and its memory, stays as it is, and is luck.
+const SETS: usize = 5;
 /// Batches before anything is timed: every slot was used, graphs are made, clocks are up.
 const WARM_UP: usize = 3;
 /// Batches whose time on the device is taken.
@@ -72,9 +75,15 @@ pub(super) fn measure(
             }
         }
     }
+    let late = || effort.until.is_some_and(|until| Instant::now() >= until);
     for round in 0..effort.rounds {
-        if round >= LEAST_ROUNDS && effort.until.is_some_and(|until| Instant::now() >= until) {
+        if round >= LEAST_ROUNDS && late() {
             break;
+        }
+        if round > 0 && round % effort.rounds.div_ceil(SETS) == 0 {
+            for one in &mut running {
+                one.restart(&job, setup).map_err(|stop| Stopped { case: point.case(one.way), stop })?;
+            }
         }
         // Each begins a round in turn: none always comes after the same other.
         let turns = running.len().max(1);
@@ -123,6 +132,15 @@ impl Running {
         one.batches = wanted.clamp(1.0, MOST_BATCHES).ceil() as usize;
         one.check()?;
         Ok(one)
+    }
+
+    /// With new streams and memory.
+    fn restart(&mut self, job: &Job, setup: &Setup<'_>) -> Result<(), Stop> {
+        // The old go first, so that there is never twice of it.
+        self.lanes.clear();
+        self.lanes = self.way.prepare(job, setup)?;
+        time(&mut self.lanes, job.depth, 1)?;
+        self.check()
     }
 
     fn check(&mut self) -> Result<(), Stop> {
