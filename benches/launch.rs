@@ -1,6 +1,7 @@
 //! The launcher's own cost per launch, over a driver that does nothing.
 //!
-//! `cargo bench --bench launch` prints times; before them, the heap allocations per launch, which must be 0.
+//! `cargo bench --bench launch` prints times; before them, the heap allocations per launch, which must be 0. With the
+//! emulator, it also has the ways of launching that `hiplaunch bench` compares, there with more cases and in turns.
 //! `cargo bench --bench launch -- --count CASE N` launches N times and exits, for an instruction counter: the
 //! difference of two runs is the cost of the launches alone (see BENCHMARKS.md).
 
@@ -8,6 +9,10 @@
 mod allocations;
 #[path = "support/noop.rs"]
 mod noop;
+#[cfg(feature = "emulator")]
+#[allow(dead_code, reason = "the command line needs more of it")]
+#[path = "../src/cli/bench/ways/mod.rs"]
+mod ways;
 
 use criterion::{Criterion, Throughput};
 use hiplaunch::{
@@ -123,6 +128,36 @@ fn count(case: &str, launches: u64) -> Result<(), hiplaunch::Error> {
     Ok(())
 }
 
+/// The ways that `hiplaunch bench` compares: batches of 16 launches, with their reads.
+#[cfg(feature = "emulator")]
+fn on_the_emulator(criterion: &mut Criterion) -> Result<(), hiplaunch::Error> {
+    use ways::{Job, Setup, Way};
+
+    let launcher = Launcher::builder().backend(hiplaunch::Backend::Emulator).validate(false).build()?;
+    let device = launcher.device(0)?;
+    let setup = Setup { launcher: &launcher, device, image: ways::image(device)? };
+    let job = Job { arguments: 64, results: 64, depth: 16, streams: 1, threads: 1 };
+    let mut group = criterion.benchmark_group("on the emulator, 64 bytes to 64 bytes, 16 before a read");
+    group.throughput(Throughput::Elements(job.depth as u64));
+    for way in Way::ALL.into_iter().filter(|way| way.unsupported(&job, device).is_none()) {
+        let mut lanes: Vec<_> = way.prepare(&job, &setup)?.into_iter().flatten().collect();
+        let Some(lane) = lanes.first_mut() else { continue };
+        let mut batch = || {
+            (0..job.depth).try_for_each(|_| lane.launch())?;
+            lane.submit()?;
+            lane.collect()
+        };
+        batch()?;
+        group.bench_function(way.name(), |b| b.iter(|| assert!(batch().is_ok())));
+        if let Err(stop) = lane.check() {
+            eprintln!("{way}: {stop}");
+            std::process::exit(1);
+        }
+    }
+    group.finish();
+    Ok(())
+}
+
 fn main() -> Result<(), hiplaunch::Error> {
     let words: Vec<String> = std::env::args().collect();
     if let Some(at) = words.iter().position(|w| w == "--count")
@@ -151,6 +186,8 @@ fn main() -> Result<(), hiplaunch::Error> {
         }
         group.finish();
     }
+    #[cfg(feature = "emulator")]
+    on_the_emulator(&mut criterion)?;
     criterion.final_summary();
     Ok(())
 }

@@ -22,7 +22,8 @@ mod progress;
 pub mod script;
 pub mod stream;
 #[cfg(feature = "reports")]
-mod svg;
+#[doc(hidden)]
+pub mod svg;
 pub mod tensor;
 
 /// The atomics of the lock-free parts; tests put loom's in their place.

@@ -42,3 +42,19 @@ fn the_plan_beside_its_problem() {
     std::fs::remove_file(&made).unwrap();
     compare("plan.svg", &svg);
 }
+
+#[test]
+fn the_bench_beside_its_results() {
+    let docs = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let made = std::env::temp_dir().join(format!("hiplaunch-bench-{}.svg", std::process::id()));
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_hiplaunch"))
+        .args(["bench", "--from", "bench.json", "--svg"])
+        .arg(&made)
+        .current_dir(&docs)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let svg = std::fs::read_to_string(&made).unwrap();
+    std::fs::remove_file(&made).unwrap();
+    compare("bench.svg", &svg);
+}

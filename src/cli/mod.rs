@@ -1,5 +1,6 @@
 //! The commands, their common options, and what the exit status says.
 
+mod bench;
 mod demo;
 mod info;
 mod logging;
@@ -55,6 +56,7 @@ struct Cli {
 enum Command {
     Run(run::RunArgs),
     Demo(demo::DemoArgs),
+    Bench(Box<bench::BenchArgs>),
     Trace(Box<trace::TraceArgs>),
     Replay(replay::ReplayArgs),
     Plan(plan::PlanArgs),
@@ -94,6 +96,7 @@ pub(crate) fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(args) => run::run(args, &mut out),
         Command::Demo(args) => demo::run(&args, &mut out),
+        Command::Bench(args) => bench::run(&args, &mut out),
         Command::Trace(args) => trace::run(*args, &mut out),
         Command::Plan(args) => plan::run(&args, &mut out),
         Command::Replay(args) => replay::run(&args, &mut out),

@@ -1,0 +1,321 @@
+//! Times of every way at a point, in rounds in which each has its turn, so that noise hits all alike.
+
+use std::panic::resume_unwind;
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hiplaunch::{Error, Event};
+
+use super::cases::Point;
+use super::results::{Case, Measured};
+use super::ways::{Job, Lane, Setup, Stop, Way};
+
+/// How long and how often.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Effort {
+    /// Most rounds: samples of each way.
+    pub(super) rounds: usize,
+    /// How long a sample takes at least.
+    pub(super) sample: Duration,
+    /// When no more rounds are begun at a point, after [`LEAST_ROUNDS`].
+    pub(super) until: Option<Instant>,
+}
+
+/// Rounds that are done however late it is.
+const LEAST_ROUNDS: usize = 5;
+/// How often everything is made anew, streams and memory: where the scheduler puts a stream's thread, and the driver a
+/// stream and its memory, stays as it is, and is luck.
+const SETS: usize = 5;
+/// Batches before anything is timed: every slot was used, graphs are made, clocks are up.
+const WARM_UP: usize = 3;
+/// Batches whose time on the device is taken.
+const DEVICE_BATCHES: usize = 9;
+/// Most batches of a sample.
+const MOST_BATCHES: f64 = 1e6;
+
+/// A way at a point, ready to be timed.
+struct Running {
+    way: Way,
+    lanes: Vec<Vec<Box<dyn Lane>>>,
+    batches: usize,
+    total: Vec<f64>,
+    host: Vec<f64>,
+    device: Option<f64>,
+}
+
+/// What stopped, and in which way.
+#[derive(Debug)]
+pub(super) struct Stopped {
+    pub(super) case: String,
+    pub(super) stop: Stop,
+}
+
+/// Measures a point; every result of the last batch of each sample, and a sum over all launches, is checked, and before
+/// anything is timed.
+///
+/// # Errors
+/// What stopped the way that it names.
+pub(super) fn measure(
+    point: Point,
+    ways: &[Way],
+    setup: &Setup<'_>,
+    effort: &Effort,
+    device_times: bool,
+) -> Result<Measured, Stopped> {
+    let job = point.job();
+    let mut cases = Vec::new();
+    let mut running = Vec::new();
+    for &way in ways {
+        match way.unsupported(&job, setup.device) {
+            Some(reason) => cases.push(Case::skipped(way, reason)),
+            None => {
+                let named = |stop| Stopped { case: point.case(way), stop };
+                running.push(Running::start(way, &job, setup, effort).map_err(named)?);
+            }
+        }
+    }
+    let late = || effort.until.is_some_and(|until| Instant::now() >= until);
+    for round in 0..effort.rounds {
+        if round >= LEAST_ROUNDS && late() {
+            break;
+        }
+        if round > 0 && round % effort.rounds.div_ceil(SETS) == 0 {
+            for one in &mut running {
+                one.restart(&job, setup).map_err(|stop| Stopped { case: point.case(one.way), stop })?;
+            }
+        }
+        // Each begins a round in turn: none always comes after the same other.
+        let turns = running.len().max(1);
+        for turn in 0..running.len() {
+            let Some(one) = running.get_mut((turn + round) % turns) else { continue };
+            one.sample(&job).map_err(|stop| Stopped { case: point.case(one.way), stop })?;
+        }
+    }
+    if device_times && job.threads == 1 && job.streams == 1 {
+        for one in &mut running {
+            one.device =
+                one.device_time(&job, setup).map_err(|stop| Stopped { case: point.case(one.way), stop })?;
+        }
+    }
+    let done = |one: Running| Case {
+        way: one.way,
+        skipped: None,
+        total: one.total,
+        host: one.host,
+        device: one.device,
+    };
+    cases.extend(running.into_iter().map(done));
+    cases.sort_by_key(|case| case.way);
+    // Their arenas are of no use to the next point.
+    setup.launcher.forget_graphs();
+    Ok(Measured { point, cases })
+}
+
+impl Running {
+    fn start(way: Way, job: &Job, setup: &Setup<'_>, effort: &Effort) -> Result<Running, Stop> {
+        let lanes = way.prepare(job, setup)?;
+        let mut one = Running { way, lanes, batches: 1, total: Vec::new(), host: Vec::new(), device: None };
+        // The first batch shows what comes first, and is wrong before anything is timed where it is wrong.
+        for _ in 0..WARM_UP {
+            time(&mut one.lanes, job.depth, 1)?;
+            one.check()?;
+        }
+        let start = Instant::now();
+        let mut batches = 0;
+        while batches == 0 || start.elapsed() < effort.sample / 2 {
+            time(&mut one.lanes, job.depth, 1)?;
+            batches += 1;
+        }
+        let each = start.elapsed().as_secs_f64() / f64::from(batches);
+        let wanted = effort.sample.as_secs_f64() / each.max(1e-9);
+        one.batches = wanted.clamp(1.0, MOST_BATCHES).ceil() as usize;
+        one.check()?;
+        Ok(one)
+    }
+
+    /// With new streams and memory.
+    fn restart(&mut self, job: &Job, setup: &Setup<'_>) -> Result<(), Stop> {
+        // The old go first, so that there is never twice of it.
+        self.lanes.clear();
+        self.lanes = self.way.prepare(job, setup)?;
+        time(&mut self.lanes, job.depth, 1)?;
+        self.check()
+    }
+
+    fn check(&mut self) -> Result<(), Stop> {
+        self.lanes.iter_mut().flatten().try_for_each(|lane| lane.check())
+    }
+
+    fn sample(&mut self, job: &Job) -> Result<(), Stop> {
+        let times = time(&mut self.lanes, job.depth, self.batches)?;
+        let launches = (job.depth * self.batches) as f64;
+        let threads = job.threads.max(1) as f64;
+        self.total.push(times.total.as_secs_f64() * 1e9 / launches / threads);
+        self.host.push(times.host.as_secs_f64() * 1e9 / launches);
+        self.check()
+    }
+
+    /// Nanoseconds of a launch on the device, from before a batch to behind it.
+    fn device_time(&mut self, job: &Job, setup: &Setup<'_>) -> Result<Option<f64>, Stop> {
+        let (begin, end) = (Event::new(setup.device, true)?, Event::new(setup.device, true)?);
+        let mut times = Vec::new();
+        for _ in 0..DEVICE_BATCHES {
+            let Some(lanes) = self.lanes.first_mut() else { return Ok(None) };
+            let Some(stream) = lanes.first().map(|lane| lane.stream().clone()) else { return Ok(None) };
+            begin.record(&stream)?;
+            enqueue(lanes, job.depth)?;
+            end.record(&stream)?;
+            lanes.iter_mut().try_for_each(|lane| lane.collect())?;
+            end.synchronize()?;
+            times.push(f64::from(begin.elapsed_ms(&end)?) * 1e6 / job.depth as f64);
+        }
+        self.check()?;
+        Ok(super::statistics::summary(&times).map(|s| s.median))
+    }
+}
+
+/// Times of some batches on all threads.
+struct Times {
+    /// From the first thread's start to the last one's end.
+    total: Duration,
+    /// Within launch calls: of a thread, the mean.
+    host: Duration,
+}
+
+/// One thread's.
+struct Ran {
+    start: Instant,
+    end: Instant,
+    host: Duration,
+}
+
+fn time(lanes: &mut [Vec<Box<dyn Lane>>], depth: usize, batches: usize) -> Result<Times, Error> {
+    if let [lanes] = lanes {
+        let ran = run(lanes, depth, batches)?;
+        return Ok(Times { total: ran.end - ran.start, host: ran.host });
+    }
+    // None begins before all are there.
+    let gate = (Mutex::new(None), Condvar::new());
+    let open = |go: bool| {
+        *gate.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(go);
+        gate.1.notify_all();
+    };
+    let wait = || {
+        let mut state = gate.0.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match *state {
+                Some(go) => return go,
+                None => state = gate.1.wait(state).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
+    };
+    thread::scope(|scope| {
+        let mut threads = Vec::new();
+        for lanes in lanes.iter_mut() {
+            let wait = &wait;
+            let work = move || if wait() { run(lanes, depth, batches).map(Some) } else { Ok(None) };
+            match thread::Builder::new().spawn_scoped(scope, work) {
+                Ok(thread) => threads.push(thread),
+                Err(e) => {
+                    open(false);
+                    let problem = format!("cannot start a thread: {e}").into();
+                    return Err(Error::Invalid { what: "bench", problem });
+                }
+            }
+        }
+        open(true);
+        let mut all = Vec::new();
+        for thread in threads {
+            all.extend(thread.join().unwrap_or_else(|panic| resume_unwind(panic))?);
+        }
+        let (start, end) = (all.iter().map(|r: &Ran| r.start).min(), all.iter().map(|r| r.end).max());
+        let host = all.iter().map(|r| r.host).sum::<Duration>() / all.len().max(1) as u32;
+        let total = start.zip(end).map_or(Duration::ZERO, |(start, end)| end - start);
+        Ok(Times { total, host })
+    })
+}
+
+fn run(lanes: &mut [Box<dyn Lane>], depth: usize, batches: usize) -> Result<Ran, Error> {
+    let start = Instant::now();
+    let mut host = Duration::ZERO;
+    for _ in 0..batches {
+        let before = Instant::now();
+        enqueue(lanes, depth)?;
+        host += before.elapsed();
+        lanes.iter_mut().try_for_each(|lane| lane.collect())?;
+    }
+    Ok(Ran { start, end: Instant::now(), host })
+}
+
+/// Launches a batch, on the lanes in turn.
+fn enqueue(lanes: &mut [Box<dyn Lane>], depth: usize) -> Result<(), Error> {
+    let mut left = if lanes.is_empty() { 0 } else { depth };
+    while left > 0 {
+        for lane in lanes.iter_mut().take(left) {
+            lane.launch()?;
+            left -= 1;
+        }
+    }
+    lanes.iter_mut().try_for_each(|lane| lane.submit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hiplaunch::Stream;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Counts, and fails at the n-th launch.
+    struct Counting {
+        launched: Arc<AtomicUsize>,
+        collected: usize,
+        fails_at: usize,
+    }
+
+    impl Lane for Counting {
+        fn launch(&mut self) -> Result<(), Error> {
+            match self.launched.fetch_add(1, Ordering::Relaxed) + 1 {
+                n if n == self.fails_at => Err(Error::Invalid { what: "test", problem: "as asked".into() }),
+                _ => Ok(()),
+            }
+        }
+        fn collect(&mut self) -> Result<(), Error> {
+            self.collected += 1;
+            Ok(())
+        }
+        fn check(&mut self) -> Result<(), Stop> {
+            Ok(())
+        }
+        fn stream(&self) -> &Stream {
+            unreachable!("device times are not asked for")
+        }
+    }
+
+    fn lanes(counts: &[usize], fails_at: usize) -> (Vec<Vec<Box<dyn Lane>>>, Arc<AtomicUsize>) {
+        let launched = Arc::new(AtomicUsize::new(0));
+        let one =
+            || Box::new(Counting { launched: launched.clone(), collected: 0, fails_at }) as Box<dyn Lane>;
+        (counts.iter().map(|&n| (0..n).map(|_| one()).collect()).collect(), launched)
+    }
+
+    #[test]
+    fn every_thread_launches_as_often_as_it_shall() {
+        for threads in [1, 3] {
+            let (mut all, launched) = lanes(&vec![4; threads], usize::MAX);
+            // 7 launches on 4 lanes: they come out even.
+            time(&mut all, 7, 5).unwrap();
+            assert_eq!(launched.load(Ordering::Relaxed), 7 * 5 * threads);
+        }
+    }
+
+    #[test]
+    fn an_error_of_one_thread_ends_all() {
+        let (mut all, _) = lanes(&[1, 1, 1], 5);
+        assert!(time(&mut all, 4, 2).is_err());
+        let (mut none, launched) = lanes(&[0], usize::MAX);
+        assert!(time(&mut none, 4, 2).is_ok());
+        assert_eq!(launched.load(Ordering::Relaxed), 0);
+    }
+}

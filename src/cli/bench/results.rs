@@ -1,0 +1,91 @@
+//! Everything that was measured, and what follows from it.
+
+use super::cases::Point;
+use super::statistics::{Summary, ratios, summary};
+use super::ways::Way;
+
+/// A way at a point: nanoseconds of a launch, a sample a round.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Case {
+    pub(super) way: Way,
+    /// Why nothing was measured.
+    pub(super) skipped: Option<String>,
+    /// From the first launch of a batch until its last result is read, over the launches of all threads.
+    pub(super) total: Vec<f64>,
+    /// Within the launch calls of a thread.
+    pub(super) host: Vec<f64>,
+    /// On the device, by events around a batch: the median.
+    pub(super) device: Option<f64>,
+}
+
+/// Every way at a point.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Measured {
+    pub(super) point: Point,
+    pub(super) cases: Vec<Case>,
+}
+
+/// On what it was measured, as pairs of a name and a text, in the order in which a person reads them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct About {
+    pub(super) lines: Vec<(String, String)>,
+    /// Whether kernels ran in the emulator, so that their times mean nothing.
+    pub(super) emulated: bool,
+    /// Whether the validation layer was over the driver, which costs more than what is measured.
+    pub(super) validated: bool,
+}
+
+/// A whole run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Results {
+    pub(super) about: About,
+    pub(super) points: Vec<Measured>,
+}
+
+impl Case {
+    pub(super) fn skipped(way: Way, reason: &str) -> Case {
+        Case { way, skipped: Some(reason.to_owned()), total: Vec::new(), host: Vec::new(), device: None }
+    }
+
+    pub(super) fn total(&self) -> Option<Summary> {
+        summary(&self.total)
+    }
+
+    pub(super) fn host(&self) -> Option<Summary> {
+        summary(&self.host)
+    }
+
+    /// Launches a second: the reciprocal of the time, so that its tenth part is the time's ninth.
+    pub(super) fn rate(&self) -> Option<Summary> {
+        let rates: Vec<f64> = self.total.iter().filter(|ns| **ns > 0.0).map(|ns| 1e9 / ns).collect();
+        summary(&rates)
+    }
+}
+
+impl Measured {
+    pub(super) fn case(&self, way: Way) -> Option<&Case> {
+        self.cases.iter().find(|case| case.way == way && case.skipped.is_none())
+    }
+
+    /// How many times as fast as the old way, round by round.
+    pub(super) fn over_old(&self, way: Way) -> Option<Summary> {
+        let (old, case) = (self.case(Way::Old)?, self.case(way)?);
+        summary(&ratios(&old.total, &case.total))
+    }
+
+    /// How many times the time of the driver's calls alone, round by round.
+    pub(super) fn over_floor(&self, way: Way) -> Option<Summary> {
+        let (floor, case) = (self.case(way.floor()?)?, self.case(way)?);
+        summary(&ratios(&case.total, &floor.total))
+    }
+}
+
+impl Results {
+    pub(super) fn about(&self, name: &str) -> Option<&str> {
+        self.about.lines.iter().find(|(other, _)| other == name).map(|(_, text)| text.as_str())
+    }
+
+    pub(super) fn find(&self, wanted: impl Fn(Point) -> bool) -> Option<&Measured> {
+        self.points.iter().find(|measured| wanted(measured.point))
+    }
+}
