@@ -8,6 +8,7 @@ use hiplaunch::script::{Report, RunOptions, Script, ScriptError};
 use serde_json::{Value, json};
 
 use super::output::{Output, Style, counted, grouped};
+use super::progress::Progress;
 use super::session::{DriverArgs, Session};
 use super::tape::Tape;
 use super::{Failure, Verdict};
@@ -46,9 +47,10 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
-    /// Traces the device's pool.
-    pub(crate) fn record_on(&mut self, tape: &Tape) {
+    /// Traces the device's pool; what it says is JSON where the trace's own report is.
+    pub(crate) fn record_on(&mut self, tape: &Tape, json: bool) {
         self.driver.tape = Some(tape.clone());
+        self.json |= json;
     }
 }
 
@@ -96,6 +98,7 @@ pub(crate) fn run(mut args: RunArgs, out: &mut Output) -> Result<Verdict, Failur
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     let (mut passed, mut failed, mut unusable) = (0, 0, 0);
     let mut reports = Vec::new();
+    let progress = Progress::steps(names.len(), "scripts");
     for (path, name) in args.scripts.iter().zip(&names) {
         let start = Instant::now();
         let (outcome, lost) = one(path, args, &session);
@@ -110,6 +113,7 @@ pub(crate) fn run(mut args: RunArgs, out: &mut Output) -> Result<Verdict, Failur
         } else {
             show(out, path, &format!("{name:width$}"), &outcome, elapsed)?;
         }
+        progress.step();
         if lost {
             // A fault ends a device's context. The emulator has another; HIP has none in this process, and says so in
             // every script to come.
@@ -122,6 +126,7 @@ pub(crate) fn run(mut args: RunArgs, out: &mut Output) -> Result<Verdict, Failur
             }
         }
     }
+    drop(progress);
     if args.json {
         let totals = json!({ "passed": passed, "failed": failed, "unusable": unusable });
         out.json(&json!({ "session": session.json(), "scripts": reports, "totals": totals }))?;

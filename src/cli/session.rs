@@ -76,7 +76,10 @@ impl Session {
             .device(args.device)
             .map_err(|_| {
                 let count = launcher.devices().len();
-                Failure::Unusable(format!("--device {}: the driver has {count}, from 0 on", args.device))
+                Failure::Unusable(format!(
+                    "--device {}: the driver has {count}, from 0 on; `hiplaunch info` lists them",
+                    args.device
+                ))
             })?
             .clone();
         let taped = args.tape.as_ref().map(|tape| tape.record(&device));
