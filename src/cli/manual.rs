@@ -154,6 +154,7 @@ fn listed(label: &str, width: usize, says: &str) -> String {
     let mut length = width + 3;
     for word in says.split(' ') {
         if length + word.len() > 110 {
+            text.truncate(text.trim_end().len());
             text.push_str(&format!("\n{:1$}", "", width + 3));
             length = width + 3;
         }
@@ -178,6 +179,7 @@ mod tests {
     fn lists_are_wrapped_behind_their_labels() {
         let text = super::listed("a", 2, &"word ".repeat(30));
         assert!(text.starts_with("  a  word") && text.lines().all(|line| line.len() <= 110), "{text}");
+        assert!(text.lines().all(|line| line == line.trim_end()), "{text}");
         assert!(text.lines().nth(1).is_some_and(|line| line.starts_with("     word")), "{text}");
     }
 }

@@ -33,7 +33,7 @@ use output::Output;
 #[command(name = "hiplaunch", version, disable_help_subcommand = true)]
 struct Cli {
     /// Log more: -v for info, -vv for debug, -vvv for trace.
-    #[arg(short, long, global = true, action = ArgAction::Count)]
+    #[arg(short, long, global = true, action = ArgAction::Count, display_order = 900)]
     verbose: u8,
 
     /// When to use colours; `auto` is on a terminal, unless the environment says otherwise.
@@ -43,7 +43,8 @@ struct Cli {
         value_name = "WHEN",
         value_enum,
         default_value_t,
-        hide_possible_values = true
+        hide_possible_values = true,
+        display_order = 901
     )]
     color: Colour,
 
