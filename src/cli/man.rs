@@ -65,20 +65,14 @@ fn page(command: &Command) -> io::Result<Vec<u8>> {
     }
     let mut roff = Roff::new();
     let name = command.get_name();
-    let examples = manual::examples(name);
-    if !examples.is_empty() {
+    if let Some(help) = command.get_after_help().filter(|_| name != "hiplaunch") {
+        // A command line, and below it what it does, further in.
         roff.control("SH", ["EXAMPLES"]);
-        for (line, does) in examples {
-            roff.control("TP", []).text([bold(*line)]).text([roman(*does)]);
-        }
-    } else if name != "hiplaunch" {
-        // A command that brings its own examples.
-        if let Some(help) = command.get_after_help() {
-            roff.control("SH", ["EXAMPLES"]).control("nf", []);
-            for line in help.to_string().lines().skip_while(|line| line.starts_with("Example")) {
-                roff.text([roman(line)]);
-            }
-            roff.control("fi", []);
+        for line in help.to_string().lines().filter(|line| line.starts_with(' ')) {
+            match line.starts_with("   ") {
+                false => roff.control("TP", []).text([bold(line.trim())]),
+                true => roff.text([roman(line.trim())]),
+            };
         }
     }
     roff.control("SH", ["EXIT STATUS"]);

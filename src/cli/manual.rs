@@ -38,7 +38,7 @@ pub(crate) const ENVIRONMENT: [(&str, &str); 10] = [
 type Example = (&'static str, &'static str);
 
 /// Examples by command. They are run by a test, in the repository's folder.
-const EXAMPLES: [(&str, &[Example]); 9] = [
+const EXAMPLES: [(&str, &[Example]); 10] = [
     (
         "run",
         &[
@@ -58,6 +58,13 @@ const EXAMPLES: [(&str, &[Example]); 9] = [
             ("hiplaunch demo", "compare both ways on the driver in use"),
             ("hiplaunch demo --only jit-block/new --launches 100 --json", "measure one case, and print JSON"),
         ],
+    ),
+    (
+        "bench",
+        &[(
+            "hiplaunch bench --quick --html report.html",
+            "measure the ways of launching side by side, and write a report with pictures",
+        )],
     ),
     (
         "trace",
@@ -138,14 +145,13 @@ pub(crate) fn command() -> Command {
         environment.collect::<String>()
     );
     EXAMPLES.iter().fold(Cli::command().after_help(help), |command, (name, examples)| {
+        // A command may bring its own, or not be in this build.
+        if command.find_subcommand(name).is_none_or(|c| c.get_after_help().is_some()) {
+            return command;
+        }
         let lines = examples.iter().map(|(line, does)| format!("  {line}\n      {does}\n"));
         command.mut_subcommand(name, |c| c.after_help(format!("Examples:\n{}", lines.collect::<String>())))
     })
-}
-
-/// The examples of a command; none where it has none, or brings its own.
-pub(crate) fn examples(command: &str) -> &'static [Example] {
-    EXAMPLES.iter().find(|(name, _)| *name == command).map_or(&[], |(_, examples)| examples)
 }
 
 /// A line of a list, wrapped behind its label.
