@@ -21,7 +21,7 @@ impl Progress {
             let bar = ProgressBar::new(count as u64).with_message(what);
             style.map(|style| bar.with_style(style.progress_chars("=> "))).ok()
         };
-        Progress::show(bar)
+        Progress::show(bar, None)
     }
 
     /// Something of which nobody knows how long it takes.
@@ -29,13 +29,13 @@ impl Progress {
         let bar = || {
             let style = ProgressStyle::with_template("{spinner} {msg} {elapsed}").ok()?;
             let bar = ProgressBar::new_spinner().with_message(what).with_style(style);
-            bar.enable_steady_tick(Duration::from_millis(100));
             Some(bar)
         };
-        Progress::show(bar)
+        Progress::show(bar, Some(Duration::from_millis(100)))
     }
 
-    fn show(bar: impl FnOnce() -> Option<ProgressBar>) -> Progress {
+    /// Draws a bar, and again after each `tick`.
+    fn show(bar: impl FnOnce() -> Option<ProgressBar>, tick: Option<Duration>) -> Progress {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         if dumb || !io::stderr().is_terminal() {
             return Progress(None);
@@ -43,6 +43,8 @@ impl Progress {
         let bar = bar();
         if let Some(bar) = &bar {
             bar.tick();
+            // Now, as one that is drawn by its own thread is not drawn at once.
+            tick.into_iter().for_each(|tick| bar.enable_steady_tick(tick));
         }
         *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = bar.clone();
         Progress(bar)
@@ -65,9 +67,8 @@ impl Drop for Progress {
     }
 }
 
-/// Writes something while no bar is there.
+/// Writes something while no bar is there. The bar is locked meanwhile, so `write` must not come here again.
 pub(crate) fn aside<R>(write: impl FnOnce() -> R) -> R {
-    // The lock is not held meanwhile: what is written may log.
     let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
     match shown {
         Some(bar) => bar.suspend(write),

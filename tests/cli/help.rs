@@ -109,6 +109,11 @@ fn errors_say_what_to_do() {
         (&["inspect", directory], "name a file in it"),
         (&["plan", directory], "name a file in it"),
         (&["replay", "none.csv"], "check its name"),
+        (&["replay", directory], "name a file in it"),
+        (
+            &["demo", "--target", "gfx1100"],
+            "--target gfx1100: no emulator for gfx1100: gfx90a and gfx942 are possible",
+        ),
         (&["demo", "--backend", "emulator", "--device", "9"], "`hiplaunch info` lists them"),
         (&["inspect", &folder.write("text", "text")], "hipcc --genco"),
         (&["inspekt"], "'inspect'"),

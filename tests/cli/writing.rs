@@ -7,14 +7,16 @@ use std::process::{Command, Stdio};
 
 use super::{Folder, command, data, hip, hiplaunch, read};
 
-/// Reads a line, goes away, and takes what the command says on stderr.
+/// Reads some lines, goes away, and takes what the command says on stderr. Without lines it is gone before the command is
+/// there.
 fn closed_after(lines: usize, args: &[&str]) -> (Option<i32>, String) {
-    let mut child = command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut reader = (lines > 0).then_some(BufReader::new(reader));
+    let mut child = command(args).stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
     for _ in 0..lines {
-        stdout.read_line(&mut String::new()).unwrap();
+        reader.as_mut().unwrap().read_line(&mut String::new()).unwrap();
     }
-    drop(stdout);
+    drop(reader);
     let mut err = String::new();
     child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
     (child.wait().unwrap().code(), err)

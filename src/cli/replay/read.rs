@@ -395,7 +395,14 @@ impl Trace {
             match more {
                 Ok(true) => {}
                 Ok(false) => break,
-                Err(e) => return Err(at(number, e.to_string())),
+                Err(e) => {
+                    let problem = match e.kind() {
+                        // That is said of a line that is too long.
+                        csv::ErrorKind::Io(e) if e.kind() != io::ErrorKind::InvalidData => advice::unread(e),
+                        _ => e.to_string(),
+                    };
+                    return Err(at(number, problem));
+                }
             }
             match &header {
                 None => header = Some(Header::read(&record).map_err(|problem| at(number, problem))?),
