@@ -39,6 +39,15 @@ fn every_command_has_help_with_an_example() {
     }
 }
 
+#[test]
+fn flags_that_no_command_has() {
+    for name in commands() {
+        let (status, out, err) = hiplaunch(&[&name, "--frob"]);
+        assert_eq!((status, out.as_str()), (2, ""), "{name}: {err}");
+        assert!(err.contains("--frob") && err.contains("try '--help'"), "{name}: {err}");
+    }
+}
+
 /// What the help shows works. The examples are run in a folder that has what the repository's has.
 #[cfg(unix)]
 #[test]
