@@ -1,15 +1,24 @@
 //! The built binary: what it prints, what its exit status says, and that it survives whatever it is given.
 
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
 
+#[path = "cli/help.rs"]
+mod help;
+#[path = "cli/inspect.rs"]
+mod inspect;
+#[path = "cli/json.rs"]
+mod json;
 #[path = "cli/pool.rs"]
 mod pool;
+#[path = "cli/progress.rs"]
+mod progress;
+#[path = "cli/writing.rs"]
+mod writing;
 
 #[path = "cli/timeline.rs"]
 mod timeline;
@@ -51,7 +60,15 @@ fn hip(name: &str) -> String {
 
 fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hiplaunch"));
-    for variable in ["HIPLAUNCH_BACKEND", "HIPLAUNCH_VALIDATE", "HIPLAUNCH_LOG", "RUST_LOG", "NO_COLOR"] {
+    for variable in [
+        "HIPLAUNCH_BACKEND",
+        "HIPLAUNCH_VALIDATE",
+        "HIPLAUNCH_LOG",
+        "RUST_LOG",
+        "NO_COLOR",
+        "CLICOLOR",
+        "CLICOLOR_FORCE",
+    ] {
         command.env_remove(variable);
     }
     command.args(args);
@@ -314,27 +331,4 @@ fn the_log_says_which_driver_and_why() {
     let (_, _, err) =
         hiplaunch(&["demo", "--only", "saxpy/new", "--launches", "1", "--backend", "emulator", "-v"]);
     assert!(err.contains("using driver emulated"), "{err}");
-}
-
-/// A reader that goes away early, as `head` does.
-#[test]
-fn a_closed_pipe_is_no_panic() {
-    let args = ["demo", "--launches", "50", "--backend", "emulator"];
-    let mut child = command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    drop(child.stdout.take());
-    let mut err = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
-    let status = child.wait().unwrap();
-    assert_eq!(status.code(), Some(3), "{err}");
-    assert!(err.contains("cannot write the output") && !err.contains("panicked"), "{err}");
-}
-
-/// A disk that is full.
-#[cfg(target_os = "linux")]
-#[test]
-fn a_full_disk_is_reported() {
-    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let (status, _, err) = read(command(&["info"]).stdout(full).output().unwrap());
-    assert_eq!(status, 3);
-    assert!(err.contains("cannot write the output"), "{err}");
 }

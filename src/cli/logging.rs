@@ -6,6 +6,8 @@ use std::time::Instant;
 
 use log::{LevelFilter, Log, Metadata, Record};
 
+use super::progress;
+
 struct Logger {
     start: Instant,
     default: LevelFilter,
@@ -76,13 +78,15 @@ impl Log for Logger {
         if self.enabled(record.metadata()) {
             let seconds = self.start.elapsed().as_secs_f64();
             // Nobody can be told that stderr is closed.
-            let _ = writeln!(
-                io::stderr(),
-                "[{seconds:9.3}s {:5} {}] {}",
-                record.level(),
-                record.target(),
-                record.args()
-            );
+            let _ = progress::aside(|| {
+                writeln!(
+                    io::stderr(),
+                    "[{seconds:9.3}s {:5} {}] {}",
+                    record.level(),
+                    record.target(),
+                    record.args()
+                )
+            });
         }
     }
 

@@ -1,11 +1,18 @@
 //! The commands, their common options, and what the exit status says.
 
+mod advice;
 mod bench;
+mod colour;
+mod completions;
 mod demo;
 mod info;
+mod inspect;
 mod logging;
+mod man;
+mod manual;
 mod output;
 mod plan;
+mod progress;
 mod replay;
 mod run;
 mod session;
@@ -14,39 +21,34 @@ mod timeline;
 mod trace;
 mod whole_file;
 
+use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
-use clap::{ArgAction, Parser, Subcommand};
+use clap::{ArgAction, FromArgMatches, Parser, Subcommand};
 
+use colour::Colour;
 use output::Output;
-
-const AFTER_HELP: &str = "\
-Exit status:
-  0  everything passed
-  1  an expectation or a capacity was not met, a result was wrong, a kernel faulted, or the validation layer found a
-     misuse
-  2  unusable input: the command line, a script, a trace, a code object, a launch that does not fit its kernel; or no driver
-  3  the output could not be written
-
-Environment:
-  HIPLAUNCH_BACKEND             the driver where --backend says auto: auto, hip or emulator
-  HIPLAUNCH_VALIDATE            1 turns the validation layer on without --validate
-  HIPLAUNCH_POOL                where device memory comes from: caching (default), async or plain
-  HIPLAUNCH_CACHE_DIR           where kernels compiled at run time are kept; off for nowhere
-  HIPLAUNCH_EMULATOR_THREADS    host threads that run a kernel's workgroups (default: all cores)
-  HIPLAUNCH_EMULATOR_DEVICES    emulated devices (default: 1)
-  HIPLAUNCH_LOG, RUST_LOG       log level on stderr: off, error, warn (default), info, debug or trace
-  ROCM_PATH                     where ROCm is installed
-  NO_COLOR                      set to anything: no colours";
 
 /// Launch compiled HIP kernels, check them, and see what a launch costs: on AMD GPUs, or with no GPU in an emulator.
 #[derive(Debug, Parser)]
-#[command(name = "hiplaunch", version, after_help = AFTER_HELP, disable_help_subcommand = true)]
+#[command(name = "hiplaunch", version, disable_help_subcommand = true)]
 struct Cli {
     /// Log more: -v for info, -vv for debug, -vvv for trace.
-    #[arg(short, long, global = true, action = ArgAction::Count)]
+    #[arg(short, long, global = true, action = ArgAction::Count, display_order = 900)]
     verbose: u8,
+
+    /// When to use colours; `auto` is on a terminal, unless the environment says otherwise.
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        display_order = 901
+    )]
+    color: Colour,
 
     #[command(subcommand)]
     command: Command,
@@ -61,6 +63,9 @@ enum Command {
     Replay(replay::ReplayArgs),
     Plan(plan::PlanArgs),
     Info(info::InfoArgs),
+    Inspect(inspect::InspectArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 /// Why a command ends early.
@@ -89,8 +94,14 @@ enum Verdict {
 }
 
 pub(crate) fn main() -> ExitCode {
-    // clap prints its own errors and help, and exits with 2 or 0.
-    let cli = Cli::parse();
+    let args: Vec<OsString> = std::env::args_os().collect();
+    let command = manual::command().color(Colour::asked_for(&args).for_clap());
+    let parsed = command.try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
+        Ok(cli) => cli,
+        Err(error) => return help(&error),
+    };
+    cli.color.choose();
     logging::start(cli.verbose);
     let mut out = Output::stdout();
     let result = match cli.command {
@@ -101,6 +112,9 @@ pub(crate) fn main() -> ExitCode {
         Command::Plan(args) => plan::run(&args, &mut out),
         Command::Replay(args) => replay::run(&args, &mut out),
         Command::Info(args) => info::run(&args, &mut out),
+        Command::Inspect(args) => inspect::run(&args, &mut out),
+        Command::Completions(args) => completions::run(&args, &mut out),
+        Command::Man(args) => man::run(&args, &mut out),
     };
     let result = result.and_then(|verdict| Ok(out.finish().map(|()| verdict)?));
     match result {
@@ -109,7 +123,17 @@ pub(crate) fn main() -> ExitCode {
         Ok(Verdict::Unusable) => ExitCode::from(2),
         Err(Failure::Failed(message)) => fail(1, &message),
         Err(Failure::Unusable(message)) => fail(2, &message),
-        Err(Failure::Output(error)) => fail(3, &format!("cannot write the output: {error}")),
+        Err(Failure::Output(error)) => fail(3, &advice::unwritable(&error)),
+    }
+}
+
+/// Help or version that was asked for, or what is wrong with the command line.
+fn help(error: &clap::Error) -> ExitCode {
+    match error.print() {
+        // Nobody can be told that stderr is closed.
+        _ if error.use_stderr() => ExitCode::from(2),
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(3, &advice::unwritable(&error)),
     }
 }
 
@@ -124,6 +148,6 @@ mod tests {
 
     #[test]
     fn the_command_line_is_sound() {
-        <Cli as clap::CommandFactory>::command().debug_assert();
+        manual::command().debug_assert();
     }
 }

@@ -3,10 +3,16 @@
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 
+use serde_json::Value;
+
+use super::{colour, progress};
+
 /// Standard output, or standard error.
 pub(crate) struct Output {
     to: io::BufWriter<Box<dyn Write>>,
     colour: bool,
+    /// Where a JSON document goes that is to be a part of another one.
+    document: Option<Value>,
 }
 
 /// What a piece of text stands out as.
@@ -31,16 +37,22 @@ impl Output {
         Output::over(stderr.is_terminal(), Box::new(stderr))
     }
 
+    /// For a command whose JSON document is a part of another one: [`into_document`](Output::into_document) has it.
+    pub(crate) fn document() -> Output {
+        Output { document: Some(Value::Null), ..Output::over(false, Box::new(io::sink())) }
+    }
+
     fn over(terminal: bool, to: Box<dyn Write>) -> Output {
-        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        let colour = wanted && terminal && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
-        Output { to: io::BufWriter::new(to), colour }
+        Output { to: io::BufWriter::new(to), colour: colour::wanted(terminal), document: None }
     }
 
     /// Writes a line and shows it at once.
     pub(crate) fn line(&mut self, text: impl fmt::Display) -> io::Result<()> {
-        writeln!(self.to, "{text}")?;
-        self.to.flush()
+        let to = &mut self.to;
+        progress::aside(|| {
+            writeln!(to, "{text}")?;
+            to.flush()
+        })
     }
 
     /// For what is no text.
@@ -61,8 +73,18 @@ impl Output {
         format!("\x1b[{code}m{text}\x1b[0m")
     }
 
-    pub(crate) fn json(&mut self, value: &serde_json::Value) -> io::Result<()> {
-        self.line(format_args!("{value:#}"))
+    /// Writes the one JSON document of a command.
+    pub(crate) fn json(&mut self, value: &Value) -> io::Result<()> {
+        match &mut self.document {
+            Some(document) => *document = value.clone(),
+            None => self.line(format_args!("{value:#}"))?,
+        }
+        Ok(())
+    }
+
+    /// The document that was written; null if none was, or if it went elsewhere.
+    pub(crate) fn into_document(self) -> Value {
+        self.document.unwrap_or_default()
     }
 
     pub(crate) fn finish(mut self) -> io::Result<()> {
@@ -72,7 +94,9 @@ impl Output {
 
 /// A line on stderr, which may be closed.
 pub(crate) fn complain(message: &str) {
-    let _ = writeln!(io::stderr(), "hiplaunch: {message}");
+    let mut stderr = Output::stderr();
+    let name = stderr.styled(Style::Bad, "hiplaunch:");
+    let _ = stderr.line(format_args!("{name} {message}"));
 }
 
 /// A number with a comma between groups of three digits.

@@ -10,6 +10,7 @@ use hiplaunch::offsets::{Budget, Goal, OffsetsError, Plan, PlanOptions, Problem,
 use serde_json::{Value, json};
 
 use super::output::{Output, Style, counted, grouped};
+use super::progress::Progress;
 use super::whole_file::WholeFile;
 use super::{Failure, Verdict};
 
@@ -60,8 +61,12 @@ pub(crate) fn run(args: &PlanArgs, out: &mut Output) -> Result<Verdict, Failure>
         goal: if args.capacity.is_some() { Goal::Fits } else { Goal::Least },
         ..PlanOptions::default()
     };
+    // Before the work, so that a name that can't be used is known at once.
+    let svg = args.svg.as_ref().map(|path| WholeFile::create(path)).transpose()?;
     let begun = Instant::now();
+    let progress = Progress::unknown("planning");
     let planned = plan(&problem, &options);
+    drop(progress);
     let elapsed = begun.elapsed();
     let file = args.file.display();
     let plan = match planned {
@@ -74,8 +79,7 @@ pub(crate) fn run(args: &PlanArgs, out: &mut Output) -> Result<Verdict, Failure>
     // Never so; and if it is, nobody is to use the plan.
     verify(&problem, &plan)
         .map_err(|error| Failure::Failed(format!("{file}: the plan is wrong: {error}")))?;
-    if let Some(path) = &args.svg {
-        let mut svg = WholeFile::create(path)?;
+    if let Some(mut svg) = svg {
         svg.write_all(plan.to_svg(&problem).as_bytes())?;
         svg.finish()?;
     }

@@ -8,6 +8,7 @@ use hiplaunch::script::{Report, RunOptions, Script, ScriptError};
 use serde_json::{Value, json};
 
 use super::output::{Output, Style, counted, grouped};
+use super::progress::Progress;
 use super::session::{DriverArgs, Session};
 use super::tape::Tape;
 use super::timeline::TraceOption;
@@ -50,9 +51,10 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
-    /// Traces the device's pool.
-    pub(crate) fn record_on(&mut self, tape: &Tape) {
+    /// Traces the device's pool; what it says is JSON where the trace's own report is.
+    pub(crate) fn record_on(&mut self, tape: &Tape, json: bool) {
         self.driver.tape = Some(tape.clone());
+        self.json |= json;
     }
 }
 
@@ -105,6 +107,7 @@ fn all(args: &RunArgs, out: &mut Output) -> Result<Verdict, Failure> {
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     let (mut passed, mut failed, mut unusable) = (0, 0, 0);
     let mut reports = Vec::new();
+    let progress = Progress::steps(names.len(), "scripts");
     for (path, name) in args.scripts.iter().zip(&names) {
         let start = Instant::now();
         let span = args.driver.span(path.display());
@@ -121,6 +124,7 @@ fn all(args: &RunArgs, out: &mut Output) -> Result<Verdict, Failure> {
         } else {
             show(out, path, &format!("{name:width$}"), &outcome, elapsed)?;
         }
+        progress.step();
         if lost {
             // A fault ends a device's context. The emulator has another; HIP has none in this process, and says so in
             // every script to come.
@@ -133,6 +137,7 @@ fn all(args: &RunArgs, out: &mut Output) -> Result<Verdict, Failure> {
             }
         }
     }
+    drop(progress);
     if args.json {
         let totals = json!({ "passed": passed, "failed": failed, "unusable": unusable });
         out.json(&json!({ "session": session.json(), "scripts": reports, "totals": totals }))?;

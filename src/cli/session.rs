@@ -92,7 +92,10 @@ impl Session {
             .device(args.device)
             .map_err(|_| {
                 let count = launcher.devices().len();
-                Failure::Unusable(format!("--device {}: the driver has {count}, from 0 on", args.device))
+                Failure::Unusable(format!(
+                    "--device {}: the driver has {count}, from 0 on; `hiplaunch info` lists them",
+                    args.device
+                ))
             })?
             .clone();
         let taped = args.tape.as_ref().map(|tape| tape.record(&device));
@@ -180,7 +183,13 @@ fn open_driver(args: &DriverArgs) -> Result<(Arc<dyn Driver>, String), Failure> 
     if let Some(target) = &args.target {
         return emulate(args.backend, target);
     }
-    let opened = backend::open(args.backend, Some(false)).map_err(unusable)?;
+    let opened = backend::open(args.backend, Some(false)).map_err(|error| {
+        let next = match args.backend {
+            Backend::Hip if cfg!(feature = "emulator") => "\nuse --backend emulator to run without a GPU",
+            _ => "",
+        };
+        Failure::Unusable(format!("{error}{next}"))
+    })?;
     let named = std::env::var(BACKEND_VARIABLE).ok().filter(|name| !name.is_empty() && name.trim() != "auto");
     let why = match (args.backend, named, opened.tried.first()) {
         (Backend::Auto, Some(name), _) => format!("{BACKEND_VARIABLE}={name} asks for it"),
@@ -205,7 +214,10 @@ fn emulate(backend: Backend, target: &TargetId) -> Result<(Arc<dyn Driver>, Stri
     }
     let mut options = EmulatorOptions::from_env().map_err(unusable)?;
     options.target = target.clone();
-    let driver = EmulatedDriver::new(options).map_err(unusable)?;
+    let driver = EmulatedDriver::new(options).map_err(|error| match &error.detail {
+        Some(detail) => Failure::Unusable(format!("--target {}: {detail}", target.short())),
+        None => unusable(error),
+    })?;
     Ok((driver, format!("--target {} asks for it", target.short())))
 }
 

@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use hiplaunch::memory::{PoolSnapshot, TRACE_COLUMNS, TraceEntry};
+use hiplaunch::memory::{Action, PoolSnapshot, TRACE_COLUMNS, TraceEntry};
+use serde_json::json;
 
 use super::demo::{self, DemoArgs};
 use super::output::{Output, complain};
@@ -29,6 +30,10 @@ pub(crate) struct TraceArgs {
     /// most in use or held back is taken.
     #[arg(long, value_name = "FILE.svg|FILE.json|FILE.txt", value_parser = clap::value_parser!(SnapshotFile))]
     snapshot: Option<SnapshotFile>,
+
+    /// Print one JSON document: what was traced, and the document of the command.
+    #[arg(long)]
+    json: bool,
 
     #[command(subcommand)]
     command: Traced,
@@ -83,20 +88,22 @@ impl SnapshotWriter {
 }
 
 pub(crate) fn run(args: TraceArgs, out: &mut Output) -> Result<Verdict, Failure> {
-    let TraceArgs { output, snapshot, command } = args;
+    let TraceArgs { output, snapshot, json, command } = args;
     let to_stdout = output.as_os_str() == "-";
     let mut file = if to_stdout { None } else { Some(WholeFile::create(&output)?) };
+    let picture = snapshot.as_ref().map(|s| s.path.display().to_string());
     let snapshot = snapshot.map(|s| s.create()).transpose()?;
     let tape = Tape::default();
     let mut stderr = to_stdout.then(Output::stderr);
-    let says = stderr.as_mut().unwrap_or(out);
+    let mut document = json.then(Output::document);
+    let says = document.as_mut().or(stderr.as_mut()).unwrap_or(out);
     let result = match command {
         Traced::Demo(mut args) => {
-            args.record_on(&tape);
+            args.record_on(&tape, json);
             demo::run(&args, says)
         }
         Traced::Run(mut args) => {
-            args.record_on(&tape);
+            args.record_on(&tape, json);
             run::run(args, says)
         }
     };
@@ -115,6 +122,22 @@ pub(crate) fn run(args: TraceArgs, out: &mut Output) -> Result<Verdict, Failure>
     }
     if recorded.dropped > 0 {
         complain(&format!("the trace is not complete: {} operations more", recorded.dropped));
+    }
+    let says = stderr.as_mut().unwrap_or(out);
+    if let Some(document) = document {
+        let count = |action| recorded.entries.iter().filter(|entry| entry.action == action).count();
+        let actions: serde_json::Map<_, _> =
+            Action::ALL.iter().map(|a| (a.name().to_owned(), count(*a).into())).collect();
+        says.json(&json!({
+            "trace": {
+                "file": output.display().to_string(),
+                "operations": recorded.entries.len(),
+                "dropped": recorded.dropped,
+                "actions": actions,
+            },
+            "snapshot": picture.filter(|_| recorded.snapshot.is_some()),
+            "report": document.into_document(),
+        }))?;
     }
     result
 }

@@ -7,12 +7,16 @@ use std::path::{Path, PathBuf};
 
 /// A file that takes the place of another one, or appears, when it is finished; until then, and when it never is, what
 /// was there stays.
+///
+/// It is tried when it is made, so that a name that can't be used is known before any work is done; but there is nothing
+/// beside the target until the first byte is written, so that a command that is killed while it works leaves nothing.
 #[derive(Debug)]
 pub(crate) struct WholeFile {
     target: PathBuf,
     /// The file that is written; none where the target is a pipe or a device.
     temporary: Option<PathBuf>,
-    file: BufWriter<File>,
+    /// None until something is written.
+    file: Option<BufWriter<File>>,
 }
 
 fn with_path(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
@@ -20,7 +24,7 @@ fn with_path(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
 }
 
 impl WholeFile {
-    /// Makes a file beside `path`.
+    /// Makes sure that a file can be made beside `path`.
     pub(crate) fn create(path: &Path) -> io::Result<WholeFile> {
         let named = with_path(path);
         let create = || {
@@ -28,7 +32,7 @@ impl WholeFile {
             let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
             if fs::metadata(&target).is_ok_and(|m| !m.is_file()) {
                 let file = BufWriter::new(File::options().write(true).open(&target)?);
-                return Ok(WholeFile { target, temporary: None, file });
+                return Ok(WholeFile { target, temporary: None, file: Some(file) });
             }
             let Some(name) = target.file_name() else {
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, "no name of a file"));
@@ -37,19 +41,33 @@ impl WholeFile {
             hidden.push(name);
             hidden.push(format!(".{}.part", std::process::id()));
             let temporary = target.with_file_name(hidden);
-            let file = BufWriter::new(File::create(&temporary)?);
-            Ok(WholeFile { target, temporary: Some(temporary), file })
+            File::create(&temporary)?;
+            fs::remove_file(&temporary)?;
+            Ok(WholeFile { target, temporary: Some(temporary), file: None })
         };
         create().map_err(named)
     }
 
+    fn file(&mut self) -> io::Result<&mut BufWriter<File>> {
+        let (file, temporary) = (&mut self.file, &self.temporary);
+        match (file, temporary) {
+            (Some(file), _) => Ok(file),
+            (none, Some(temporary)) => Ok(none.insert(BufWriter::new(File::create(temporary)?))),
+            (None, None) => Err(io::Error::other("it is closed")),
+        }
+    }
+
     /// Puts it in its place.
     pub(crate) fn finish(mut self) -> io::Result<()> {
-        let finished = self.file.flush().and_then(|()| match &self.temporary {
-            Some(temporary) => fs::rename(temporary, &self.target),
-            None => Ok(()),
-        });
-        finished.map_err(with_path(&self.target))?;
+        let mut finish = || {
+            let file = self.file()?;
+            file.flush()?;
+            let Some(temporary) = self.temporary.clone() else { return Ok(()) };
+            // Some file systems find out only now that they are full.
+            self.file()?.get_ref().sync_all()?;
+            fs::rename(temporary, &self.target)
+        };
+        finish().map_err(with_path(&self.target))?;
         self.temporary = None;
         Ok(())
     }
@@ -57,16 +75,22 @@ impl WholeFile {
 
 impl Write for WholeFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes).map_err(with_path(&self.target))
+        let written = self.file().and_then(|file| file.write(bytes));
+        written.map_err(with_path(&self.target))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush().map_err(with_path(&self.target))
+        let flushed = self.file().and_then(|file| file.flush());
+        flushed.map_err(with_path(&self.target))
     }
 }
 
 impl Drop for WholeFile {
     fn drop(&mut self) {
+        // What is buffered is not to be written when the buffer goes.
+        let Some(file) = self.file.take() else { return };
+        let (file, _) = file.into_parts();
+        drop(file);
         if let Some(temporary) = &self.temporary
             && let Err(e) = fs::remove_file(temporary)
         {
@@ -87,6 +111,7 @@ mod tests {
         let names = || fs::read_dir(&folder).unwrap().count();
         fs::write(&path, "before").unwrap();
         let mut file = WholeFile::create(&path).unwrap();
+        assert_eq!(names(), 1);
         file.write_all(b"half").unwrap();
         file.flush().unwrap();
         assert_eq!((names(), fs::read(&path).unwrap()), (2, b"before".to_vec()));

@@ -257,7 +257,7 @@ fn traces_that_cannot_be_used() {
     }
     let rmm = folder.write("rmm.csv", RMM);
     for (args, words) in [
-        (&["none.csv"][..], "none.csv: No such file"),
+        (&["none.csv"][..], "none.csv: cannot be read: No such file"),
         (&[&folder.write("empty.csv", "")], "empty.csv: empty: expected a header"),
         (&[&folder.write("bytes.csv", [0xff, 0xfe, 0x00, 0x0a])], "bytes.csv:1: no column"),
         (&[&rmm, "--backend", "cuda"], "emulator"),

@@ -22,6 +22,7 @@
 mod backing;
 mod config;
 mod decode;
+mod disasm;
 mod error;
 mod exec;
 mod fault;
@@ -48,6 +49,7 @@ mod wave;
 mod workgroup;
 
 pub use config::Config;
+pub use disasm::{Function, Instruction, Instructions, Listing, disassemble};
 pub use error::{Error, Result};
 pub use fault::{Access, FaultCause, FaultReport, LaneAddress, Space};
 pub use hostcall::{Printer, Stream};

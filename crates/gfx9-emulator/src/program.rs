@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use code_object::{CodeObject, KernelSignature, Processor, RelocationKind};
+use code_object::{CodeObject, KernelSignature, RelocationKind};
 
 use crate::decode::Code;
 use crate::error::{Error, Result};
@@ -51,11 +51,7 @@ impl fmt::Debug for Program {
 impl Program {
     /// Maps a code object into guest memory.
     pub(crate) fn load(object: &CodeObject, space: &Arc<AddressSpace>, level: Level) -> Result<Program> {
-        let target = match object.target().processor {
-            Processor::Gfx90a => Target::Gfx90a,
-            Processor::Gfx942 => Target::Gfx942,
-            _ => return Err(Error::UnsupportedTarget { target: object.target().to_string() }),
-        };
+        let target = Target::of(object)?;
         let range = object.image_range();
         let start = range.start / PAGE * PAGE;
         if range.is_empty() {

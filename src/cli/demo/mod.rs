@@ -14,6 +14,7 @@ use hiplaunch::driver::validation::CallCounts;
 use serde_json::json;
 
 use super::output::{Output, grouped};
+use super::progress::Progress;
 use super::session::{DriverArgs, Session};
 use super::tape::Tape;
 use super::timeline::TraceOption;
@@ -61,9 +62,10 @@ pub(crate) struct DemoArgs {
 }
 
 impl DemoArgs {
-    /// Traces the device's pools.
-    pub(crate) fn record_on(&mut self, tape: &Tape) {
+    /// Traces the device's pools; what it says is JSON where the trace's own report is.
+    pub(crate) fn record_on(&mut self, tape: &Tape, json: bool) {
         self.driver.tape = Some(tape.clone());
+        self.json |= json;
     }
 }
 
@@ -102,6 +104,11 @@ pub(crate) fn run(args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure>
 
 fn rows(args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
     match args.only.as_deref() {
+        Some("list") if args.json => {
+            let case = |row: Row| json!({ "name": row.to_string(), "description": row.description() });
+            out.json(&json!({ "cases": Row::all().map(case).collect::<Vec<_>>() }))?;
+            Ok(Verdict::Passed)
+        }
         Some("list") => {
             for row in Row::all() {
                 out.line(format_args!("{:18}{}", row.to_string(), row.description()))?;
@@ -171,6 +178,7 @@ fn all(args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
         table::head(out)?;
     }
     let mut rows = Vec::new();
+    let progress = Progress::steps(Case::ALL.len() + 1, "cases");
     for case in Case::ALL {
         let mut lines = [Way::Old, Way::New].map(|way| Line::new(Row { case, way }, &session.device));
         for line in lines.iter_mut().filter(|line| line.skipped.is_none()) {
@@ -186,6 +194,7 @@ fn all(args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
                 line.show(out)?;
             }
         }
+        progress.step();
     }
     if !args.json {
         table::legend(out)?;
@@ -193,6 +202,7 @@ fn all(args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
     let span = args.driver.span("batches of operations");
     let batches = batches::run(&counting)?;
     drop(span);
+    drop(progress);
     let about = session.json();
     let mut violations = session.close();
     violations.extend(counting.close());

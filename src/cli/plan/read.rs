@@ -7,6 +7,8 @@ use std::path::Path;
 use csv::{ReaderBuilder, StringRecord, Trim};
 use hiplaunch::offsets::{Buffer, OffsetsError, Problem};
 
+use crate::cli::advice;
+
 /// Bytes of the longest file that is read.
 const LONGEST_FILE: u64 = 256 << 20;
 
@@ -67,7 +69,7 @@ pub(super) fn problem(path: &Path, capacity: Option<u64>) -> Result<Problem, Rea
         column,
         problem,
     };
-    let text = text(path).map_err(|e| at(None, None, format!("cannot be read: {e}")))?;
+    let text = text(path).map_err(|e| at(None, None, advice::unread(&e)))?;
     let mut lines = Vec::new();
     for (i, line) in text.lines().enumerate() {
         let line = Line::read(i + 1, line.trim_end_matches('\r')).map_err(|e| at(Some(i + 1), None, e))?;

@@ -17,6 +17,7 @@ use hiplaunch::driver::validation::ValidationDriver;
 use hiplaunch::memory::{PoolBackend, PoolOptions};
 
 use super::output::Output;
+use super::progress::Progress;
 use super::session::unusable;
 use super::trace::SnapshotFile;
 use super::{Failure, Verdict};
@@ -127,13 +128,19 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Output) -> Result<Verdict, Failur
         Some(layer) => layer.clone(),
         None => driver.clone(),
     };
+    let turns =
+        2 + if trace.ops.is_empty() { 0 } else { args.repeat as usize } + usize::from(args.check_order);
+    let progress = Progress::steps(turns, "replays");
     let measured = play::measure(&over, &trace, &options).map_err(stopped)?;
+    progress.step();
     // Before the repeats, so that addresses do not depend on how many there are.
     let peak = play::at_peak(&over, &trace, &options, measured.peak_at).map_err(stopped)?;
+    progress.step();
     let mut times = Vec::new();
     if !trace.ops.is_empty() {
         for _ in 0..args.repeat {
             times.push(play::timed(&over, &trace, &options).map_err(stopped)?);
+            progress.step();
         }
     }
     times.sort_by(f64::total_cmp);
@@ -147,6 +154,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Output) -> Result<Verdict, Failur
         true => Some(order::check(&driver, &trace, &options).map_err(stopped)?),
         false => None,
     };
+    drop(progress);
     match (snapshot, &peak) {
         (Some(to), Some(peak)) => to.finish(peak)?,
         (Some(_), None) => super::output::complain("no snapshot: the trace has no operations"),

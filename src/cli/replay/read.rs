@@ -8,6 +8,8 @@ use std::path::Path;
 use csv::{ByteRecord, ReaderBuilder, Trim};
 use hiplaunch::memory::Action;
 
+use crate::cli::advice;
+
 /// Bytes of the longest line that can be one.
 const LONGEST_LINE: u64 = 65536;
 
@@ -368,7 +370,7 @@ impl Trace {
         let file = path.display().to_string();
         match File::open(path) {
             Ok(opened) => Trace::read(opened, &file),
-            Err(e) => Err(ReadError { file, place: String::new(), problem: e.to_string() }),
+            Err(e) => Err(ReadError { file, place: String::new(), problem: advice::unread(&e) }),
         }
     }
 
@@ -393,7 +395,14 @@ impl Trace {
             match more {
                 Ok(true) => {}
                 Ok(false) => break,
-                Err(e) => return Err(at(number, e.to_string())),
+                Err(e) => {
+                    let problem = match e.kind() {
+                        // That is said of a line that is too long.
+                        csv::ErrorKind::Io(e) if e.kind() != io::ErrorKind::InvalidData => advice::unread(e),
+                        _ => e.to_string(),
+                    };
+                    return Err(at(number, problem));
+                }
             }
             match &header {
                 None => header = Some(Header::read(&record).map_err(|problem| at(number, problem))?),

@@ -8,6 +8,7 @@ mod flat;
 mod image;
 mod smem;
 mod sop;
+mod target;
 mod vop1;
 mod vop2;
 mod vop3;
@@ -20,14 +21,7 @@ use crate::exec::carry::{FormsCarry, FormsFlag, OpCarry, OpFlag};
 use crate::isa::{Columns, Exec, columns, same};
 use crate::lanes::{Forms, Forms1, Forms2, Forms3, FormsCmp, Op1, Op2, Op3, OpCmp};
 
-/// The processors that code can be for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Target {
-    /// MI200 (CDNA 2).
-    Gfx90a,
-    /// MI300 (CDNA 3).
-    Gfx942,
-}
+pub use target::Target;
 
 /// Instruction encodings, as the ISA documents name them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,0 +1,230 @@
+//! DS, FLAT, GLOBAL, SCRATCH, MUBUF and MTBUF.
+
+use super::operand::{Operand, scalar};
+use super::symbolic::{Swizzle, buffer_format};
+use super::text::Text;
+use super::{Bad, Words};
+use crate::tables::{Encoding, Row, Ty};
+
+/// Where an address or a register would be.
+const OFF: Operand = Operand::Named("off");
+
+fn count(ty: Ty) -> u32 {
+    u32::from(ty.dwords())
+}
+
+/// Whether an atomic computes with floats: those have no scc bit on gfx90a.
+fn is_float_atomic(row: &Row) -> bool {
+    row.name.contains("_atomic_")
+        && (row.name.ends_with("_f32") || row.name.ends_with("f16") || row.name.ends_with("_f64"))
+}
+
+/// Loads that can go to LDS.
+fn loads_to_lds(row: &Row) -> bool {
+    let load = row.name.split_once("_load_").map_or("", |(_, what)| what);
+    matches!(load, "ubyte" | "sbyte" | "ushort" | "sshort" | "dword" | "format_x")
+}
+
+impl Words {
+    /// Data in vector registers. LLVM 22 lets tuples of AGPRs that an atomic returns something for start anywhere.
+    fn data(&self, first: u32, ty: Ty, accumulation: bool, returns: bool) -> Result<Operand, Bad> {
+        let even = if accumulation && returns { first & !1 } else { first };
+        self.vector(even, count(ty), accumulation)?;
+        self.any_vector(first, count(ty), accumulation)
+    }
+
+    pub(super) fn ds(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+        let field = self.fields()?;
+        let row = self.row(Encoding::Ds, field(17, 8))?;
+        let (acc, gds) = (field(25, 1) != 0, field(16, 1) != 0);
+        let is_gws = row.name.starts_with("ds_gws_");
+        let permutes = row.name.contains("permute_b32");
+        t.mnemonic(row.name, "");
+        if row.dst != Ty::None {
+            t.try_operand(self.vector(field(56, 8), count(row.dst), acc))?;
+        } else if field(56, 8) != 0 {
+            return Err(Bad);
+        }
+        let returns = row.dst != Ty::None;
+        for n in 0..3u32 {
+            let (ty, register) = (row.src[n as usize], field(32 + 8 * n, 8));
+            if ty != Ty::None {
+                t.try_operand(self.data(register, ty, acc && (n > 0 || is_gws), returns))?;
+            } else if register != 0 {
+                return Err(Bad);
+            }
+        }
+        let offset = field(0, 16);
+        if row.name == "ds_nop" {
+            return if (offset, gds, acc) == (0, false, false) { Ok(()) } else { Err(Bad) };
+        }
+        if gds && permutes || !gds && is_gws {
+            return Err(Bad);
+        }
+        let two = ["write2_", "write2st64_", "read2_", "read2st64_", "wrxchg2_", "wrxchg2st64_"];
+        if two.iter().any(|name| row.name.contains(name)) {
+            for (n, part) in [offset & 0xff, offset >> 8].into_iter().enumerate() {
+                if part != 0 {
+                    t.modifier(format_args!("offset{n}:{part}"));
+                }
+            }
+        } else if offset != 0 {
+            match row.name {
+                "ds_swizzle_b32" => t.modifier(format_args!("offset:{}", Swizzle(offset as u16))),
+                _ => t.modifier(format_args!("offset:{offset}")),
+            }
+        }
+        // gfx942 has no GDS; its bit is ignored.
+        t.flag(gds && (!self.is_gfx942() || is_gws), "gds");
+        Ok(())
+    }
+
+    /// The cache policy bits, as each target calls them.
+    fn cache_policy(&self, t: &mut Text<'_>, glc: bool, slc: bool, scc: bool) {
+        let names = if self.is_gfx942() { ["sc0", "nt", "sc1"] } else { ["glc", "slc", "scc"] };
+        for (set, name) in [glc, slc, scc].into_iter().zip(names) {
+            t.flag(set, name);
+        }
+    }
+
+    pub(super) fn flat(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+        let field = self.fields()?;
+        let encoding = match field(14, 2) {
+            0 => Encoding::Flat,
+            1 => Encoding::Scratch,
+            2 => Encoding::Global,
+            _ => return Err(Bad),
+        };
+        let row = self.row(encoding, field(18, 7))?;
+        t.mnemonic(row.name, "");
+        let acc = field(55, 1) != 0;
+        let (glc, slc, scc) = (field(16, 1) != 0, field(17, 1) != 0, field(25, 1) != 0);
+        // gfx942's SCRATCH has its vaddr's bit where others have the LDS bit.
+        let lds_or_vaddr = field(13, 1) != 0;
+        let lds = lds_or_vaddr && (encoding != Encoding::Scratch || !self.is_gfx942());
+        let atomic = row.name.contains("_atomic_");
+        let returns = row.dst != Ty::None && (!atomic || glc);
+        if lds && (self.is_gfx942() || !loads_to_lds(row) || encoding == Encoding::Flat)
+            || scc && !self.is_gfx942() && is_float_atomic(row)
+            || acc && (lds || row.name.contains("_lds_"))
+            || encoding == Encoding::Flat && field(48, 7) != 0
+        {
+            return Err(Bad);
+        }
+        let narrow_float = row.name.ends_with("_atomic_add_f32") || row.name.ends_with("_atomic_pk_add_f16");
+        if self.is_gfx942() && acc && atomic && glc && narrow_float {
+            return Err(Bad);
+        }
+        if returns && !lds {
+            t.try_operand(self.vector(field(56, 8), count(row.dst), acc))?;
+        }
+        let saddr = match (encoding, field(48, 7)) {
+            (Encoding::Flat, _) | (_, 0x7f) => None,
+            (_, code) => Some(code),
+        };
+        let has_vaddr = match encoding {
+            Encoding::Scratch if self.is_gfx942() => lds_or_vaddr,
+            Encoding::Scratch => saddr.is_none(),
+            _ => true,
+        };
+        let wide = encoding != Encoding::Scratch && saddr.is_none();
+        match has_vaddr {
+            true => t.try_operand(self.vector(field(32, 8), if wide { 2 } else { 1 }, false))?,
+            false => t.operand(OFF),
+        }
+        if row.src[0] != Ty::None {
+            t.try_operand(self.data(field(40, 8), row.src[0], acc, atomic && glc))?;
+        }
+        match saddr {
+            _ if encoding == Encoding::Flat => {}
+            // LLVM 22 has no EXEC as an address.
+            Some(126) if self.is_gfx942() && encoding == Encoding::Global => return Err(Bad),
+            Some(code) => t.try_operand(scalar(code, if encoding == Encoding::Global { 2 } else { 1 }))?,
+            None => t.operand(OFF),
+        }
+        let offset = match encoding {
+            Encoding::Flat => field(0, 13) as i32,
+            _ => (field(0, 13) << 19) as i32 >> 19,
+        };
+        if offset != 0 {
+            t.modifier(format_args!("offset:{offset}"));
+        }
+        self.cache_policy(t, glc, slc, scc);
+        t.flag(lds, "lds");
+        Ok(())
+    }
+
+    /// Data, address, descriptor and offsets of buffer instructions.
+    fn buffer(
+        &self,
+        t: &mut Text<'_>,
+        row: &Row,
+        field: impl Fn(u32, u32) -> u32,
+        format: Option<String>,
+        lds: bool,
+    ) -> Result<(), Bad> {
+        let data = if row.src[0] == Ty::None { row.dst } else { row.src[0] };
+        if !lds {
+            let returns = row.name.contains("_atomic_") && field(14, 1) != 0;
+            t.try_operand(self.data(field(40, 8), data, field(55, 1) != 0, returns))?;
+        }
+        let (offen, idxen) = (field(12, 1) != 0, field(13, 1) != 0);
+        match (offen, idxen) {
+            (false, false) => t.operand(OFF),
+            (true, true) => t.try_operand(self.vector(field(32, 8), 2, false))?,
+            _ => t.try_operand(self.vector(field(32, 8), 1, false))?,
+        }
+        t.try_operand(self.tuple(field(48, 5) * 4, 4))?;
+        t.try_operand(self.scalar_source(field(56, 8), Ty::B32))?;
+        if let Some(format) = format {
+            t.modifier(format);
+        }
+        t.flag(idxen, "idxen");
+        t.flag(offen, "offen");
+        let offset = field(0, 12);
+        if offset != 0 {
+            t.modifier(format_args!("offset:{offset}"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn mubuf(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+        let field = self.fields()?;
+        let row = self.row(Encoding::Mubuf, field(18, 7))?;
+        t.mnemonic(row.name, "");
+        let (glc, slc, scc) = (field(14, 1) != 0, field(17, 1) != 0, field(15, 1) != 0);
+        let lds = field(16, 1) != 0;
+        if lds && !loads_to_lds(row) || scc && !self.is_gfx942() && is_float_atomic(row) {
+            return Err(Bad);
+        }
+        if row.src[0] == Ty::None && row.dst == Ty::None {
+            // Caches: nothing but, on gfx942, which scope.
+            let invalidates = row.name.starts_with("buffer_wbinvl1") || row.name == "buffer_invl2";
+            let acc = field(55, 1) != 0 && !row.name.starts_with("buffer_wbinvl1");
+            if field(12, 2) != 0 || acc || invalidates && (glc || scc) {
+                return Err(Bad);
+            }
+            if self.is_gfx942() {
+                self.cache_policy(t, glc, false, scc);
+            }
+            return Ok(());
+        }
+        self.buffer(t, row, field, None, lds)?;
+        self.cache_policy(t, glc, slc, scc);
+        t.flag(lds, "lds");
+        Ok(())
+    }
+
+    pub(super) fn mtbuf(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+        let field = self.fields()?;
+        let row = self.row(Encoding::Mtbuf, field(15, 4))?;
+        t.mnemonic(row.name, "");
+        self.buffer(t, row, field, buffer_format(field(19, 7)), false)?;
+        self.cache_policy(t, field(14, 1) != 0, field(54, 1) != 0, field(53, 1) != 0);
+        Ok(())
+    }
+
+    pub(super) fn mimg(&mut self, _: &mut Text<'_>) -> Result<(), Bad> {
+        Err(Bad)
+    }
+}

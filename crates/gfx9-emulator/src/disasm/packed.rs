@@ -1,0 +1,119 @@
+//! VOP3P: packed and mixed-precision arithmetic, dot products, and the matrix instructions.
+
+use super::modifiers::{Bits, Modified};
+use super::text::Text;
+use super::{Bad, Words};
+use crate::tables::{Encoding, Row, Ty};
+
+impl Words {
+    pub(super) fn vop3p(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+        let field = self.fields()?;
+        let row = self.row(Encoding::Vop3p, field(16, 7))?;
+        t.mnemonic(row.name, "");
+        if row.name.starts_with("v_mfma") || row.name.starts_with("v_smfmac") {
+            return self.matrix(t, row);
+        }
+        let count = row.src.iter().filter(|ty| **ty != Ty::None).count() as u32;
+        if !self.is_gfx942() && field(32 + 9 * count, 27 - 9 * count) != 0 {
+            return Err(Bad);
+        }
+        let all = (1 << count) - 1;
+        let (neg_lo, neg_hi) = (field(61, 3), field(8, 3));
+        let (op_sel, op_sel_hi) = (field(11, 3), (field(59, 2) | field(14, 1) << 2) & all);
+        if row.name.starts_with("v_accvgpr_") {
+            if neg_lo | neg_hi | op_sel != 0 {
+                return Err(Bad);
+            }
+            let write = row.name == "v_accvgpr_write_b32";
+            t.try_operand(self.vector(field(0, 8), 1, write))?;
+            if !write && self.is_gfx942() && field(32, 9) < 256 {
+                return Err(Bad);
+            }
+            return t.try_operand(match write {
+                true => self.source(field(32, 9), Ty::B32),
+                false => self.vector(field(32, 8), 1, true),
+            });
+        }
+        // LLVM 22 has no halves to choose for the dot products of bytes and nibbles.
+        let whole = self.is_gfx942() && (row.name.starts_with("v_dot4") || row.name.starts_with("v_dot8"));
+        let signs = if self.is_gfx942() { all } else { all & signs(row) };
+        if (neg_lo | neg_hi) & !signs != 0 || op_sel & !all != 0 || whole && op_sel != 0 {
+            return Err(Bad);
+        }
+        t.try_operand(self.vector(field(0, 8), u32::from(row.dst.dwords()), false))?;
+        let mixed = row.src[0] == Ty::Mix;
+        for n in 0..count {
+            // LLVM 15 shows the half that packed integers get of a constant.
+            let ty = match row.src[n as usize] {
+                Ty::P16I if !self.is_gfx942() => Ty::I16,
+                ty => ty,
+            };
+            let operand = self.source(field(32 + 9 * n, 9), ty)?;
+            let bit = |mask: u32| mixed && mask >> n & 1 != 0;
+            t.operand(Modified { operand, abs: bit(neg_hi), neg: bit(neg_lo), sext: false });
+        }
+        let usual = if mixed { 0 } else { all };
+        if op_sel != 0 {
+            t.modifier(Bits { name: "op_sel", bits: op_sel, count });
+        }
+        if op_sel_hi != usual && !whole {
+            t.modifier(Bits { name: "op_sel_hi", bits: op_sel_hi, count });
+        }
+        if !mixed && neg_lo != 0 {
+            t.modifier(Bits { name: "neg_lo", bits: neg_lo, count });
+        }
+        if !mixed && neg_hi != 0 {
+            t.modifier(Bits { name: "neg_hi", bits: neg_hi, count });
+        }
+        t.flag(field(15, 1) != 0, "clamp");
+        Ok(())
+    }
+
+    /// VOP3P-MAI: bits 59 and 60 say which of A and B are AGPRs, bit 15 whether C and D are.
+    fn matrix(&mut self, t: &mut Text<'_>, row: &Row) -> Result<(), Bad> {
+        let field = self.fields()?;
+        let sparse = row.name.starts_with("v_smfmac");
+        let acc = field(15, 1) != 0;
+        let registers = |code: u32, ty: Ty, acc: bool| {
+            self.vector(code.checked_sub(256).ok_or(Bad)?, u32::from(ty.dwords()), acc)
+        };
+        t.try_operand(registers(256 | field(0, 8), row.dst, acc))?;
+        t.try_operand(registers(field(32, 9), row.src[0], field(59, 1) != 0))?;
+        t.try_operand(registers(field(41, 9), row.src[1], field(60, 1) != 0))?;
+        let code = field(50, 9);
+        if sparse {
+            t.try_operand(registers(code, row.src[2], false))?;
+        } else if code < 256 {
+            let ty = if row.name.starts_with("v_mfma_f64") { Ty::F64 } else { Ty::F32 };
+            match code {
+                128..=208 | 240..=248 => t.try_operand(self.source(code, ty))?,
+                _ => return Err(Bad),
+            }
+        } else {
+            t.try_operand(registers(code, row.src[2], acc))?;
+        }
+        let (cbsz, abid, blgp) = (field(8, 3), field(11, 4), field(61, 3));
+        if cbsz != 0 {
+            t.modifier(format_args!("cbsz:{cbsz}"));
+        }
+        if abid != 0 {
+            t.modifier(format_args!("abid:{abid}"));
+        }
+        if blgp != 0 {
+            if sparse {
+                return Err(Bad);
+            }
+            if self.is_gfx942() && row.name.starts_with("v_mfma_f64") {
+                t.modifier(Bits { name: "neg", bits: blgp, count: 3 });
+            } else {
+                t.modifier(format_args!("blgp:{blgp}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The sources that LLVM 15 lets have a sign changed: of packed integers, only the first.
+fn signs(row: &Row) -> u32 {
+    (0..3).filter(|n| *n == 0 || row.src[*n] != Ty::P16I).fold(0, |mask, n| mask | 1 << n)
+}

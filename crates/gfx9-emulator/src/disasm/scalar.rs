@@ -1,0 +1,199 @@
+//! SOP1, SOP2, SOPK, SOPC, SOPP and SMEM.
+
+use super::operand::{Operand, immediate, scalar};
+use super::symbolic::{GprIndex, Hwreg, Message, Waitcnt};
+use super::text::Text;
+use super::{Bad, Words};
+use crate::tables::{Encoding, Row, Ty};
+
+/// A code that means a literal follows.
+const LITERAL: u32 = 255;
+
+impl Words {
+    /// An 8-bit source, or the literal in its place.
+    fn scalar_operand(&mut self, code: u32, ty: Ty) -> Result<Operand, Bad> {
+        match code & 0xff {
+            LITERAL => {
+                let value = self.literal()?;
+                Ok(self.literal_operand(value, ty))
+            }
+            code => self.scalar_source(code, ty),
+        }
+    }
+
+    pub(super) fn sop2(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+        let word = self.first;
+        let row = self.row(Encoding::Sop2, word >> 23 & 0x7f)?;
+        t.mnemonic(row.name, "");
+        self.destination(t, row)?;
+        let a = self.scalar_operand(word, row.src[0])?;
+        let b = self.scalar_operand(word >> 8, row.src[1])?;
+        t.operand(a);
+        t.operand(b);
+        Ok(())
+    }
+
+    pub(super) fn sop1(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+        let word = self.first;
+        let row = self.row(Encoding::Sop1, word >> 8 & 0xff)?;
+        t.mnemonic(row.name, "");
+        self.destination(t, row)?;
+        if row.src[0] != Ty::None {
+            if wants_register(row.name) && is_constant(word & 0xff) {
+                return Err(Bad);
+            }
+            t.try_operand(self.scalar_operand(word, row.src[0]))?;
+        }
+        Ok(())
+    }
+
+    fn destination(&self, t: &mut Text<'_>, row: &Row) -> Result<(), Bad> {
+        match row.dst {
+            Ty::None => Ok(()),
+            ty => t.try_operand(scalar(self.first >> 16 & 0x7f, u32::from(ty.dwords()))),
+        }
+    }
+
+    pub(super) fn sopc(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+        let word = self.first;
+        let row = self.row(Encoding::Sopc, word >> 16 & 0x7f)?;
+        t.mnemonic(row.name, "");
+        t.try_operand(self.scalar_operand(word, row.src[0]))?;
+        if row.src[1] == Ty::None {
+            // s_set_gpr_idx_on: an immediate.
+            t.operand(GprIndex((word >> 8 & 0xff) as u16));
+            return Ok(());
+        }
+        t.try_operand(self.scalar_operand(word >> 8, row.src[1]))
+    }
+
+    pub(super) fn sopk(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+        let word = self.first;
+        let row = self.row(Encoding::Sopk, word >> 23 & 0x1f)?;
+        let imm = word as u16;
+        let hwreg = Hwreg { bits: imm, gfx942: self.is_gfx942() };
+        t.mnemonic(row.name, "");
+        match row.name {
+            "s_setreg_b32" => {
+                t.operand(hwreg);
+                return self.destination(t, row);
+            }
+            "s_setreg_imm32_b32" => {
+                t.operand(hwreg);
+                let value = self.literal()?;
+                t.operand(immediate(value));
+                return Ok(());
+            }
+            _ => self.destination(t, row)?,
+        }
+        match row.name {
+            "s_getreg_b32" => t.operand(hwreg),
+            "s_call_b64" | "s_cbranch_i_fork" => {
+                self.branch = Some(imm as i16);
+                t.operand(imm);
+            }
+            _ => t.operand(Operand::Hex(u64::from(imm))),
+        }
+        Ok(())
+    }
+
+    pub(super) fn sopp(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+        let word = self.first;
+        let row = self.row(Encoding::Sopp, word >> 16 & 0x7f)?;
+        let imm = word as u16;
+        t.mnemonic(row.name, "");
+        match row.name {
+            name if name.starts_with("s_branch") || name.starts_with("s_cbranch") => {
+                self.branch = Some(imm as i16);
+                t.operand(imm);
+            }
+            "s_waitcnt" => t.operand(Waitcnt(imm)),
+            "s_sendmsg" | "s_sendmsghalt" => t.operand(Message(imm)),
+            "s_set_gpr_idx_mode" => t.operand(GprIndex(imm)),
+            "s_endpgm" if imm == 0 => {}
+            "s_endpgm" => t.operand(imm),
+            "s_wakeup"
+            | "s_barrier"
+            | "s_icache_inv"
+            | "s_ttracedata"
+            | "s_endpgm_saved"
+            | "s_set_gpr_idx_off"
+            | "s_endpgm_ordered_ps_done" => return if imm == 0 { Ok(()) } else { Err(Bad) },
+            _ => t.operand(immediate(u32::from(imm))),
+        }
+        Ok(())
+    }
+
+    /// Scalar registers; LLVM 15 takes pairs that have names of their own for four registers too.
+    pub(super) fn tuple(&self, code: u32, count: u32) -> Result<Operand, Bad> {
+        let is_bank = matches!(code, 0..=101 | 108..=123);
+        if self.is_gfx942() || is_bank {
+            return scalar(code, count);
+        }
+        if count > 4 { Err(Bad) } else { scalar(code, count.min(2)) }
+    }
+
+    pub(super) fn smem(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+        let field = self.fields()?;
+        let row = self.row(Encoding::Smem, field(18, 8))?;
+        t.mnemonic(row.name, "");
+        let name = row.name;
+        let data = if row.dst == Ty::None { row.src[0] } else { row.dst };
+        if name.starts_with("s_atc_probe") {
+            t.operand(immediate(field(6, 7)));
+        } else if data != Ty::None {
+            let code = field(6, 7);
+            // LLVM 22 lets no EXEC be loaded or stored, and no M0.
+            if self.is_gfx942() && (code >= 126 || code == 124) {
+                return Err(Bad);
+            }
+            t.try_operand(self.tuple(code, u32::from(data.dwords())))?;
+        }
+        if data == Ty::None && !name.contains("discard") && !name.contains("probe")
+            || name.starts_with("s_mem")
+        {
+            // Nothing but the destination.
+            return if field(17, 1) == 0 { Ok(()) } else { Err(Bad) };
+        }
+        let has_address = data != Ty::None && !name.starts_with("s_mem")
+            || name.contains("probe")
+            || name.contains("discard");
+        if has_address {
+            let registers = if name.contains("_buffer") { 4 } else { 2 };
+            t.try_operand(self.tuple(field(0, 6) * 2, registers))?;
+            let (soffset_en, imm) = (field(14, 1) != 0, field(17, 1) != 0);
+            let offset = Signed((field(32, 21) << 11) as i32 >> 11);
+            match (soffset_en, imm) {
+                (true, true) => {
+                    t.try_operand(scalar(field(57, 7), 1))?;
+                    t.modifier(format_args!("offset:{offset}"));
+                }
+                (true, false) => t.try_operand(scalar(field(57, 7), 1))?,
+                (false, true) => t.operand(offset),
+                (false, false) => t.try_operand(scalar(field(32, 7), 1))?,
+            }
+            t.flag(field(16, 1) != 0 && data != Ty::None, "glc");
+        }
+        Ok(())
+    }
+}
+
+/// A signed number in hexadecimal.
+struct Signed(i32);
+
+impl std::fmt::Display for Signed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        write!(f, "{sign}{:#x}", self.0.unsigned_abs())
+    }
+}
+
+/// Whether a code gives a number.
+fn is_constant(code: u32) -> bool {
+    matches!(code, 128..=208 | 240..=248 | LITERAL)
+}
+
+/// Whether sources can only be registers.
+fn wants_register(name: &str) -> bool {
+    matches!(name, "s_rfe_b64" | "s_cbranch_join" | "s_movrels_b32" | "s_movrels_b64" | "s_setpc_b64")
+}

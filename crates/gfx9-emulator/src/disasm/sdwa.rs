@@ -1,0 +1,201 @@
+//! Short forms with a control dword in source 0's place: SDWA and DPP.
+
+use std::fmt;
+
+use super::modifiers::{Accepts, Modified, is_float, omod};
+use super::operand::scalar;
+use super::text::Text;
+use super::vector::{SDWA, VCC};
+use super::{Bad, Words};
+use crate::tables::{ACC, Encoding, MASK_IN, Row, SDST, Ty};
+
+impl Words {
+    /// SDWA or DPP.
+    pub(super) fn controlled(&mut self, t: &mut Text<'_>, row: &Row, encoding: Encoding) -> Result<(), Bad> {
+        let control = self.literal()?;
+        let is_wide = wide(row.dst) || row.src.iter().any(|ty| wide(*ty));
+        if row.name == "v_pk_fmac_f16" && !self.is_gfx942() {
+            return Err(Bad);
+        }
+        if self.first & 0x1ff == SDWA
+            && (is_wide && !converts_eight_bits(row)
+                || row.flags & ACC != 0 && !(row.name == "v_pk_fmac_f16" && self.is_gfx942()))
+        {
+            return Err(Bad);
+        }
+        if self.first & 0x1ff == SDWA {
+            self.sdwa(t, row, encoding, control)
+        } else {
+            self.dpp(t, row, encoding, control)
+        }
+    }
+
+    fn sdwa(&self, t: &mut Text<'_>, row: &Row, encoding: Encoding, control: u32) -> Result<(), Bad> {
+        let field = |at: u32, bits: u32| control >> at & ((1 << bits) - 1);
+        t.mnemonic(row.name, "_sdwa");
+        let sources = row.src.iter().filter(|ty| **ty != Ty::None).count() as u32;
+        let accepts = Accepts::vop3(row, encoding, self.target);
+        let is_eight_bits = converts_eight_bits(row);
+        if encoding == Encoding::Vopc {
+            match field(15, 1) {
+                0 => t.operand(VCC),
+                _ => t.try_operand(scalar(field(8, 7), 2))?,
+            }
+        } else {
+            t.try_operand(self.vector(self.first >> 17 & 0xff, u32::from(row.dst.dwords()), false))?;
+            if row.flags & SDST != 0 {
+                t.operand(VCC);
+            }
+        }
+        for n in 0..sources {
+            let at = 16 + 8 * n;
+            let code = if n == 0 { field(0, 8) } else { self.first >> 9 & 0xff };
+            let ty = row.src[n as usize];
+            let operand = if field(at + 7, 1) != 0 {
+                self.scalar_source(code, ty)?
+            } else {
+                self.vector(code, u32::from(ty.dwords()), false)?
+            };
+            let (sext, neg, abs) = (field(at + 3, 1) != 0, field(at + 4, 1) != 0, field(at + 5, 1) != 0);
+            let float = accepts.float >> n & 1 != 0 && (row.name != "v_cndmask_b32" || self.is_gfx942());
+            if float && sext || !float && (neg || abs) {
+                return Err(Bad);
+            }
+            let shown = row.name != "v_pk_fmac_f16";
+            t.operand(Modified { operand, abs: abs && shown, neg: neg && shown, sext });
+        }
+        if row.flags & MASK_IN != 0 {
+            t.operand(VCC);
+        }
+        if sources == 1 && control >> 24 & 0xbf != 0 {
+            return Err(Bad);
+        }
+        if encoding != Encoding::Vopc {
+            if field(14, 2) != 0 && !is_float(row.dst) && !is_eight_bits {
+                return Err(Bad);
+            }
+            t.flag(field(13, 1) != 0, "clamp");
+            if let Some(omod) = omod(field(14, 2)) {
+                t.modifier(omod);
+            }
+            let sel = part(field(8, 3))?;
+            let unused = ["UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"];
+            let unused = unused.get(field(11, 2) as usize).ok_or(Bad)?;
+            if !is_eight_bits {
+                t.modifier(format_args!("dst_sel:{sel}"));
+                t.modifier(format_args!("dst_unused:{unused}"));
+            } else if sel != "DWORD" {
+                return Err(Bad);
+            }
+        }
+        t.modifier(format_args!("src0_sel:{}", part(field(16, 3))?));
+        if sources > 1 {
+            t.modifier(format_args!("src1_sel:{}", part(field(24, 3))?));
+        }
+        Ok(())
+    }
+
+    fn dpp(&self, t: &mut Text<'_>, row: &Row, encoding: Encoding, control: u32) -> Result<(), Bad> {
+        let field = |at: u32, bits: u32| control >> at & ((1 << bits) - 1);
+        if encoding == Encoding::Vopc {
+            return Err(Bad);
+        }
+        t.mnemonic(row.name, "_dpp");
+        t.try_operand(self.vector(self.first >> 17 & 0xff, u32::from(row.dst.dwords()), false))?;
+        if row.flags & SDST != 0 {
+            t.operand(VCC);
+        }
+        let accepts = Accepts::vop3(row, encoding, self.target);
+        let sources = row.src.iter().filter(|ty| **ty != Ty::None).count() as u32;
+        if sources == 1 && field(22, 2) != 0 {
+            return Err(Bad);
+        }
+        for n in 0..sources {
+            let code = if n == 0 { field(0, 8) } else { self.first >> 9 & 0xff };
+            let operand = self.vector(code, u32::from(row.src[n as usize].dwords()), false)?;
+            let (neg, abs) = (field(20 + 2 * n, 1) != 0, field(21 + 2 * n, 1) != 0);
+            let shown = accepts.float >> n & 1 != 0 && (row.name != "v_cndmask_b32" || self.is_gfx942());
+            if (accepts.float | accepts.ignored) >> n & 1 == 0 && (neg || abs) {
+                return Err(Bad);
+            }
+            let sext = neg && accepts.sext >> n & 1 != 0;
+            t.operand(Modified { operand, abs: abs && shown, neg: neg && shown, sext });
+        }
+        if row.flags & MASK_IN != 0 {
+            t.operand(VCC);
+        }
+        let control = Control(field(8, 9)).check()?;
+        let is_wide = wide(row.dst) || row.src.iter().any(|ty| wide(*ty));
+        // Doubles go along rows only, from one lane to all.
+        let doubles = if self.is_gfx942() { is_wide } else { wide(row.src[0]) };
+        if doubles && !matches!(control.0, 0x150..=0x15f) {
+            return Err(Bad);
+        }
+        t.modifier(control);
+        t.modifier(format_args!("row_mask:{:#x}", field(28, 4)));
+        t.modifier(format_args!("bank_mask:{:#x}", field(24, 4)));
+        t.flag(field(19, 1) != 0, "bound_ctrl:1");
+        Ok(())
+    }
+}
+
+/// Whether an instruction converts f8 or bf8, which SDWA selects.
+fn converts_eight_bits(row: &Row) -> bool {
+    row.name.ends_with("_fp8") || row.name.ends_with("_bf8")
+}
+
+/// Whether an operand is of two registers.
+fn wide(ty: Ty) -> bool {
+    ty.dwords() > 1 && ty != Ty::Mask
+}
+
+/// Which part of a register is read or written.
+fn part(bits: u32) -> Result<&'static str, Bad> {
+    ["BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD"]
+        .get(bits as usize)
+        .copied()
+        .ok_or(Bad)
+}
+
+/// DPP's control: which lane each lane reads.
+struct Control(u32);
+
+impl Control {
+    fn check(self) -> Result<Control, Bad> {
+        match self.0 {
+            0..=0xff
+            | 0x101..=0x10f
+            | 0x111..=0x11f
+            | 0x121..=0x12f
+            | 0x130
+            | 0x134
+            | 0x138
+            | 0x13c
+            | 0x140..=0x143
+            | 0x150..=0x15f => Ok(self),
+            _ => Err(Bad),
+        }
+    }
+}
+
+impl fmt::Display for Control {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bits = self.0;
+        let lane = |n: u32| bits >> (2 * n) & 3;
+        match bits {
+            0..=0xff => write!(f, "quad_perm:[{},{},{},{}]", lane(0), lane(1), lane(2), lane(3)),
+            0x100..=0x10f => write!(f, "row_shl:{}", bits & 15),
+            0x110..=0x11f => write!(f, "row_shr:{}", bits & 15),
+            0x120..=0x12f => write!(f, "row_ror:{}", bits & 15),
+            0x130 => f.write_str("wave_shl:1"),
+            0x134 => f.write_str("wave_rol:1"),
+            0x138 => f.write_str("wave_shr:1"),
+            0x13c => f.write_str("wave_ror:1"),
+            0x140 => f.write_str("row_mirror"),
+            0x141 => f.write_str("row_half_mirror"),
+            0x142 => f.write_str("row_bcast:15"),
+            0x143 => f.write_str("row_bcast:31"),
+            _ => write!(f, "row_newbcast:{}", bits & 15),
+        }
+    }
+}

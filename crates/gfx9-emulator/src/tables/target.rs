@@ -1,0 +1,28 @@
+//! The processors that code can be for.
+
+use code_object::{CodeObject, Processor};
+
+use crate::error::{Error, Result};
+
+/// The processors that code can be for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// MI200 (CDNA 2).
+    Gfx90a,
+    /// MI300 (CDNA 3).
+    Gfx942,
+}
+
+impl Target {
+    /// What a code object is for.
+    ///
+    /// # Errors
+    /// [`Error::UnsupportedTarget`] if that is another processor.
+    pub fn of(object: &CodeObject) -> Result<Target> {
+        match object.target().processor {
+            Processor::Gfx90a => Ok(Target::Gfx90a),
+            Processor::Gfx942 => Ok(Target::Gfx942),
+            _ => Err(Error::UnsupportedTarget { target: object.target().to_string() }),
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! `hiplaunch completions`: what a shell needs to complete this command line.
+
+use clap_complete::Shell;
+
+use super::output::Output;
+use super::{Failure, Verdict, manual};
+
+/// Print a script that lets a shell complete hiplaunch's commands and options.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell.
+    shell: Shell,
+}
+
+pub(crate) fn run(args: &CompletionsArgs, out: &mut Output) -> Result<Verdict, Failure> {
+    // Its writer's errors would be panics.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut manual::command(), "hiplaunch", &mut script);
+    out.writer().write_all(&script)?;
+    Ok(Verdict::Passed)
+}

@@ -1,0 +1,192 @@
+//! What help and man page say besides the options: exit status, environment, and an example of everything.
+
+use clap::{Command, CommandFactory};
+
+use super::Cli;
+
+/// Exit status, and what it says.
+pub(crate) const EXIT_STATUS: [(u8, &str); 4] = [
+    (0, "everything passed"),
+    (
+        1,
+        "an expectation or a capacity was not met, a result was wrong, a kernel faulted, or the validation layer found \
+         a misuse",
+    ),
+    (
+        2,
+        "unusable input: the command line, a script, a trace, a code object, a launch that does not fit its kernel; or \
+         no driver",
+    ),
+    (3, "the output could not be written, or its reader went away before its end"),
+];
+
+/// Variables, and what they say.
+pub(crate) const ENVIRONMENT: [(&str, &str); 11] = [
+    ("HIPLAUNCH_BACKEND", "the driver where --backend says auto: auto, hip or emulator"),
+    ("HIPLAUNCH_VALIDATE", "1 turns the validation layer on without --validate"),
+    ("HIPLAUNCH_POOL", "where device memory comes from: caching (default), async or plain"),
+    ("HIPLAUNCH_CACHE_DIR", "where kernels compiled at run time are kept; off for nowhere"),
+    ("HIPLAUNCH_EMULATOR_THREADS", "host threads that run a kernel's workgroups (default: all cores)"),
+    ("HIPLAUNCH_EMULATOR_DEVICES", "emulated devices (default: 1)"),
+    ("HIPLAUNCH_LOG, RUST_LOG", "log level on stderr: off, error, warn (default), info, debug or trace"),
+    ("ROCM_PATH", "where ROCm is installed"),
+    ("NO_COLOR", "set to anything: no colours where --color says auto"),
+    ("CLICOLOR_FORCE", "set to anything but 0: colours also where there is no terminal"),
+    ("CLICOLOR", "0: no colours"),
+];
+
+/// A command line, and what it does.
+type Example = (&'static str, &'static str);
+
+/// Examples by command. They are run by a test, in the repository's folder.
+const EXAMPLES: [(&str, &[Example]); 10] = [
+    (
+        "run",
+        &[
+            (
+                "hiplaunch run tests/data/saxpy.launch.toml --validate",
+                "run a launch script under the validation layer",
+            ),
+            (
+                "hiplaunch run tests/data/saxpy.launch.toml --target gfx942 --code-object hip/vector.gfx942.co",
+                "run it with the code object for another target",
+            ),
+        ],
+    ),
+    (
+        "demo",
+        &[
+            ("hiplaunch demo", "compare both ways on the driver in use"),
+            ("hiplaunch demo --only jit-block/new --launches 100 --json", "measure one case, and print JSON"),
+        ],
+    ),
+    (
+        "bench",
+        &[(
+            "hiplaunch bench --quick --html report.html",
+            "measure the ways of launching side by side, and write a report with pictures",
+        )],
+    ),
+    (
+        "trace",
+        &[(
+            "hiplaunch trace --output demo.csv --snapshot demo.svg demo --launches 10",
+            "write what the demo's memory pool did, and a picture of it",
+        )],
+    ),
+    (
+        "replay",
+        &[
+            (
+                "hiplaunch replay docs/pool.trace.csv --backend none --check-order",
+                "run a trace on a driver that does nothing, and look for memory handed out too early",
+            ),
+            (
+                "hiplaunch replay docs/pool.trace.csv --pool plain --json",
+                "the same with a pool that caches nothing, on the driver in use",
+            ),
+        ],
+    ),
+    (
+        "plan",
+        &[
+            ("hiplaunch plan docs/plan.csv --svg plan.svg", "place the buffers, and draw where they lie"),
+            (
+                "hiplaunch plan docs/plan.csv --capacity 2048 --json",
+                "stop at a plan that fits; print its offsets",
+            ),
+        ],
+    ),
+    (
+        "info",
+        &[
+            ("hiplaunch info", "show which driver is used, and why"),
+            ("hiplaunch info --json", "the same for a program"),
+        ],
+    ),
+    (
+        "inspect",
+        &[
+            (
+                "hiplaunch inspect hip/reduce.gfx90a.co --block 256",
+                "show what is in a code object, and how many blocks of 256 a compute unit holds",
+            ),
+            ("hiplaunch inspect hip/vector.gfx942.co --kernel saxpy --json", "one kernel, as JSON"),
+        ],
+    ),
+    (
+        "completions",
+        &[
+            (
+                "hiplaunch completions bash > hiplaunch.bash",
+                "bash reads it where it lies in ~/.local/share/bash-completion/completions, named hiplaunch",
+            ),
+            (
+                "hiplaunch completions zsh > _hiplaunch",
+                "zsh reads it from a folder of $fpath; fish from ~/.config/fish/completions",
+            ),
+        ],
+    ),
+    (
+        "man",
+        &[
+            ("hiplaunch man > hiplaunch.1", "man -l hiplaunch.1 shows it"),
+            ("hiplaunch man --folder .", "the pages of all commands"),
+        ],
+    ),
+];
+
+/// The command line with all that its help says.
+pub(crate) fn command() -> Command {
+    let status = EXIT_STATUS.iter().map(|(status, says)| listed(&format!("{status}"), 2, says));
+    let environment = ENVIRONMENT.iter().map(|(name, says)| listed(name, 28, says));
+    let help = format!(
+        "Exit status:\n{}\nEnvironment:\n{}\n`hiplaunch COMMAND --help` has examples of a command, `hiplaunch man` a manual page.",
+        status.collect::<String>(),
+        environment.collect::<String>()
+    );
+    EXAMPLES.iter().fold(Cli::command().after_help(help), |command, (name, examples)| {
+        // A command may bring its own, or not be in this build.
+        if command.find_subcommand(name).is_none_or(|c| c.get_after_help().is_some()) {
+            return command;
+        }
+        let lines = examples.iter().map(|(line, does)| format!("  {line}\n      {does}\n"));
+        command.mut_subcommand(name, |c| c.after_help(format!("Examples:\n{}", lines.collect::<String>())))
+    })
+}
+
+/// A line of a list, wrapped behind its label.
+fn listed(label: &str, width: usize, says: &str) -> String {
+    let mut text = format!("  {label:width$} ");
+    let mut length = width + 3;
+    for word in says.split(' ') {
+        if length + word.len() > 110 {
+            text.truncate(text.trim_end().len());
+            text.push_str(&format!("\n{:1$}", "", width + 3));
+            length = width + 3;
+        }
+        text.push_str(word);
+        text.push(' ');
+        length += word.len() + 1;
+    }
+    format!("{}\n", text.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_command_has_an_example() {
+        for command in super::command().get_subcommands() {
+            let help = command.get_after_help().map(|help| help.to_string()).unwrap_or_default();
+            assert!(help.contains("Example") && help.contains("hiplaunch "), "{}", command.get_name());
+        }
+    }
+
+    #[test]
+    fn lists_are_wrapped_behind_their_labels() {
+        let text = super::listed("a", 2, &"word ".repeat(30));
+        assert!(text.starts_with("  a  word") && text.lines().all(|line| line.len() <= 110), "{text}");
+        assert!(text.lines().all(|line| line == line.trim_end()), "{text}");
+        assert!(text.lines().nth(1).is_some_and(|line| line.starts_with("     word")), "{text}");
+    }
+}
