@@ -14,7 +14,7 @@ use super::record::{Graph, Place, Use, Work, problem};
 
 /// Temporaries of branches up to which they are planned by the partial order: that takes milliseconds, and the square of
 /// their number.
-const MOST_BY_ORDER: usize = 256;
+const MOST_BY_ORDER: usize = 128;
 /// Search nodes of such a plan, times temporaries: each takes as long as there are temporaries.
 const SEARCH: u64 = 200_000;
 

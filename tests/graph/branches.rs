@@ -255,6 +255,31 @@ fn a_failure_in_a_branch_names_the_node_and_leaves_the_stream_in_order() {
 }
 
 #[test]
+fn a_fault_in_a_branch_comes_out_where_the_graph_is_waited_for() {
+    // On the emulator alone: a GPU may need a reset afterwards.
+    let rig = Rig::open(Launcher::builder(), Backend::Emulator);
+    let k = Kernels::of(&rig);
+    let store = rig.kernel(&PROBE, "oob_store");
+    let x = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; N]).unwrap();
+    let outs = [(); 2].map(|()| DeviceBuffer::<f32>::on(&rig.stream, N).unwrap());
+    let mut g = rig.launcher.graph(&rig.device).unwrap();
+    g.set_branches(Branches::Streams(2));
+    let [from, a, b] = [&x, &outs[0], &outs[1]].map(|o| g.buffer(o).unwrap());
+    k.scale(&mut g, 2.0, &from, &a);
+    let args = [GraphArg::Write(b), (1i64 << 40).into()];
+    // SAFETY: the emulator finds the address that is nobody's.
+    unsafe { g.launch(store, LaunchDims::linear(1, 64), &args) }.unwrap();
+    g.read(&a).unwrap();
+    let ticket = g.compute(&rig.stream).unwrap();
+    match ticket.read() {
+        Err(Error::DeviceLost(report)) => assert!(report.to_string().contains("oob_store"), "{report}"),
+        other => panic!("{other:?}"),
+    }
+    let late = fan(&rig, &k, (&x, &outs[0]), (2, 1), Branches::Streams(2)).compute(&rig.stream);
+    assert!(matches!(late, Err(Error::DeviceLost(_))), "{late:?}");
+}
+
+#[test]
 fn an_order_that_is_asked_for_is_kept_and_a_cycle_is_refused() {
     on_each(|rig| {
         let k = Kernels::of(&rig);
