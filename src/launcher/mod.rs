@@ -368,7 +368,8 @@ impl Launcher {
         self.0.graphs.set_break_even(nodes);
     }
 
-    /// Forgets every graph's program and gives its memory back to the pool; how many there were.
+    /// Forgets every graph's program and gives its memory back to the pool, but what a
+    /// [`CompiledGraph`](crate::graph::CompiledGraph) keeps; how many there were.
     pub fn forget_graphs(&self) -> usize {
         self.0.graphs.clear()
     }
