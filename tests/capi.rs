@@ -143,6 +143,32 @@ fn installed_and_found_by_pkg_config() {
     std::fs::remove_dir_all(&prefix).unwrap();
 }
 
+/// The README's program, word for word.
+#[test]
+fn the_readmes_program() {
+    let source = root().join("examples/c/saxpy.c");
+    let text = std::fs::read_to_string(&source).unwrap();
+    assert!(include_str!("../README.md").contains(&format!("```c\n{text}```")), "{text}");
+    let Some(cc) = tool("CC", "cc") else { return };
+    let binary = Path::new(env!("CARGO_TARGET_TMPDIR")).join("capi-readme");
+    let folder = libraries();
+    let mut compile = Command::new(cc);
+    compile
+        .arg("-std=c99")
+        .args(WARNINGS)
+        .arg("-I")
+        .arg(root().join("hip"))
+        .arg(&source)
+        .arg("-o")
+        .arg(&binary);
+    run(compile.arg("-L").arg(&folder).arg("-lhiplaunch").arg(format!("-Wl,-rpath,{}", folder.display())));
+    let emulated = [("HIPLAUNCH_BACKEND", "emulator")];
+    run(Command::new(&binary).arg(root().join("hip/vector.gfx90a.co")).envs(emulated));
+    let refused = Command::new(&binary).arg("/nowhere").envs(emulated).output().unwrap();
+    assert!(!refused.status.success() && !refused.stderr.is_empty(), "{refused:?}");
+    std::fs::remove_file(&binary).unwrap();
+}
+
 /// The Python example computes what it says with nothing but the standard library.
 #[test]
 fn the_python_example() {
