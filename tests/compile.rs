@@ -296,6 +296,10 @@ fn in_a_process_of_its_own() {
             Ok(found) => println!("found {found}"),
             Err(e) => println!("error: {e}"),
         },
+        "error" => {
+            let compiler = Compiler::new(&gfx90a()).cache(&DiskCache::off());
+            println!("error: {}", compiler.compile(SOURCE).unwrap_err());
+        }
         // Twice, so that a warning that comes every time would show.
         "compile" => {
             // A shared cache: that of the environment.
@@ -360,6 +364,21 @@ fn a_full_or_read_only_disk_is_a_warning() {
         assert_eq!(said.matches("warning: cache of compiled kernels").count(), 1, "{said}");
         assert!(said.contains("can't be written") && said.contains("HIPLAUNCH_CACHE_DIR"), "{said}");
     }
+}
+
+/// hiprtc says nothing then.
+#[test]
+#[cfg(target_os = "linux")]
+fn without_room_for_temporary_files_the_error_says_so() {
+    if compiler(&DiskCache::off()).is_none() {
+        return;
+    }
+    let folder = Folder::new();
+    let file = folder.0.join("file");
+    std::fs::write(&file, b"").unwrap();
+    let output = child(&[], "error", &folder.0, &[("TMPDIR", file.to_str().unwrap())]).output().unwrap();
+    let said = said(&output);
+    assert!(output.status.success() && said.contains("room for temporary files, in TMPDIR"), "{said}");
 }
 
 /// Files of the right names that are no libraries, where the loader looks first.
