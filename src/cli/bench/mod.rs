@@ -25,7 +25,7 @@ use super::whole_file::WholeFile;
 use super::{Failure, Verdict};
 use cases::Point;
 use measure::{Effort, Stopped};
-use results::Results;
+use results::{Measured, Results};
 use ways::{Setup, Stop, Way};
 
 /// Rounds of a quick run, and how long a sample and all of it take; and of a full one.
@@ -199,7 +199,15 @@ fn measured(args: &BenchArgs) -> Result<(Results, Vec<String>), Failure> {
         measured.push(one.map_err(failure)?);
     }
     drop(progress);
-    Ok((Results { about, points: measured }, session.close()))
+    let mut violations = Vec::new();
+    if let Some(typical) = measured.iter_mut().find(|measured: &&mut Measured| measured.point.is_typical()) {
+        let counting = session.validated(&args.driver)?;
+        let setup = Setup { launcher: &counting.launcher, device: &counting.device, image };
+        measure::count(typical, &setup).map_err(failure)?;
+        violations = counting.close();
+    }
+    violations.extend(session.close());
+    Ok((Results { about, points: measured }, violations))
 }
 
 /// What a point may take, with so many to come.
