@@ -1,6 +1,6 @@
 //! DS, FLAT, GLOBAL, SCRATCH, MUBUF and MTBUF.
 
-use super::operand::{Operand, scalar};
+use super::operand::{Operand, any_vector, scalar};
 use super::symbolic::{Swizzle, buffer_format};
 use super::text::Text;
 use super::{Bad, Words};
@@ -26,11 +26,12 @@ fn loads_to_lds(row: &Row) -> bool {
 }
 
 impl Words {
-    /// Data in vector registers. LLVM 22 lets tuples of AGPRs that an atomic returns something for start anywhere.
-    fn data(&self, first: u32, ty: Ty, accumulation: bool, returns: bool) -> Result<Operand, Bad> {
-        let even = if accumulation && returns { first & !1 } else { first };
-        self.vector(even, count(ty), accumulation)?;
-        self.any_vector(first, count(ty), accumulation)
+    /// Data in vector registers. LLVM 22 lets AGPRs of some instructions start anywhere: `free`.
+    fn data(&self, first: u32, ty: Ty, acc: bool, free: bool) -> Result<Operand, Bad> {
+        match acc && free {
+            true => any_vector(first, count(ty), acc),
+            false => self.vector(first, count(ty), acc),
+        }
     }
 
     pub(super) fn ds(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
@@ -39,17 +40,17 @@ impl Words {
         let (acc, gds) = (field(25, 1) != 0, field(16, 1) != 0);
         let is_gws = row.name.starts_with("ds_gws_");
         let permutes = row.name.contains("permute_b32");
+        let free = row.name.contains("_rtn_") || row.src[2] != Ty::None;
         t.mnemonic(row.name, "");
         if row.dst != Ty::None {
-            t.try_operand(self.vector(field(56, 8), count(row.dst), acc))?;
+            t.try_operand(self.data(field(56, 8), row.dst, acc, free))?;
         } else if field(56, 8) != 0 {
             return Err(Bad);
         }
-        let returns = row.dst != Ty::None;
         for n in 0..3u32 {
             let (ty, register) = (row.src[n as usize], field(32 + 8 * n, 8));
             if ty != Ty::None {
-                t.try_operand(self.data(register, ty, acc && (n > 0 || is_gws), returns))?;
+                t.try_operand(self.data(register, ty, acc && (n > 0 || is_gws), free))?;
             } else if register != 0 {
                 return Err(Bad);
             }
@@ -70,7 +71,10 @@ impl Words {
             }
         } else if offset != 0 {
             match row.name {
-                "ds_swizzle_b32" => t.modifier(format_args!("offset:{}", Swizzle(offset as u16))),
+                "ds_swizzle_b32" => {
+                    let swizzle = Swizzle { bits: offset as u16, gfx942: self.is_gfx942() };
+                    t.modifier(format_args!("offset:{swizzle}"));
+                }
                 _ => t.modifier(format_args!("offset:{offset}")),
             }
         }
@@ -111,12 +115,14 @@ impl Words {
         {
             return Err(Bad);
         }
-        let narrow_float = row.name.ends_with("_atomic_add_f32") || row.name.ends_with("_atomic_pk_add_f16");
-        if self.is_gfx942() && acc && atomic && glc && narrow_float {
+        // What LLVM 22 has no AGPR form of.
+        let narrow_float = row.name == "global_atomic_add_f32" || row.name == "global_atomic_pk_add_f16";
+        let double = is_float_atomic(row) && row.name.ends_with("_f64");
+        if self.is_gfx942() && acc && glc && (narrow_float || double && scc) {
             return Err(Bad);
         }
         if returns && !lds {
-            t.try_operand(self.vector(field(56, 8), count(row.dst), acc))?;
+            t.try_operand(self.data(field(56, 8), row.dst, acc, atomic))?;
         }
         let saddr = match (encoding, field(48, 7)) {
             (Encoding::Flat, _) | (_, 0x7f) => None,
@@ -138,7 +144,9 @@ impl Words {
         match saddr {
             _ if encoding == Encoding::Flat => {}
             // LLVM 22 has no EXEC as an address.
-            Some(126) if self.is_gfx942() && encoding == Encoding::Global => return Err(Bad),
+            Some(126) if self.is_gfx942() && encoding == Encoding::Global && !row.name.contains("_lds_") => {
+                return Err(Bad);
+            }
             Some(code) => t.try_operand(scalar(code, if encoding == Encoding::Global { 2 } else { 1 }))?,
             None => t.operand(OFF),
         }
@@ -171,7 +179,7 @@ impl Words {
         let (offen, idxen) = (field(12, 1) != 0, field(13, 1) != 0);
         match (offen, idxen) {
             (false, false) => t.operand(OFF),
-            (true, true) => t.try_operand(self.vector(field(32, 8), 2, false))?,
+            (true, true) => t.try_operand(any_vector(field(32, 8), 2, false))?,
             _ => t.try_operand(self.vector(field(32, 8), 1, false))?,
         }
         t.try_operand(self.tuple(field(48, 5) * 4, 4))?;
@@ -222,9 +230,5 @@ impl Words {
         self.buffer(t, row, field, buffer_format(field(19, 7)), false)?;
         self.cache_policy(t, field(14, 1) != 0, field(54, 1) != 0, field(53, 1) != 0);
         Ok(())
-    }
-
-    pub(super) fn mimg(&mut self, _: &mut Text<'_>) -> Result<(), Bad> {
-        Err(Bad)
     }
 }

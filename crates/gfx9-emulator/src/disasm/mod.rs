@@ -3,6 +3,7 @@
 //! The text is `llvm-objdump`'s, to the letter: LLVM 15's for gfx90a, LLVM 22's for gfx942. An encoding that LLVM takes
 //! for no instruction, or prints with a remark that an operand is invalid, is none here either.
 
+mod image;
 mod listing;
 mod memory;
 mod modifiers;

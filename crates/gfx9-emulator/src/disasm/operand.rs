@@ -50,7 +50,7 @@ impl fmt::Display for Operand {
 }
 
 /// `count` VGPRs, or AGPRs.
-fn vector(first: u32, count: u32, accumulation: bool) -> Result<Operand, Bad> {
+pub(super) fn any_vector(first: u32, count: u32, accumulation: bool) -> Result<Operand, Bad> {
     if count == 0 || first + count > VGPRS {
         return Err(Bad);
     }
@@ -147,22 +147,17 @@ pub(super) fn immediate(value: u32) -> Operand {
 }
 
 impl Words {
-    /// As [`vector`]; LLVM 22 insists on tuples that start at an even register, as the hardware does.
+    /// As [`any_vector`]; LLVM 22 insists on tuples that start at an even register, as the hardware does.
     pub(super) fn vector(&self, first: u32, count: u32, accumulation: bool) -> Result<Operand, Bad> {
         if self.is_gfx942() && count > 1 && first % 2 != 0 {
             return Err(Bad);
         }
-        vector(first, count, accumulation)
-    }
-
-    /// [`Words::vector`], wherever it starts.
-    pub(super) fn any_vector(&self, first: u32, count: u32, accumulation: bool) -> Result<Operand, Bad> {
-        vector(first, count, accumulation)
+        any_vector(first, count, accumulation)
     }
 
     /// A scalar source without a literal: register, inline constant, or what else a code reads.
     pub(super) fn scalar_source(&self, code: u32, ty: Ty) -> Result<Operand, Bad> {
-        let is_vector_alu = self.first >> 30 != 2;
+        let is_vector_alu = self.first >> 31 == 0 || self.first >> 26 == 0x34;
         if let Some(constant) = constant(code, ty) {
             return Ok(constant);
         }

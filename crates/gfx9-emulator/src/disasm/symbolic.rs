@@ -123,11 +123,21 @@ impl fmt::Display for GprIndex {
 }
 
 /// `ds_swizzle_b32`'s pattern.
-pub(super) struct Swizzle(pub(super) u16);
+pub(super) struct Swizzle {
+    pub(super) bits: u16,
+    /// LLVM 22 has names for more of them.
+    pub(super) gfx942: bool,
+}
 
 impl fmt::Display for Swizzle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bits = self.0;
+        let bits = self.bits;
+        if self.gfx942 && bits >= 0xe000 {
+            return write!(f, "swizzle(FFT,{})", bits & 31);
+        }
+        if self.gfx942 && bits >= 0xc000 {
+            return write!(f, "swizzle(ROTATE,{},{})", bits >> 10 & 1, bits >> 5 & 31);
+        }
         if bits & 0xff00 == 0x8000 {
             let lane = |n: u16| bits >> (2 * n) & 3;
             return write!(f, "swizzle(QUAD_PERM,{},{},{},{})", lane(0), lane(1), lane(2), lane(3));
