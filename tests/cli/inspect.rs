@@ -286,6 +286,41 @@ fn from_stdin() {
     assert!(out.starts_with("-: code object"), "{out}");
 }
 
+/// The machine code of each kernel: all of it, from its entry on, in instructions that the processor has.
+#[test]
+fn the_machine_code() {
+    for target in ["gfx90a", "gfx942"] {
+        let path = hip(&format!("reduce.{target}.co"));
+        let document = inspect(&[&path, "--disassemble"]);
+        let object = &document["files"][0]["code_objects"][0];
+        let functions = object["code"].as_array().unwrap();
+        for kernel in object["kernels"].as_array().unwrap() {
+            let code = functions.iter().find(|code| code["function"] == kernel["name"]).unwrap();
+            assert_eq!((&code["address"], &code["bytes"]), (&kernel["entry_address"], &kernel["code_bytes"]));
+            let instructions = code["instructions"].as_array().unwrap();
+            let dwords: usize = instructions.iter().map(|i| i["words"].as_array().unwrap().len()).sum();
+            assert_eq!(code["bytes"], 4 * dwords);
+            assert!(instructions.iter().all(|i| i["legal"] == true), "{code:#}");
+            let is = |text: &str| instructions.iter().any(|i| i["text"] == text);
+            assert!(is("s_barrier") && is("s_endpgm"), "{code:#}");
+            // Branches go to instructions.
+            let at = |to: &Value| instructions.iter().any(|i| i["address"] == *to);
+            let mut targets = instructions.iter().map(|i| &i["branch_target"]).filter(|to| !to.is_null());
+            assert!(targets.clone().next().is_some() && targets.all(at), "{code:#}");
+        }
+        let (status, out, _) = hiplaunch(&["inspect", &path, "--kernel", "reduce_sum_f32", "--disassemble"]);
+        assert_eq!(status, 0);
+        assert!(out.contains("  code of reduce_sum_f32 at 0x"), "{out}");
+        assert!(!out.contains("code of reduce_sum_dyn_f32"), "{out}");
+        let label = out.split(" -> ").nth(1).unwrap().lines().next().unwrap();
+        assert!(label.starts_with('L') && out.contains(&format!("\n   {label}:\n")), "{label}: {out}");
+    }
+    // What can't be disassembled is shown nevertheless.
+    let (status, out, err) = hiplaunch(&["inspect", &object("generic.co"), "--disassemble"]);
+    assert!(status == 2 && out.contains("  kernel scale\n"), "{out}");
+    assert!(err.contains("generic.co: --disassemble: ") && err.contains("gfx9-4-generic"), "{err}");
+}
+
 /// The README shows what it prints.
 #[test]
 fn the_readme_shows_it() {
