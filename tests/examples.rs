@@ -24,6 +24,12 @@ mod pool;
 #[path = "../examples/08_timeline.rs"]
 mod timeline;
 
+#[path = "../examples/09_graph.rs"]
+mod graph;
+
+#[path = "../examples/10_compile.rs"]
+mod compile;
+
 #[path = "../examples/lds_layout.rs"]
 mod lds_layout;
 
@@ -45,5 +51,19 @@ fn the_readme_shows_examples() {
             "{}",
             &example[start..end]
         );
+    }
+}
+
+/// Every example is run here and listed for its readers.
+#[test]
+fn every_example_is_listed() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let (list, this) = (include_str!("../examples/README.md"), include_str!("examples.rs"));
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if name.ends_with(".rs") {
+            assert!(list.contains(&format!("]({name}) |")), "examples/README.md does not list {name}");
+            assert!(this.contains(&format!("\"../examples/{name}\"")), "{name} is not run here");
+        }
     }
 }
