@@ -23,9 +23,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (vscale, vadd) = unsafe {
         (launcher.register(device, &code, "vscale")?, launcher.register(device, &code, "vadd_f32")?)
     };
-    let inputs: Vec<_> = (0..4)
-        .map(|k| DeviceBuffer::from_slice(&stream, &[k as f32; N]))
-        .collect::<Result<_, _>>()?;
+    let inputs: Vec<_> =
+        (0..4).map(|k| DeviceBuffer::from_slice(&stream, &[k as f32; N])).collect::<Result<_, _>>()?;
     let out = DeviceBuffer::<f32>::on(&stream, N)?;
 
     // Recording makes no device call. Temporaries have no memory yet, and the order follows from what nodes read and write.
@@ -36,7 +35,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (dims, n) = (LaunchDims::cover(N as u32, 256), GraphArg::from(N as i32));
     // SAFETY: the kernels of hip/ touch what their README says: here all of the values, which have N elements.
     let scale_x = unsafe {
-        let scale_x = graph.launch(vscale, dims, &[2.0f32.into(), GraphArg::Read(x), GraphArg::Write(left), n])?;
+        let scale_x =
+            graph.launch(vscale, dims, &[2.0f32.into(), GraphArg::Read(x), GraphArg::Write(left), n])?;
         graph.launch(vscale, dims, &[3.0f32.into(), GraphArg::Read(y), GraphArg::Write(right), n])?;
         let args = [GraphArg::Read(left), GraphArg::Read(right), GraphArg::Write(sum), n];
         graph.launch(vadd, dims, &args)?;
@@ -72,7 +72,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     let made = counts().since(&before);
-    for kind in [CallKind::LaunchKernel, CallKind::EventRecord, CallKind::StreamWaitEvent, CallKind::DeviceAllocation] {
+    for kind in
+        [CallKind::LaunchKernel, CallKind::EventRecord, CallKind::StreamWaitEvent, CallKind::DeviceAllocation]
+    {
         println!("{:<22} {} a submission", kind.name(), made.get(kind) as f64 / (ROUNDS - 1) as f64);
     }
     assert_eq!(made.get(CallKind::LaunchKernel), 3 * (ROUNDS as u64 - 1));

@@ -83,13 +83,7 @@ impl Entry {
 /// Reads a file; an error names it and says what to do.
 pub(super) fn file(path: &Path) -> Result<Found, String> {
     let bytes = bytes(path).map_err(|error| advice::unreadable(path, &error))?;
-    found(&bytes).map_err(|error| {
-        let next = match error {
-            Error::NotElf { .. } => "; give it what `hipcc --genco --offload-arch=gfx90a` writes",
-            _ => "",
-        };
-        format!("{}: {error}{next}", path.display())
-    })
+    found(&bytes).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn bytes(path: &Path) -> io::Result<Vec<u8>> {
