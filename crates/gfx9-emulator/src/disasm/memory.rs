@@ -59,7 +59,8 @@ impl Words {
         if row.name == "ds_nop" {
             return if (offset, gds, acc) == (0, false, false) { Ok(()) } else { Err(Bad) };
         }
-        if gds && permutes || !gds && is_gws {
+        let no_data = row.src[0] == Ty::None && row.src[1] == Ty::None && row.dst == Ty::None;
+        if gds && permutes || !gds && is_gws || acc && no_data {
             return Err(Bad);
         }
         let two = ["write2_", "write2st64_", "read2_", "read2st64_", "wrxchg2_", "wrxchg2st64_"];

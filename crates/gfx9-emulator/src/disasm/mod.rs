@@ -3,6 +3,10 @@
 //! The text is `llvm-objdump`'s, to the letter: LLVM 15's for gfx90a, LLVM 22's for gfx942. An encoding that LLVM takes
 //! for no instruction, or prints with a remark that an operand is invalid, is none here either.
 
+#[cfg(test)]
+mod enumeration;
+#[cfg(test)]
+mod golden_tests;
 mod image;
 mod listing;
 mod memory;
@@ -108,6 +112,12 @@ pub(crate) fn disassemble_words(
         branch_target,
         is_legal: true,
     })
+}
+
+/// An instruction of the two dwords that the decoder keeps of it.
+pub(crate) fn instruction(target: Target, words: [u32; 2], pc: u64) -> Instruction {
+    disassemble_words(target, words[0], Some(words[1]), pc)
+        .unwrap_or_else(|| Instruction::illegal(words[0], pc))
 }
 
 /// The dwords of an instruction that there is; `None` if the target has none of this encoding.

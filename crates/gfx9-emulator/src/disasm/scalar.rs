@@ -108,7 +108,7 @@ impl Words {
                 t.operand(imm);
             }
             "s_waitcnt" => t.operand(Waitcnt(imm)),
-            "s_sendmsg" | "s_sendmsghalt" => t.operand(Message(imm)),
+            "s_sendmsg" | "s_sendmsghalt" => t.operand(Message { bits: imm, gfx942: self.is_gfx942() }),
             "s_set_gpr_idx_mode" => t.operand(GprIndex(imm)),
             "s_endpgm" if imm == 0 => {}
             "s_endpgm" => t.operand(imm),

@@ -75,7 +75,10 @@ impl Words {
         if row.flags & LIT != 0 {
             t.mnemonic(row.name, "");
             t.try_operand(dst)?;
-            let a = self.short_source(word & 0x1ff, row.src[0])?;
+            // LLVM 15 shows all of a literal that both sources are.
+            let whole = word & 0x1ff == LITERAL && row.name == "v_madmk_f16" && !self.is_gfx942();
+            let ty = if whole { Ty::B32 } else { row.src[0] };
+            let a = self.short_source(word & 0x1ff, ty)?;
             let k = Operand::Hex(u64::from(self.literal()?));
             t.operand(a);
             // madmk: d = a * k + b; madak: d = a * b + k.
