@@ -2,6 +2,8 @@
 //!
 //! What is skipped says why. With `HIPLAUNCH_MEMCHECK` set, the programs run under valgrind's memcheck too.
 
+#![cfg(target_os = "linux")]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -141,6 +143,17 @@ fn installed_and_found_by_pkg_config() {
     let refused = Command::new("bash").arg(&script).args(["--prefix", "relative"]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
     std::fs::remove_dir_all(&prefix).unwrap();
+}
+
+/// A program's own names can't meet with ours.
+#[test]
+fn the_shared_library_gives_away_no_name_without_the_prefix() {
+    let Some(nm) = tool("NM", "nm") else { return };
+    let said = run(Command::new(nm).args(["-D", "--defined-only"]).arg(libraries().join("libhiplaunch.so")));
+    let text = String::from_utf8(said.stdout).unwrap();
+    let names: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().last()).collect();
+    assert!(names.len() > 60, "{names:?}");
+    assert!(names.iter().all(|name| name.starts_with("hiplaunch_")), "{names:?}");
 }
 
 /// The README's program, word for word.

@@ -68,7 +68,7 @@ fn launches_and_reads_through_the_c_api_allocate_nothing() {
             arg(hiplaunch_arg_kind::View, 0, view.cast(), 0),
             scalar(64),
         ];
-        // SAFETY (of all below): kernels of hip/, launched as their README says, with arrays of their lengths.
+        // SAFETY: kernels of hip/, launched as their README says, with arrays of their lengths; so are those below.
         let launched = unsafe { hiplaunch_launch(saxpy, stream, Some(&dims), by_buffers.as_ptr(), 4, None) };
         assert_eq!(launched, OK);
         let by_block = [arg(hiplaunch_arg_kind::Block, 0, (&raw const block).cast(), 0)];

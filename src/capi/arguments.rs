@@ -33,32 +33,32 @@ impl hiplaunch_dims {
     }
 }
 
-/// What an argument of a launch is. Which fields of hiplaunch_arg count, besides kind, follows in brackets.
+/// What an argument of a launch is. Which fields of hiplaunch_arg count, besides kind, follows in parentheses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum hiplaunch_arg_kind {
-    /// A number of `size` 1, 2, 4 or 8 bytes, in the low bytes of `bits`. [bits, size]
+    /// A number of `size` 1, 2, 4 or 8 bytes, in the low bytes of `bits`. (bits, size)
     Scalar = 0,
-    /// A struct or any other value, in memory order. [data, size]
+    /// A struct or any other value, in memory order. (data, size)
     Value = 1,
-    /// A device address for a pointer parameter. What uses it is not noticed. [bits]
+    /// A device address for a pointer parameter. What uses it is not noticed. (bits)
     Address = 2,
     /// A hiplaunch_buffer for a pointer parameter: `data` is its handle. It may be closed as soon as the launch returned.
-    /// [data]
+    /// (data)
     Buffer = 3,
-    /// A hiplaunch_view for a pointer parameter, the address of its first element: `data` is its handle. [data]
+    /// A hiplaunch_view for a pointer parameter, the address of its first element: `data` is its handle. (data)
     View = 4,
     /// Where the destination of hiplaunch_launch_into goes.
     Destination = 5,
-    /// A host array that the kernel reads. Copied at the call. [data, size]
+    /// A host array that the kernel reads. Copied at the call. (data, size)
     HostIn = 6,
-    /// A host array that the kernel reads and writes: copied at the call, and an output of the ticket. [data, size]
+    /// A host array that the kernel reads and writes: copied at the call, and an output of the ticket. (data, size)
     HostInout = 7,
-    /// Room that the kernel writes: an output of the ticket. [size]
+    /// Room that the kernel writes: an output of the ticket. (size)
     HostOut = 8,
-    /// An argument block for a pointer parameter: `data` is a hiplaunch_block*. [data]
+    /// An argument block for a pointer parameter: `data` is a hiplaunch_block*. (data)
     Block = 9,
-    /// Bytes for a parameter of any kind, checked for size alone. [data, size]
+    /// Bytes for a parameter of any kind, checked for size alone. (data, size)
     Raw = 10,
 }
 enumeration!(hiplaunch_arg_kind: Scalar, Value, Address, Buffer, View, Destination, HostIn, HostInout, HostOut, Block, Raw);

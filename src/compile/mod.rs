@@ -43,7 +43,7 @@ pub use self::cache::{CACHE_VARIABLE, CacheCounters, DEFAULT_LIMIT, DiskCache};
 pub use self::error::CompileError;
 pub use crate::library::Attempt;
 
-use self::digest::{Digest, Sha256};
+use self::digest::{Digest, Fields};
 use self::entry::Entry;
 use self::hiprtc::{Hiprtc, Unit};
 
@@ -239,23 +239,23 @@ impl Compiler {
 
 /// Of everything that decides what the compiler writes.
 fn key(identity: &str, unit: &Unit<'_>, variables: &[String]) -> Digest {
-    let mut sha = Sha256::new();
+    let mut all = Fields::default();
     let number = |n: usize| (n as u64).to_le_bytes();
-    sha.field(KEY);
-    sha.field(identity.as_bytes());
-    sha.field(unit.target.as_bytes());
-    sha.field(unit.name.as_bytes());
+    all.field(KEY);
+    all.field(identity.as_bytes());
+    all.field(unit.target.as_bytes());
+    all.field(unit.name.as_bytes());
     // How many there are, so that an option is never read as a header.
-    sha.field(&number(unit.options.len()));
-    unit.options.iter().for_each(|option| sha.field(option.as_bytes()));
-    sha.field(&number(unit.headers.len()));
+    all.field(&number(unit.options.len()));
+    unit.options.iter().for_each(|option| all.field(option.as_bytes()));
+    all.field(&number(unit.headers.len()));
     for (name, text) in unit.headers {
-        sha.field(name.as_bytes());
-        sha.field(text.as_bytes());
+        all.field(name.as_bytes());
+        all.field(text.as_bytes());
     }
-    variables.iter().for_each(|value| sha.field(value.as_bytes()));
-    sha.field(unit.source.as_bytes());
-    sha.finish()
+    variables.iter().for_each(|value| all.field(value.as_bytes()));
+    all.field(unit.source.as_bytes());
+    all.finish()
 }
 
 /// A code object that was compiled, now or earlier.

@@ -245,6 +245,12 @@ fn input_that_cannot_be_used() {
         assert_eq!(status, 2, "{args:?}: {err}");
         assert!(err.contains(words), "{args:?}: {err}");
     }
+    // What has no end, or is long, is not read to it.
+    #[cfg(target_os = "linux")]
+    assert!(hiplaunch(&["inspect", "/dev/zero"]).2.contains("found 64 bytes"));
+    let long = folder.write("long", "text");
+    fs::File::options().write(true).open(&long).unwrap().set_len(1 << 40).unwrap();
+    assert!(hiplaunch(&["inspect", &long]).2.contains("found 1099511627776 bytes"));
     // The others are shown nevertheless, and the document is one.
     let (status, out, _) = hiplaunch(&["inspect", &v5, "none.co", &v6]);
     assert_eq!(status, 2);

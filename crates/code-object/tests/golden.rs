@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use code_object::{
-    Access, ArgSignature, CodeObject, CodeObjectVersion, KernelKind, KernelSignature, RelocationKind,
+    Access, ArgSignature, CodeObject, CodeObjectVersion, Error, KernelKind, KernelSignature, RelocationKind,
     ValueKind, WorkitemIds,
 };
 

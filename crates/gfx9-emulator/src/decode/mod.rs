@@ -270,7 +270,9 @@ impl Decoder<'_> {
                 }
             }
         };
-        if done.is_err() {
+        // What has no text is no instruction either, so that a report can always show what was executed.
+        let next = self.words.get(at + 1).copied();
+        if done.is_err() || crate::disasm::length(self.target, word, next).is_none() {
             // The row stays, if it is known, to name the instruction.
             draft.inst.exec = self.executor(same::<Illegal>());
             draft.inst.ext = None;
@@ -291,15 +293,13 @@ impl Decoder<'_> {
         Ok(row)
     }
 
-    /// The literal that follows the instruction.
+    /// The literal that follows the instruction: one, however many sources it is.
     pub(crate) fn literal(&self, draft: &mut Draft) -> Result<u32, Bad> {
-        let at = draft.inst.pc as usize + draft.len;
-        let value = *self.words.get(at).ok_or(Bad)?;
         if draft.len == 1 {
-            draft.inst.raw[1] = value;
+            draft.inst.raw[1] = *self.words.get(draft.inst.pc as usize + 1).ok_or(Bad)?;
+            draft.len = 2;
         }
-        draft.len += 1;
-        Ok(value)
+        Ok(draft.inst.raw[1])
     }
 
     /// A slot that holds a constant, for source `n` of the instruction.

@@ -108,7 +108,7 @@ impl Words {
                 t.operand(imm);
             }
             "s_waitcnt" => t.operand(Waitcnt(imm)),
-            "s_sendmsg" | "s_sendmsghalt" => t.operand(Message(imm)),
+            "s_sendmsg" | "s_sendmsghalt" => t.operand(Message { bits: imm, gfx942: self.is_gfx942() }),
             "s_set_gpr_idx_mode" => t.operand(GprIndex(imm)),
             "s_endpgm" if imm == 0 => {}
             "s_endpgm" => t.operand(imm),
@@ -118,7 +118,7 @@ impl Words {
             | "s_ttracedata"
             | "s_endpgm_saved"
             | "s_set_gpr_idx_off"
-            | "s_endpgm_ordered_ps_done" => return if imm == 0 { Ok(()) } else { Err(Bad) },
+            | "s_endpgm_ordered_ps_done" => return self.reserved(imm != 0),
             _ => t.operand(immediate(u32::from(imm))),
         }
         Ok(())
@@ -153,7 +153,7 @@ impl Words {
             || name.starts_with("s_mem")
         {
             // Nothing but the destination.
-            return if field(17, 1) == 0 { Ok(()) } else { Err(Bad) };
+            return self.reserved(field(17, 1) != 0);
         }
         let has_address = data != Ty::None && !name.starts_with("s_mem")
             || name.contains("probe")
