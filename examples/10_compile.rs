@@ -1,4 +1,4 @@
-//! A kernel of one's own, compiled while the program runs: a histogram with LDS and a struct by value.
+//! The README's kernel, compiled while the program runs: a histogram with LDS and a struct by value.
 //!
 //! Needs ROCm's runtime compiler; without it the example says what to install, and does nothing more.
 
@@ -6,21 +6,7 @@ use hiplaunch::code_object::CodeObject;
 use hiplaunch::compile::CompileError;
 use hiplaunch::{Arg, Compile, Compiler, Error, LaunchDims, Launcher};
 
-const SOURCE: &str = r#"
-struct Range { float low, high; unsigned bins; };
-
-extern "C" __global__ void histogram(const float* x, unsigned n, Range range, unsigned* counts) {
-  __shared__ unsigned local[MOST];
-  for (unsigned b = threadIdx.x; b < range.bins; b += blockDim.x) local[b] = 0;
-  __syncthreads();
-  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-    float at = (x[i] - range.low) / (range.high - range.low) * range.bins;
-    if (at >= 0 && at < range.bins) atomicAdd(&local[(unsigned)at], 1u);
-  }
-  __syncthreads();
-  for (unsigned b = threadIdx.x; b < range.bins; b += blockDim.x) atomicAdd(&counts[b], local[b]);
-}
-"#;
+const SOURCE: &str = include_str!("histogram/histogram.hip");
 
 /// The kernel's `Range`, as C lays it out.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
@@ -31,15 +17,16 @@ struct Range {
     bins: u32,
 }
 
-const MOST: usize = 256;
-
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let launcher = Launcher::new()?;
     let device = launcher.device(0)?;
     let stream = launcher.stream(device)?;
 
-    let compiler =
-        Compiler::new(&device.properties().target).name("histogram.hip").option("-O3").define("MOST", MOST);
+    // The compiler has HIP's header built in; what it is given as a header it need not look for.
+    let compiler = Compiler::new(&device.properties().target)
+        .name("histogram.hip")
+        .option("-O3")
+        .header("hip/hip_runtime.h", "");
     let code = match CodeObject::compile(SOURCE, &compiler) {
         Ok(code) => code,
         Err(missing @ (CompileError::NotFound { .. } | CompileError::UnknownTarget { .. })) => {
@@ -56,7 +43,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let range = Range { low: 0.0, high: 1.0, bins: 10 };
     let zeros = [0u32; 10];
     let args = [Arg::input(&x), Arg::from(x.len() as u32), Arg::value(&range), Arg::inout(&zeros)];
-    // SAFETY: x has as many elements as the second argument says, counts has `bins`, which is at most MOST.
+    // SAFETY: x has as many elements as the second argument says, counts has `bins`, which is at most 256.
     let ticket = unsafe { launcher.launch(histogram, &stream, LaunchDims::linear(4, 256), &args)? };
     let counts = ticket.read()?.slice::<u32>(0)?.to_vec();
     println!("{counts:?}");
