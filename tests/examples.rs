@@ -39,21 +39,6 @@ mod lazy_chain;
 #[path = "../examples/jit.rs"]
 mod jit;
 
-/// The README's programs are examples, word for word, so that they keep compiling.
-#[test]
-fn the_readme_shows_examples() {
-    for example in [include_str!("../examples/01_first_launch.rs"), include_str!("../examples/07_pool.rs")] {
-        let start = example.find("use hiplaunch").unwrap();
-        let end = example.find("\n#[test]").unwrap();
-        let readme = include_str!("../README.md");
-        assert!(
-            readme.contains(&format!("```rust\n{}```", &example[start..end])),
-            "{}",
-            &example[start..end]
-        );
-    }
-}
-
 /// Every example is run here and listed for its readers.
 #[test]
 fn every_example_is_listed() {
