@@ -185,7 +185,7 @@ pub(super) unsafe fn with_args<R>(
         reserved(arg.reserved, "hiplaunch_arg")?;
         let named = |failure: Failure| failure.of_argument(index);
         match enumerator(arg.kind).map_err(named)? {
-            hiplaunch_arg_kind::Buffer => memory.push(buffer(arg.data.cast(), owner).map_err(named)?),
+            hiplaunch_arg_kind::Buffer => memory.push(buffer(arg.data.cast(), stream, owner).map_err(named)?),
             hiplaunch_arg_kind::View => memory.push(view(arg.data.cast(), owner).map_err(named)?),
             hiplaunch_arg_kind::Block => {
                 // SAFETY: the caller's promise.
@@ -240,10 +240,17 @@ pub(super) unsafe fn with_args<R>(
     launch(&all)
 }
 
-fn buffer(handle: *const hiplaunch_buffer, owner: Owner) -> Result<Memory> {
+/// The buffer's memory, whose use by the stream is noted: on the buffer's own block, so that it is once only.
+fn buffer(handle: *const hiplaunch_buffer, stream: &Stream, owner: Owner) -> Result<Memory> {
     BUFFERS.look(handle, |found| {
         owner.same(found.owner, "buffer")?;
-        Ok(Memory::Buffer(found.value.block().cloned(), found.value.bytes() as u64))
+        let block = found.value.block();
+        if let Some(block) = block
+            && stream.device() == found.value.device()
+        {
+            stream.note_use(block);
+        }
+        Ok(Memory::Buffer(block.cloned(), found.value.bytes() as u64))
     })?
 }
 
@@ -294,10 +301,9 @@ unsafe fn read_block<'a>(
             hiplaunch_patch_target::Address => PatchTarget::Device(DevicePtr(patch.value)),
             hiplaunch_patch_target::Buffer => {
                 let handle = std::ptr::without_provenance(patch.value as usize);
-                let Memory::Buffer(Some(block), _) = buffer(handle, owner)? else {
+                let Memory::Buffer(Some(block), _) = buffer(handle, stream, owner)? else {
                     return Err(Failure::invalid("a patch names a buffer without memory"));
                 };
-                stream.record_use(&block)?;
                 PatchTarget::Device(block.ptr())
             }
         };

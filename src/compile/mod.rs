@@ -177,14 +177,15 @@ impl Compiler {
             Unit { name: &self.name, source, headers: &self.headers, options: &options, target: &target };
 
         let key = self.cache.folder().and_then(|_| self.key_if_kept(hiprtc.identity(), &unit));
-        let found = || key.as_ref().and_then(|key| self.cache.get(key));
-        if let Some(entry) = found() {
-            return self.read(hiprtc, entry, true);
+        let read = |entry| self.read(hiprtc, entry, true).map_err(|e| e.to_string());
+        let found = || key.as_ref().and_then(|key| self.cache.get(key, read));
+        if let Some(compiled) = found() {
+            return Ok(compiled);
         }
         let turn = hiprtc.turn();
         // Who had the turn before may have compiled the very same.
-        if let Some(entry) = found() {
-            return self.read(hiprtc, entry, true);
+        if let Some(compiled) = found() {
+            return Ok(compiled);
         }
         if key.is_some() {
             self.cache.miss();
