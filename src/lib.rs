@@ -152,6 +152,14 @@ mod sync {
     pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
 }
 
+/// What the documentation above says of threads.
+const _: () = {
+    const fn shared_by_threads<T: Send + Sync>() {}
+    shared_by_threads::<(Launcher, Stream, Device, Event, Module)>();
+    shared_by_threads::<(DeviceBuffer<f32>, DeviceView<f32>, Pool, PoolBlock)>();
+    shared_by_threads::<(Ticket, Output, Compiler, graph::CompiledGraph, Error)>();
+};
+
 /// What code objects say: targets, kernel signatures, globals.
 pub use code_object;
 pub use compile::{Compile, Compiler};
