@@ -24,11 +24,15 @@ pub struct Config {
     pub time_budget: Option<Duration>,
     /// Where kernels' `printf` goes.
     pub printer: Printer,
+    /// Shuffles the order in which workgroups begin and go on, the order of a workgroup's waves, and after how many
+    /// instructions the next wave runs, which may be any. A kernel without data races gives the same results with any
+    /// seed; one with a race may give others. With one thread a seed gives one order. None by default: the usual order.
+    pub schedule_seed: Option<u64>,
 }
 
 impl Default for Config {
-    /// 16 GiB of device memory, a thread for each core, the widest vectors, 16 KiB of dynamic stack, no budgets, and
-    /// the process's standard output.
+    /// 16 GiB of device memory, a thread for each core, the widest vectors, 16 KiB of dynamic stack, no budgets, the
+    /// process's standard output, and the usual order.
     fn default() -> Config {
         Config {
             device_memory: 16 << 30,
@@ -38,6 +42,7 @@ impl Default for Config {
             instruction_budget: None,
             time_budget: None,
             printer: Printer::default(),
+            schedule_seed: None,
         }
     }
 }

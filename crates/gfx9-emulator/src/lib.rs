@@ -39,6 +39,7 @@ mod memory;
 mod modifiers;
 mod program;
 mod run;
+mod schedule;
 mod soft;
 #[cfg(test)]
 mod stream_tests;

@@ -131,6 +131,7 @@ impl Machine {
             dispatch.grid,
             self.config.instruction_budget,
             self.config.time_budget.map(|budget| Instant::now() + budget),
+            self.config.schedule_seed,
         ));
         let helpers = (self.helpers.len() as u64).min(job.total().saturating_sub(1));
         if helpers > 0 {

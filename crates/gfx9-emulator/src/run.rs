@@ -17,8 +17,9 @@ use crate::launch::Setup;
 use crate::lds::Lds;
 use crate::memory::{AddressSpace, Snapshot, View};
 use crate::program::Program;
+use crate::schedule::{Dice, Schedule};
 use crate::wave::Wave;
-use crate::workgroup::{Ctx, Stop, run_wave};
+use crate::workgroup::{Ctx, Stop, run_wave, run_wave_observed};
 
 /// Wave instructions after which the next wave of a workgroup runs.
 const SLICE: u64 = 20_000;
@@ -56,7 +57,11 @@ enum State {
 
 struct Workgroup {
     members: Vec<Member>,
+    /// The order in which they run.
+    order: Vec<usize>,
     cx: Ctx,
+    /// With a schedule seed: what that order and the lengths of slices and turns are drawn with.
+    dice: Option<Dice>,
 }
 
 /// Registers and LDS of workgroups, kept for the next ones.
@@ -96,6 +101,7 @@ pub(crate) struct Job {
     instructions: AtomicU64,
     instruction_budget: u64,
     deadline: Option<Instant>,
+    schedule: Option<Schedule>,
     /// Threads at work.
     active: Mutex<usize>,
     idle: Condvar,
@@ -122,6 +128,7 @@ impl Job {
         grid: [u32; 3],
         instruction_budget: Option<u64>,
         deadline: Option<Instant>,
+        schedule_seed: Option<u64>,
     ) -> Job {
         Job {
             program,
@@ -142,6 +149,7 @@ impl Job {
             instructions: AtomicU64::new(0),
             instruction_budget: instruction_budget.unwrap_or(u64::MAX),
             deadline,
+            schedule: schedule_seed.map(Schedule::new),
             active: Mutex::new(0),
             idle: Condvar::new(),
         }
@@ -214,16 +222,34 @@ impl Job {
         self.program.inner.object().kernels().get(self.kernel).map_or_else(String::new, |k| k.name.clone())
     }
 
-    /// A workgroup to run: a new one while there is room, else the one parked longest.
+    /// A workgroup to run: a new one while there is room, else the one parked longest; with a schedule seed either.
     fn take(&self) -> Option<Box<Workgroup>> {
+        if self.schedule.as_ref().is_some_and(|schedule| schedule.draw().below(2) == 0)
+            && let Some(workgroup) = self.take_parked()
+        {
+            return Some(workgroup);
+        }
         if self.resident.fetch_add(1, Relaxed) < RESIDENT {
             let number = self.next.fetch_add(1, Relaxed);
             if number < self.total {
+                let number = self.schedule.as_ref().map_or(number, |s| s.workgroup(number, self.total));
                 return Some(Box::new(self.begin(number)));
             }
         }
         self.resident.fetch_sub(1, Relaxed);
-        lock(&self.parked).pop_front()
+        self.take_parked()
+    }
+
+    /// The workgroup parked longest; with a schedule seed any.
+    fn take_parked(&self) -> Option<Box<Workgroup>> {
+        let mut parked = lock(&self.parked);
+        match &self.schedule {
+            Some(schedule) => {
+                let any = schedule.draw().below(parked.len());
+                parked.swap_remove_back(any)
+            }
+            None => parked.pop_front(),
+        }
     }
 
     fn begin(&self, number: u64) -> Workgroup {
@@ -238,7 +264,7 @@ impl Job {
         waves.resize_with(count, Wave::new);
         let mut lds = lock(&self.stash.lds).pop().unwrap_or_else(Lds::new);
         lds.reset(self.setup.lds);
-        let members = waves
+        let members: Vec<Member> = waves
             .into_iter()
             .enumerate()
             .map(|(id, mut wave)| {
@@ -257,7 +283,9 @@ impl Job {
             workgroup,
             hostcall: self.setup.hostcall.clone(),
         };
-        Workgroup { members, cx }
+        let order = (0..members.len()).collect();
+        let dice = self.schedule.as_ref().map(|schedule| schedule.of_workgroup(number));
+        Workgroup { members, order, cx, dice }
     }
 
     fn give_back(&self, workgroup: Workgroup) {
@@ -274,20 +302,30 @@ impl Job {
 
     /// Runs a workgroup for a turn. True if it has ended (or the dispatch has to stop).
     fn run(&self, workgroup: &mut Workgroup) -> bool {
-        let Workgroup { members, cx } = workgroup;
+        let Workgroup { members, order, cx, dice } = workgroup;
+        let limit = dice.as_mut().map_or(TURN, |dice| dice.spread(TURN));
         let mut turn = 0;
         loop {
             let before = cx.count;
             let mut ready = false;
-            for member in members.iter_mut() {
-                if member.state != State::Ready {
+            if let Some(dice) = dice {
+                dice.shuffle(order);
+            }
+            for index in order.iter() {
+                let Some(member) = members.get_mut(*index).filter(|m| m.state == State::Ready) else {
                     continue;
-                }
+                };
                 let count = cx.count;
-                match run_wave(&mut member.wave, cx, SLICE) {
+                let slice = dice.as_mut().map_or(SLICE, |dice| dice.spread(SLICE));
+                let stop = if dice.is_some() {
+                    run_wave_observed(&mut member.wave, cx, slice)
+                } else {
+                    run_wave(&mut member.wave, cx, slice)
+                };
+                match stop {
                     Stop::Slice => {
                         ready = true;
-                        if cx.count - count < SLICE {
+                        if cx.count - count < slice {
                             turn += GIVE_WAY;
                         }
                     }
@@ -323,7 +361,7 @@ impl Job {
             if self.stop.load(Relaxed) {
                 return true;
             }
-            if turn > TURN {
+            if turn > limit {
                 turn = 0;
                 let others = self.next.load(Relaxed) < self.total || !lock(&self.parked).is_empty();
                 if others {
