@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::observe::Defect;
+
 /// Which kind of access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Access {
@@ -119,7 +121,7 @@ impl fmt::Display for FaultCause {
 }
 
 impl Access {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Access::Read => "read",
             Access::Write => "write",
@@ -129,7 +131,7 @@ impl Access {
 }
 
 impl Space {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Space::Global => "global memory",
             Space::Lds => "LDS",
@@ -161,6 +163,8 @@ pub struct FaultReport {
     pub raw: [u32; 2],
     /// For accesses to global memory: the allocations nearest to the first address.
     pub nearest: Option<String>,
+    /// With [`Config::sanitize`](crate::Config::sanitize): what had been found before.
+    pub defects: Vec<Defect>,
 }
 
 impl fmt::Display for FaultReport {
@@ -174,6 +178,10 @@ impl fmt::Display for FaultReport {
         if let Some((name, offset)) = &self.function {
             write!(f, " ({name}+{offset:#x})")?;
         }
-        write!(f, ", {} [{}: {:08x} {:08x}]", self.mnemonic, self.encoding, self.raw[0], self.raw[1])
+        write!(f, ", {} [{}: {:08x} {:08x}]", self.mnemonic, self.encoding, self.raw[0], self.raw[1])?;
+        for defect in &self.defects {
+            write!(f, "\n{defect}")?;
+        }
+        Ok(())
     }
 }

@@ -16,6 +16,7 @@ use crate::fault::{FaultCause, FaultReport, LaneAddress, Space};
 use crate::launch::Setup;
 use crate::lds::Lds;
 use crate::memory::{AddressSpace, Snapshot, View};
+use crate::observe::{Observers, Profile};
 use crate::program::Program;
 use crate::schedule::{Dice, Schedule};
 use crate::wave::Wave;
@@ -32,7 +33,8 @@ const GIVE_WAY: u64 = 20_000;
 const RESIDENT: usize = 1024;
 
 /// What a dispatch did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct DispatchStats {
     /// Instructions executed, one for a wave.
     pub wave_instructions: u64,
@@ -40,6 +42,8 @@ pub struct DispatchStats {
     pub waves: u64,
     /// Workgroups run.
     pub workgroups: u64,
+    /// With [`Config::profile`](crate::Config::profile): the counts.
+    pub profile: Option<Box<Profile>>,
 }
 
 /// A wave in a workgroup.
@@ -102,6 +106,7 @@ pub(crate) struct Job {
     instruction_budget: u64,
     deadline: Option<Instant>,
     schedule: Option<Schedule>,
+    observers: Option<Observers>,
     /// Threads at work.
     active: Mutex<usize>,
     idle: Condvar,
@@ -129,6 +134,7 @@ impl Job {
         instruction_budget: Option<u64>,
         deadline: Option<Instant>,
         schedule_seed: Option<u64>,
+        observers: Option<Observers>,
     ) -> Job {
         Job {
             program,
@@ -150,6 +156,7 @@ impl Job {
             instruction_budget: instruction_budget.unwrap_or(u64::MAX),
             deadline,
             schedule: schedule_seed.map(Schedule::new),
+            observers,
             active: Mutex::new(0),
             idle: Condvar::new(),
         }
@@ -198,7 +205,9 @@ impl Job {
 
     /// What came of it, when nobody is at work.
     pub(crate) fn result(&self) -> Result<DispatchStats> {
-        if let Some(fault) = lock(&self.fault).take() {
+        let defects = self.observers.as_ref().map(Observers::defects).unwrap_or_default();
+        if let Some(mut fault) = lock(&self.fault).take() {
+            fault.defects = defects;
             return Err(Error::Fault(Box::new(fault)));
         }
         let workgroups = self.ended.load(Relaxed);
@@ -211,11 +220,15 @@ impl Job {
                 reason: panic.unwrap_or_else(|| "unknown".into()),
             });
         }
-        Ok(DispatchStats {
-            wave_instructions: self.instructions.load(Relaxed),
-            waves: workgroups * u64::from(self.setup.waves),
-            workgroups,
-        })
+        if !defects.is_empty() {
+            return Err(Error::Sanitizer { kernel: self.kernel_name(), defects });
+        }
+        let waves = workgroups * u64::from(self.setup.waves);
+        let profile = self.observers.as_ref().and_then(Observers::profile).map(|counts| {
+            let occupancy = self.setup.occupancy(&self.program.inner, self.kernel);
+            Box::new(Profile { dispatches: 1, workgroups, waves, occupancy, ..counts })
+        });
+        Ok(DispatchStats { wave_instructions: self.instructions.load(Relaxed), waves, workgroups, profile })
     }
 
     fn kernel_name(&self) -> String {
@@ -281,6 +294,7 @@ impl Job {
             count: 0,
             ticks: 0,
             workgroup,
+            watch: self.observers.as_ref().map(|observers| observers.begin(number, workgroup, count)),
             hostcall: self.setup.hostcall.clone(),
         };
         let order = (0..members.len()).collect();
@@ -288,7 +302,10 @@ impl Job {
         Workgroup { members, order, cx, dice }
     }
 
-    fn give_back(&self, workgroup: Workgroup) {
+    fn give_back(&self, mut workgroup: Workgroup) {
+        if let (Some(observers), Some(watch)) = (&self.observers, workgroup.cx.watch.take()) {
+            observers.end(*watch);
+        }
         self.resident.fetch_sub(1, Relaxed);
         let mut stash = lock(&self.stash.waves);
         let room = STASHED.saturating_sub(stash.len());
@@ -317,7 +334,7 @@ impl Job {
                 };
                 let count = cx.count;
                 let slice = dice.as_mut().map_or(SLICE, |dice| dice.spread(SLICE));
-                let stop = if dice.is_some() {
+                let stop = if dice.is_some() || cx.watch.is_some() {
                     run_wave_observed(&mut member.wave, cx, slice)
                 } else {
                     run_wave(&mut member.wave, cx, slice)
@@ -347,6 +364,9 @@ impl Job {
                 for member in members.iter_mut().filter(|m| m.state == State::AtBarrier) {
                     member.state = State::Ready;
                     waiting = true;
+                }
+                if let Some(watch) = &mut cx.watch {
+                    watch.barrier();
                 }
                 if !waiting {
                     return true;
@@ -395,6 +415,7 @@ impl Job {
             encoding: crate::tables::encoding_of(i.row).map_or("", |e| e.name()),
             raw: i.raw,
             nearest,
+            defects: Vec::new(),
         };
         let mut fault = lock(&self.fault);
         if fault.is_none() {

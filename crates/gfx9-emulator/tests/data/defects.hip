@@ -28,12 +28,12 @@ KERNEL void lost_update(volatile u32 *count, u32 rounds) {
 // Reads what the next workgroup writes.
 KERNEL void read_next(u32 *data, u32 *out, u32 groups) {
     data[group()] = group() + 1;
-    out[group()] = ((volatile u32 *)data)[(group() + 1) % groups];
+    out[group()] = data[(group() + 1) % groups];
 }
-// One workgroup adds atomically, another stores.
-KERNEL void mixed(u32 *out) {
+// One workgroup adds atomically, the others read without an atomic.
+KERNEL void mixed(u32 *count, u32 *out) {
     if (item() != 0) return;
-    if (group() == 0) __atomic_fetch_add(out, 1u, __ATOMIC_RELAXED); else *out = 7;
+    if (group() == 0) __atomic_fetch_add(count, 1u, __ATOMIC_RELAXED); else out[group()] = *count;
 }
 // Reverses each block through LDS, and forgets the barrier.
 KERNEL void no_barrier(u32 *data) {
