@@ -8,7 +8,7 @@ mod vop3p;
 use std::collections::HashMap;
 
 use crate::exec::control::{BranchOff, Goto, Illegal, Unimplemented};
-use crate::inst::{Inst, NONE};
+use crate::inst::{Inst, NONE, flag};
 use crate::isa::{Columns, ExecFn, Level, same};
 use crate::modifiers::{Ext, MODIFIED, Operand};
 use crate::tables::{Encoding, ILLEGAL, Impl, Index, Row, Target, Ty};
@@ -100,7 +100,7 @@ fn branch_target(i: &Inst) -> Option<i64> {
     let direct = i.row.name.starts_with("s_branch")
         || i.row.name.starts_with("s_cbranch") && i.row.src[0] == Ty::None
         || i.row.name == "s_call_b64";
-    direct.then(|| i64::from(i.pc) + 1 + i64::from(i.imm as i32))
+    (direct && i.flags & flag::ILLEGAL == 0).then(|| i64::from(i.pc) + 1 + i64::from(i.imm as i32))
 }
 
 /// Constants of a program, each once.
@@ -275,6 +275,7 @@ impl Decoder<'_> {
         if done.is_err() || crate::disasm::length(self.target, word, next).is_none() {
             // The row stays, if it is known, to name the instruction.
             draft.inst.exec = self.executor(same::<Illegal>());
+            draft.inst.flags = flag::ILLEGAL;
             draft.inst.ext = None;
             draft.zero_flags = false;
             draft.literal = None;

@@ -169,13 +169,16 @@ impl Words {
     ) -> Result<(), Bad> {
         let data = if row.src[0] == Ty::None { row.dst } else { row.src[0] };
         if !lds {
-            let returns = row.name.contains("_atomic_") && field(14, 1) != 0;
-            t.try_operand(self.data(field(40, 8), data, field(55, 1) != 0, returns))?;
+            t.try_operand(self.vector(field(40, 8), count(data), field(55, 1) != 0))?;
         }
         let (offen, idxen) = (field(12, 1) != 0, field(13, 1) != 0);
         match (offen, idxen) {
             (false, false) => t.operand(OFF),
-            (true, true) => t.try_operand(any_vector(field(32, 8), 2, false))?,
+            // LLVM 22 lets those of MTBUF start anywhere.
+            (true, true) if row.name.starts_with("tbuffer_") => {
+                t.try_operand(any_vector(field(32, 8), 2, false))?;
+            }
+            (true, true) => t.try_operand(self.vector(field(32, 8), 2, false))?,
             _ => t.try_operand(self.vector(field(32, 8), 1, false))?,
         }
         t.try_operand(self.tuple(field(48, 5) * 4, 4))?;
@@ -201,6 +204,7 @@ impl Words {
         self.reserved(lds && !loads_to_lds(row))?;
         self.reserved(scc && !self.is_gfx942() && is_float_atomic(row))?;
         let lds = lds && loads_to_lds(row);
+        self.reserved(lds && self.is_gfx942() && field(55, 1) != 0)?;
         if row.src[0] == Ty::None && row.dst == Ty::None {
             // Caches: nothing but, on gfx942, which scope.
             let invalidates = row.name.starts_with("buffer_wbinvl1") || row.name == "buffer_invl2";

@@ -207,7 +207,9 @@ impl Words {
         let vgpr = code >= 256;
         match (row.name, n) {
             ("v_readlane_b32", 0) if !vgpr => Err(Bad),
-            ("v_readlane_b32", 1) | ("v_writelane_b32", _) if vgpr => Err(Bad),
+            ("v_readlane_b32", 1) | ("v_writelane_b32", _) if vgpr || code == 254 && self.is_gfx942() => {
+                Err(Bad)
+            }
             ("v_mqsad_u32_u8", 2) if is_number(code) || !vgpr && self.is_gfx942() => Err(Bad),
             ("v_mqsad_u32_u8", 2) if !vgpr => self.tuple(code, 4),
             // LLVM has the exponent as an f16.
