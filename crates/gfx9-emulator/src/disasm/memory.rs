@@ -61,6 +61,15 @@ impl Words {
         }
         let no_data = row.src[0] == Ty::None && row.src[1] == Ty::None && row.dst == Ty::None;
         self.reserved(gds && permutes || !gds && is_gws || acc && no_data)?;
+        if offset != 0 {
+            self.ds_offset(t, row, offset);
+        }
+        // gfx942 has no GDS; its bit is ignored.
+        t.flag(gds && (!self.is_gfx942() || is_gws), "gds");
+        Ok(())
+    }
+
+    fn ds_offset(&self, t: &mut Text<'_>, row: &Row, offset: u32) {
         let two = ["write2_", "write2st64_", "read2_", "read2st64_", "wrxchg2_", "wrxchg2st64_"];
         if two.iter().any(|name| row.name.contains(name)) {
             for (n, part) in [offset & 0xff, offset >> 8].into_iter().enumerate() {
@@ -68,18 +77,12 @@ impl Words {
                     t.modifier(format_args!("offset{n}:{part}"));
                 }
             }
-        } else if offset != 0 {
-            match row.name {
-                "ds_swizzle_b32" => {
-                    let swizzle = Swizzle { bits: offset as u16, gfx942: self.is_gfx942() };
-                    t.modifier(format_args!("offset:{swizzle}"));
-                }
-                _ => t.modifier(format_args!("offset:{offset}")),
-            }
+        } else if row.name == "ds_swizzle_b32" {
+            let swizzle = Swizzle { bits: offset as u16, gfx942: self.is_gfx942() };
+            t.modifier(format_args!("offset:{swizzle}"));
+        } else {
+            t.modifier(format_args!("offset:{offset}"));
         }
-        // gfx942 has no GDS; its bit is ignored.
-        t.flag(gds && (!self.is_gfx942() || is_gws), "gds");
-        Ok(())
     }
 
     /// The cache policy bits, as each target calls them.

@@ -59,6 +59,10 @@ fn is_integer_dot(name: &str) -> bool {
 }
 
 impl Accepts {
+    /// No modifiers.
+    pub(super) const NOTHING: Accepts =
+        Accepts { float: 0, ignored: 0, sext: 0, clamp: false, omod: false, op_sel: OpSel::Ignored };
+
     /// What a row takes in VOP3.
     pub(super) fn vop3(row: &Row, encoding: Encoding, target: Target) -> Accepts {
         let (name, gfx942) = (row.name, target == Target::Gfx942);

@@ -146,7 +146,11 @@ impl Words {
         } else {
             t.try_operand(self.vector(field(0, 8), count(row.dst), false))?;
         }
-        let accepts = Accepts::vop3(row, encoding, self.target);
+        // Most instructions have nothing modified.
+        let accepts = match (field(8, 8), field(59, 5)) {
+            (0, 0) => Accepts::NOTHING,
+            _ => Accepts::vop3(row, encoding, self.target),
+        };
         let (mut abs, neg) = (field(8, 3), field(61, 3));
         let mut op_sel = field(11, 4);
         if row.flags & SDST != 0 {
