@@ -95,6 +95,13 @@ impl Code {
     }
 }
 
+/// The first of an operand's scalar registers: pairs start at even ones, larger tuples at multiples of 4, and the bits
+/// below count for nothing (LLVM, `AMDGPUDisassembler::createSRegOperand`).
+fn aligned(code: u32, ty: Ty) -> u16 {
+    let registers = u32::from(ty.dwords()).clamp(1, 4).next_power_of_two();
+    (code & !(registers - 1)) as u16
+}
+
 /// The dword that a direct branch goes to. Its distance is in `imm`, from the next instruction.
 fn branch_target(i: &Inst) -> Option<i64> {
     let direct = i.row.name.starts_with("s_branch")
@@ -321,7 +328,7 @@ impl Decoder<'_> {
             Ok(Operand::Scalar(d.constant(draft, n, value, wide)))
         };
         match code {
-            0..=127 => Ok(Operand::Scalar(code as u16)),
+            0..=127 => Ok(Operand::Scalar(aligned(code, ty))),
             128..=192 => constant(self, draft, u64::from(code - 128)),
             193..=208 => constant(self, draft, (192 - i64::from(code)) as u64),
             // The aperture's base is in the high dword.
