@@ -147,6 +147,7 @@ fn each_option_header_and_target_is_another_entry() {
         (compiler.clone().name("other.hip"), SOURCE, 1),
         (header(7), &with_header, 7),
         (header(8), &with_header, 8),
+        (compiler.clone().header("add.h", ""), &with_header, 1),
         (exact, SOURCE, 1),
     ];
     for (i, (compiler, source, adds)) in cases.iter().enumerate() {

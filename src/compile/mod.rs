@@ -108,7 +108,8 @@ impl Compiler {
         self.option(format!("-D{name}={value}"))
     }
 
-    /// A header that sources may include by that name; one given earlier under the same name goes.
+    /// A header that sources may include by that name; one given earlier under the same name goes. A source that is also
+    /// compiled by hipcc may include `hip/hip_runtime.h`: give that as an empty text, as hiprtc has it built in.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, text: impl Into<String>) -> Compiler {
         let name = name.into();

@@ -1,4 +1,11 @@
 //! The launcher: register kernels, launch them by handle, read their results.
+//!
+//! ```text
+//!  code object ──register──▶ KernelHandle ─┐
+//!                            Stream ───────┼─launch──▶ Ticket ──read──▶ Output
+//!            LaunchDims, args![a, &x, n] ──┘  checked, staged,    waits for that
+//!                                             enqueued; no wait   launch alone
+//! ```
 
 mod args;
 mod destination;

@@ -327,14 +327,13 @@ fn the_machine_code() {
     assert!(err.contains("generic.co: --disassemble: ") && err.contains("gfx9-4-generic"), "{err}");
 }
 
-/// The README shows what it prints.
+/// All that it prints of one kernel.
 #[test]
-fn the_readme_shows_it() {
+fn a_kernel_is_shown_whole() {
     let root = env!("CARGO_MANIFEST_DIR");
-    let readme = fs::read_to_string(format!("{root}/README.md")).unwrap().replace("\r\n", "\n");
-    let shown = readme.split("$ hiplaunch inspect ").nth(1).unwrap();
-    let (args, shown) = shown.split("```").next().unwrap().split_once('\n').unwrap();
-    let args: Vec<&str> = ["inspect"].into_iter().chain(args.split(' ')).collect();
+    let shown = fs::read_to_string(format!("{root}/tests/data/inspect.txt")).unwrap().replace("\r\n", "\n");
+    let (args, shown) = shown.strip_prefix("$ hiplaunch ").unwrap().split_once('\n').unwrap();
+    let args: Vec<&str> = args.split(' ').collect();
     let (status, out, _) = super::read(super::command(&args).current_dir(root).output().unwrap());
     assert_eq!((status, out.as_str()), (0, shown));
 }

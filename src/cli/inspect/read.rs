@@ -88,9 +88,7 @@ pub(super) fn file(path: &Path) -> Result<Found, String> {
     let (bytes, whole) = bytes(path).map_err(|error| advice::unreadable(path, &error))?;
     found(&bytes).map_err(|error| match error {
         Error::NotElf { start, .. } => {
-            let error = Error::NotElf { len: whole, start };
-            let next = "give it what `hipcc --genco --offload-arch=gfx90a` writes";
-            format!("{}: {error}; {next}", path.display())
+            format!("{}: {}", path.display(), Error::NotElf { len: whole, start })
         }
         error => format!("{}: {error}", path.display()),
     })
