@@ -5,6 +5,7 @@ mod bench;
 mod colour;
 mod completions;
 mod demo;
+mod emulator;
 mod info;
 mod inspect;
 mod logging;
@@ -12,6 +13,8 @@ mod man;
 mod manual;
 mod output;
 mod plan;
+#[cfg(feature = "emulator")]
+mod profile;
 mod progress;
 mod replay;
 mod run;

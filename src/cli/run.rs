@@ -7,7 +7,10 @@ use hiplaunch::memory::PoolBackend;
 use hiplaunch::script::{Report, RunOptions, Script, ScriptError};
 use serde_json::{Value, json};
 
+use super::emulator::EmulatorArgs;
 use super::output::{Output, Style, counted, grouped};
+#[cfg(feature = "emulator")]
+use super::profile;
 use super::progress::Progress;
 use super::session::{DriverArgs, Session};
 use super::tape::Tape;
@@ -45,6 +48,9 @@ pub(crate) struct RunArgs {
 
     #[command(flatten)]
     trace: TraceOption,
+
+    #[command(flatten)]
+    emulator: EmulatorArgs,
 
     #[command(flatten)]
     driver: DriverArgs,
@@ -93,9 +99,18 @@ impl Outcome {
 pub(crate) fn run(mut args: RunArgs, out: &mut Output) -> Result<Verdict, Failure> {
     // Every buffer is an allocation of its own, so that the emulator sees the first byte beyond it.
     args.driver.pool = PoolBackend::Plain;
-    let Some(recording) = args.trace.start()? else { return all(&args, out) };
-    args.driver = recording.on(&args.driver);
-    recording.finish(all(&args, out))
+    args.driver.emulator = args.emulator.settings()?;
+    let verdict = match args.trace.start()? {
+        None => all(&args, out),
+        Some(recording) => {
+            args.driver = recording.on(&args.driver);
+            recording.finish(all(&args, out))
+        }
+    };
+    if let Some(settings) = &args.driver.emulator {
+        settings.finish()?;
+    }
+    verdict
 }
 
 fn all(args: &RunArgs, out: &mut Output) -> Result<Verdict, Failure> {
@@ -120,9 +135,17 @@ fn all(args: &RunArgs, out: &mut Output) -> Result<Verdict, Failure> {
             Verdict::Unusable => unusable += 1,
         }
         if args.json {
-            reports.push(to_json(path, &outcome, elapsed));
+            #[allow(unused_mut, reason = "without the emulator there is nothing to add")]
+            let mut report = to_json(path, &outcome, elapsed);
+            #[cfg(feature = "emulator")]
+            if args.emulator.profile {
+                report["profile"] = profile::to_json(&session.take_profiles());
+            }
+            reports.push(report);
         } else {
             show(out, path, &format!("{name:width$}"), &outcome, elapsed)?;
+            #[cfg(feature = "emulator")]
+            profile::show(&session.take_profiles(), out)?;
         }
         progress.step();
         if lost {

@@ -12,7 +12,10 @@ use hiplaunch::{Backend, Device, Launcher, Timeline};
 use serde_json::json;
 
 use super::Failure;
+use super::emulator::EmulatorSettings;
 use super::tape::{Tape, Taped};
+#[cfg(feature = "emulator")]
+use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions, KernelProfile};
 
 /// Options of every command that uses a device.
 #[derive(Clone, Debug, clap::Args)]
@@ -41,6 +44,10 @@ pub(crate) struct DriverArgs {
     #[arg(skip)]
     pub(crate) timeline: Option<Timeline>,
 
+    /// What the emulator is to do besides; no option of all commands.
+    #[arg(skip)]
+    pub(crate) emulator: Option<EmulatorSettings>,
+
     /// Where a pool's memory comes from, if the environment does not say it; no option of the command line.
     #[arg(skip)]
     pub(crate) pool: PoolBackend,
@@ -57,30 +64,39 @@ fn backend_parser() -> impl TypedValueParser<Value = Backend> {
     PossibleValuesParser::new(["auto", "hip", "emulator"]).try_map(|word| word.parse::<Backend>())
 }
 
+/// An open driver.
+#[derive(Clone, Debug)]
+struct Opened {
+    driver: Arc<dyn Driver>,
+    /// The same, where it is an emulator with settings.
+    #[cfg(feature = "emulator")]
+    emulator: Option<Arc<EmulatedDriver>>,
+    /// Why it is this driver.
+    why: String,
+}
+
 /// An open launcher and the device that was asked for.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) launcher: Launcher,
     pub(crate) device: Device,
-    driver: Arc<dyn Driver>,
-    /// Why it is this driver.
-    why: String,
+    opened: Opened,
     /// Where the device's pool is traced.
     taped: Option<Taped>,
 }
 
 impl Session {
     pub(crate) fn open(args: &DriverArgs) -> Result<Session, Failure> {
-        let (mut driver, why) = open_driver(args)?;
+        let mut opened = open_driver(args)?;
         // Once over the driver, and under every launcher over it.
         if let Some(timeline) = &args.timeline {
-            driver = timeline.layer(driver);
+            opened.driver = timeline.layer(opened.driver);
         }
-        Session::over(driver, why, args)
+        Session::over(opened, args)
     }
 
-    fn over(driver: Arc<dyn Driver>, why: String, args: &DriverArgs) -> Result<Session, Failure> {
-        let mut builder = Launcher::builder().driver(driver.clone());
+    fn over(opened: Opened, args: &DriverArgs) -> Result<Session, Failure> {
+        let mut builder = Launcher::builder().driver(opened.driver.clone());
         if std::env::var_os(POOL_VARIABLE).is_none_or(|word| word.is_empty()) {
             builder = builder.pool(PoolOptions { backend: args.pool, ..PoolOptions::default() });
         }
@@ -99,17 +115,17 @@ impl Session {
             })?
             .clone();
         let taped = args.tape.as_ref().map(|tape| tape.record(&device));
-        Ok(Session { launcher, device, driver, why, taped })
+        Ok(Session { launcher, device, opened, taped })
     }
 
     /// Another launcher over the same driver, with the validation layer: for counting calls.
     pub(crate) fn validated(&self, args: &DriverArgs) -> Result<Session, Failure> {
-        Session::over(self.driver.clone(), self.why.clone(), &DriverArgs { validate: true, ..args.clone() })
+        Session::over(self.opened.clone(), &DriverArgs { validate: true, ..args.clone() })
     }
 
     /// Another launcher over the same driver.
     pub(crate) fn again(&self, args: &DriverArgs) -> Result<Session, Failure> {
-        Session::over(self.driver.clone(), self.why.clone(), args)
+        Session::over(self.opened.clone(), args)
     }
 
     /// What is in use, and why, in one line.
@@ -124,7 +140,7 @@ impl Session {
             self.device.id(),
             properties.name,
             properties.target.short(),
-            self.why
+            self.opened.why
         )
     }
 
@@ -137,7 +153,7 @@ impl Session {
             "device": self.device.id().0,
             "device_name": self.device.properties().name,
             "target": self.device.properties().target.short(),
-            "why": self.why,
+            "why": self.opened.why,
         })
     }
 
@@ -153,6 +169,12 @@ impl Session {
         if let Some(taped) = &self.taped {
             taped.tape().offer(snapshot.clone());
         }
+    }
+
+    /// What kernels did since the last call, where the emulator counts that.
+    #[cfg(feature = "emulator")]
+    pub(crate) fn take_profiles(&self) -> Vec<KernelProfile> {
+        self.opened.emulator.as_ref().map(|emulator| emulator.take_profiles()).unwrap_or_default()
     }
 
     /// What the validation layer found since the last call; nothing where it is off.
@@ -179,9 +201,13 @@ pub(crate) fn unusable(error: impl std::fmt::Display) -> Failure {
     Failure::Unusable(error.to_string())
 }
 
-fn open_driver(args: &DriverArgs) -> Result<(Arc<dyn Driver>, String), Failure> {
-    if let Some(target) = &args.target {
-        return emulate(args.backend, target);
+fn open_driver(args: &DriverArgs) -> Result<Opened, Failure> {
+    #[cfg(feature = "emulator")]
+    if let Some(settings) = &args.emulator {
+        return emulate(args, settings.asked_by);
+    }
+    if args.target.is_some() {
+        return emulate(args, "--target");
     }
     let opened = backend::open(args.backend, Some(false)).map_err(|error| {
         let next = match args.backend {
@@ -201,29 +227,39 @@ fn open_driver(args: &DriverArgs) -> Result<(Arc<dyn Driver>, String), Failure> 
         (Backend::Auto, None, None) => "chosen because it has a GPU".to_owned(),
         _ => format!("--backend {} asks for it", args.backend),
     };
-    Ok((opened.driver, why))
+    Ok(Opened {
+        driver: opened.driver,
+        #[cfg(feature = "emulator")]
+        emulator: None,
+        why,
+    })
 }
 
+/// The emulator, which an option asks for.
 #[cfg(feature = "emulator")]
-fn emulate(backend: Backend, target: &TargetId) -> Result<(Arc<dyn Driver>, String), Failure> {
-    use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
-    if backend == Backend::Hip {
-        return Err(Failure::Unusable(
-            "--target is what the emulator emulates: use --backend emulator".to_owned(),
-        ));
+fn emulate(args: &DriverArgs, option: &str) -> Result<Opened, Failure> {
+    if args.backend == Backend::Hip {
+        return Err(Failure::Unusable(format!("{option} is for the emulator: use --backend emulator")));
     }
     let mut options = EmulatorOptions::from_env().map_err(unusable)?;
-    options.target = target.clone();
-    let driver = EmulatedDriver::new(options).map_err(|error| match &error.detail {
-        Some(detail) => Failure::Unusable(format!("--target {}: {detail}", target.short())),
-        None => unusable(error),
+    if let Some(target) = &args.target {
+        options.target = target.clone();
+    }
+    if let Some(settings) = &args.emulator {
+        settings.set(&mut options);
+    }
+    let driver = EmulatedDriver::new(options).map_err(|error| match (&error.detail, &args.target) {
+        (Some(detail), Some(target)) => Failure::Unusable(format!("--target {}: {detail}", target.short())),
+        _ => unusable(error),
     })?;
-    Ok((driver, format!("--target {} asks for it", target.short())))
+    let why = match &args.target {
+        Some(target) => format!("--target {} asks for it", target.short()),
+        None => format!("{option} asks for it"),
+    };
+    Ok(Opened { driver: driver.clone(), emulator: Some(driver), why })
 }
 
 #[cfg(not(feature = "emulator"))]
-fn emulate(_: Backend, _: &TargetId) -> Result<(Arc<dyn Driver>, String), Failure> {
-    Err(Failure::Unusable(
-        "--target: this build has no emulator; build with the feature `emulator`".to_owned(),
-    ))
+fn emulate(_: &DriverArgs, option: &str) -> Result<Opened, Failure> {
+    Err(Failure::Unusable(format!("{option}: this build has no emulator; build with the feature `emulator`")))
 }

@@ -70,7 +70,11 @@ fn fields_of_info() {
 #[test]
 fn fields_of_run() {
     let (wrong, saxpy) = (data("wrong.launch.toml"), data("saxpy.launch.toml"));
-    check("run", &[&["run", "--json", &wrong, &saxpy, "none.launch.toml", "--backend", "emulator"]], &[]);
+    check(
+        "run",
+        &[&["run", "--json", &wrong, &saxpy, "none.launch.toml", "--backend", "emulator", "--profile"]],
+        &[],
+    );
 }
 
 #[test]

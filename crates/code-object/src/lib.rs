@@ -50,6 +50,7 @@ mod signature;
 mod target;
 
 pub mod limits;
+pub mod occupancy;
 
 pub use crate::code_object::{CodeObject, CodeObjectVersion};
 pub use crate::descriptor::{FloatMode, KernelDescriptor, WorkitemIds};

@@ -1,6 +1,7 @@
 //! Errors: what the caller got wrong, or what the kernel did.
 
 use crate::fault::FaultReport;
+use crate::observe::Defect;
 
 /// A `Result` with [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
@@ -60,6 +61,15 @@ pub enum Error {
     /// The kernel did something that it must not. It has stopped; memory may be half-written; the machine goes on.
     #[error("{0}")]
     Fault(Box<FaultReport>),
+    /// The sanitizer ([`Config::sanitize`](crate::Config::sanitize)) found defects in a kernel that has run to its end.
+    /// The machine goes on.
+    #[error("kernel {kernel}: the sanitizer found defects:{}", listed(defects))]
+    Sanitizer {
+        /// The kernel.
+        kernel: String,
+        /// What it found: the first 64 pairs of instructions.
+        defects: Vec<Defect>,
+    },
     /// A thread panicked that ran the kernel: in the [`Printer`](crate::Printer), or by a mistake of the emulator's.
     /// Workgroups are missing; memory may be half-written; the machine goes on.
     #[error(
@@ -75,4 +85,9 @@ pub enum Error {
         /// What the panic said.
         reason: String,
     },
+}
+
+/// A line for each.
+fn listed(defects: &[Defect]) -> String {
+    defects.iter().map(|defect| format!("\n{defect}")).collect()
 }

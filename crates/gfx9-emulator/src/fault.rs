@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::observe::Defect;
+
 /// Which kind of access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Access {
@@ -119,7 +121,7 @@ impl fmt::Display for FaultCause {
 }
 
 impl Access {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Access::Read => "read",
             Access::Write => "write",
@@ -129,7 +131,7 @@ impl Access {
 }
 
 impl Space {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Space::Global => "global memory",
             Space::Lds => "LDS",
@@ -163,6 +165,8 @@ pub struct FaultReport {
     pub raw: [u32; 2],
     /// For accesses to global memory: the allocations nearest to the first address.
     pub nearest: Option<String>,
+    /// With [`Config::sanitize`](crate::Config::sanitize): what had been found before.
+    pub defects: Vec<Defect>,
 }
 
 impl fmt::Display for FaultReport {
@@ -180,6 +184,10 @@ impl fmt::Display for FaultReport {
         let known = !self.mnemonic.starts_with('(') && self.instruction.starts_with(".long");
         let mnemonic = if known { format!(" {}", self.mnemonic) } else { String::new() };
         let [first, second] = self.raw;
-        write!(f, ", {} [{}{mnemonic}: {first:08x} {second:08x}]", self.instruction, self.encoding)
+        write!(f, ", {} [{}{mnemonic}: {first:08x} {second:08x}]", self.instruction, self.encoding)?;
+        for defect in &self.defects {
+            write!(f, "\n{defect}")?;
+        }
+        Ok(())
     }
 }

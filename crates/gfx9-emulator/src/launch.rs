@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use code_object::occupancy::{self, Occupancy};
 use code_object::{HiddenArg, KernelSignature, ValueKind, WorkitemIds};
 
 use crate::config::Config;
@@ -216,6 +217,18 @@ impl Setup {
             scratch,
             waves,
         })
+    }
+
+    /// What a compute unit holds of the kernel at once, if it is one whose limits are known.
+    pub(crate) fn occupancy(&self, program: &program::Inner, kernel: usize) -> Option<Occupancy> {
+        let kernel = program.object().kernels().get(kernel)?;
+        let block = self.block_size.iter().product();
+        let dynamic = self.lds.saturating_sub(kernel.group_segment_fixed_size);
+        let processor = match program.target() {
+            Target::Gfx90a => "gfx90a",
+            Target::Gfx942 => "gfx942",
+        };
+        occupancy::of(processor, kernel, block, dynamic).ok()?.first().copied()
     }
 
     /// Puts a wave at the kernel's entry.

@@ -37,8 +37,10 @@ mod lds;
 mod machine;
 mod memory;
 mod modifiers;
+mod observe;
 mod program;
 mod run;
+mod schedule;
 mod soft;
 #[cfg(test)]
 mod stream_tests;
@@ -58,6 +60,10 @@ pub use launch::{Dispatch, MAX_BLOCK};
 pub use lds::MAX_LDS;
 pub use machine::Machine;
 pub use memory::{AddressSpace, MemoryUsage, RegionInfo};
+pub use observe::{
+    Defect, DefectKind, InstructionClass, InstructionTrace, Profile, Site, TraceFilter, TracedInstruction,
+    TracedRegister, Traffic,
+};
 pub use program::Program;
 pub use run::DispatchStats;
 pub use tables::{Encoding, Target};

@@ -12,6 +12,7 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::launch::{Dispatch, Setup};
 use crate::memory::AddressSpace;
+use crate::observe::{Observers, Sanitizer, Tracing};
 use crate::program::Program;
 use crate::run::{DispatchStats, Job, Stash};
 
@@ -83,6 +84,9 @@ impl Machine {
         if config.threads == 0 {
             return Err(Error::InvalidArgument("0 threads".into()));
         }
+        if config.sanitize {
+            memory.track_writes();
+        }
         let mut machine =
             Machine { memory, stash: Arc::default(), queue: Arc::default(), helpers: Vec::new(), config };
         for n in 1..machine.config.threads {
@@ -122,6 +126,16 @@ impl Machine {
     /// [`Error::Incomplete`] when a thread panics that runs it, after which the machine goes on as before.
     pub fn dispatch(&self, program: &Program, dispatch: &Dispatch<'_>) -> Result<DispatchStats> {
         let setup = Setup::new(&program.inner, &self.config, &self.memory, dispatch)?;
+        let infos = || program.inner.infos(&setup.code);
+        let sanitizer = self
+            .config
+            .sanitize
+            .then(|| Arc::new(Sanitizer::new(program.clone(), Arc::clone(&self.memory), dispatch.grid)));
+        let tracing = self.config.instruction_trace.as_ref().map(|trace| {
+            let name = program.kernels().get(dispatch.kernel).map_or("", |kernel| &kernel.name);
+            Arc::new(Tracing::new(trace.clone(), name, program.clone()))
+        });
+        let observers = Observers::new(infos, self.config.profile, sanitizer, tracing);
         let job = Arc::new(Job::new(
             program.clone(),
             dispatch.kernel,
@@ -131,6 +145,8 @@ impl Machine {
             dispatch.grid,
             self.config.instruction_budget,
             self.config.time_budget.map(|budget| Instant::now() + budget),
+            self.config.schedule_seed,
+            observers,
         ));
         let helpers = (self.helpers.len() as u64).min(job.total().saturating_sub(1));
         if helpers > 0 {

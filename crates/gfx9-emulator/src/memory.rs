@@ -9,6 +9,7 @@
 //! its memory alive until the dispatch ends.
 
 mod gather;
+mod shadow;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -21,6 +22,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::backing::Backing;
 use crate::error::{Error, Result};
+
+use shadow::Shadow;
 
 pub(crate) use gather::{Addresses, Based, Checked, Element, Pattern, Wide, offsets_pattern};
 
@@ -44,6 +47,8 @@ struct Region {
     /// Whether it is another address space's allocation.
     shared: bool,
     backing: Arc<Backing>,
+    /// Which bytes were written; none if that is not tracked, and all count as written.
+    shadow: Option<Arc<Shadow>>,
 }
 
 impl Region {
@@ -84,6 +89,8 @@ struct Inner {
     next: u64,
     used: u64,
     snapshot: Option<Arc<Snapshot>>,
+    /// Whether allocations get a shadow.
+    tracked: bool,
 }
 
 /// The guest's view of memory: device allocations, and host ranges at their own addresses.
@@ -115,6 +122,7 @@ impl AddressSpace {
                 arena,
                 used: 0,
                 snapshot: None,
+                tracked: false,
             }),
             capacity,
         }
@@ -150,8 +158,14 @@ impl AddressSpace {
         let Some(backing) = usize::try_from(bytes).ok().and_then(Backing::zeroed) else {
             return Err(out_of_memory);
         };
+        let shadow = if inner.tracked {
+            let Some(shadow) = Shadow::new(bytes) else { return Err(out_of_memory) };
+            Some(Arc::new(shadow))
+        } else {
+            None
+        };
         let backing = Arc::new(backing);
-        inner.regions.insert(base, Region { base, len: bytes, shared: false, backing });
+        inner.regions.insert(base, Region { base, len: bytes, shared: false, backing, shadow });
         inner.next = base + bytes + GUARD;
         inner.used += bytes;
         inner.snapshot = None;
@@ -196,7 +210,7 @@ impl AddressSpace {
             return Err(Error::InvalidArgument(format!("a host range of {len} bytes at {base:#x}")));
         }
         let backing = Arc::new(Backing::of_caller(ptr));
-        inner.insert(Region { base, len, shared: false, backing })?;
+        inner.insert(Region { base, len, shared: false, backing, shadow: None })?;
         Ok(base)
     }
 
@@ -244,6 +258,16 @@ impl AddressSpace {
         }
     }
 
+    /// From now on notes of new allocations which bytes are written, for the sanitizer.
+    pub(crate) fn track_writes(&self) {
+        self.lock().tracked = true;
+    }
+
+    /// Says that bytes count as written, whether they are or not.
+    pub(crate) fn count_as_written(&self, address: u64, len: u64) {
+        mark(self.region(address).as_ref(), address, len);
+    }
+
     /// Bytes in use and in all.
     pub fn usage(&self) -> MemoryUsage {
         MemoryUsage { used: self.lock().used, capacity: self.capacity }
@@ -267,6 +291,7 @@ impl AddressSpace {
     pub fn write(&self, address: u64, data: &[u8]) -> Result<()> {
         let (region, window) = self.range(address, data.len() as u64)?;
         window.write_bytes(address, data);
+        mark(region.as_ref(), address, data.len() as u64);
         drop(region);
         Ok(())
     }
@@ -287,6 +312,16 @@ impl AddressSpace {
             let part = &mut buffer[..(bytes - n * step).min(step) as usize];
             from.read_bytes(src + n * step, part);
             to.write_bytes(dst + n * step, part);
+        }
+        if let (Some(from), Some(to)) = (&from_region, &to_region)
+            && let Some(shadow) = &to.shadow
+        {
+            if Arc::ptr_eq(&from.backing, &to.backing) {
+                // The two may overlap.
+                shadow.mark(dst - to.base, bytes);
+            } else {
+                shadow.copy(dst - to.base, from.shadow.as_deref(), src - from.base, bytes);
+            }
         }
         drop((from_region, to_region));
         Ok(())
@@ -310,6 +345,7 @@ impl AddressSpace {
             window.write_bytes(address + at, part);
             at += part.len() as u64;
         }
+        mark(region.as_ref(), address, total);
         drop(region);
         Ok(())
     }
@@ -343,8 +379,7 @@ impl AddressSpace {
             return Arc::clone(snapshot);
         }
         let regions: Box<[Region]> = inner.regions.values().cloned().collect();
-        let snapshot =
-            Arc::new(Snapshot { windows: regions.iter().map(Region::window).collect(), _regions: regions });
+        let snapshot = Arc::new(Snapshot { windows: regions.iter().map(Region::window).collect(), regions });
         inner.snapshot = Some(Arc::clone(&snapshot));
         snapshot
     }
@@ -353,6 +388,23 @@ impl AddressSpace {
     pub(crate) fn nearest(&self, address: u64) -> String {
         self.lock().nearest(address)
     }
+}
+
+/// Bytes of a region, if any, have been written.
+fn mark(region: Option<&Region>, address: u64, len: u64) {
+    if let Some(Region { base, shadow: Some(shadow), .. }) = region {
+        shadow.mark(address - base, len);
+    }
+}
+
+/// What is known of bytes that a kernel accesses.
+pub(crate) enum Tracked<'a> {
+    /// They are in no allocation: the dispatch's own memory, or a fault.
+    Outside,
+    /// They are in one of which it isn't noted what was written.
+    Untracked,
+    /// They are in one of which it is: its bits, and where in it.
+    At(&'a Shadow, u64),
 }
 
 impl Inner {
@@ -416,8 +468,8 @@ impl Inner {
 /// The live ranges at one moment, sorted.
 pub(crate) struct Snapshot {
     windows: Box<[Window]>,
-    /// Keeps the memory of `windows` alive.
-    _regions: Box<[Region]>,
+    /// Of the same ranges; keeps the memory of `windows` alive.
+    regions: Box<[Region]>,
 }
 
 /// One contiguous, accessible range of guest addresses.
@@ -592,6 +644,22 @@ impl View {
             return Some(self.last);
         }
         self.find(address, size)
+    }
+
+    /// What is known of `size` bytes at `address`.
+    pub(crate) fn tracked(&mut self, address: u64, size: u64) -> Tracked<'_> {
+        // What was allocated since the dispatch began is taken in by looking for it.
+        if self.window(address, size).is_none() {
+            return Tracked::Outside;
+        }
+        let regions = &self.snapshot.regions;
+        let before = regions.partition_point(|r| r.base <= address).checked_sub(1).map(|n| &regions[n]);
+        let found = before.into_iter().chain(&self.later).find(|r| r.window().contains(address, size));
+        match found {
+            Some(Region { base, shadow: Some(shadow), .. }) => Tracked::At(shadow, address - base),
+            Some(_) => Tracked::Untracked,
+            None => Tracked::Outside,
+        }
     }
 
     #[inline(never)]

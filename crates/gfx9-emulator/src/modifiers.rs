@@ -191,6 +191,19 @@ pub(crate) const fn temp(n: usize) -> u16 {
 /// Temporary registers of the result.
 pub(crate) const TEMP_DST: u16 = TEMP + 6;
 
+/// Puts into their slots the scalars that the operands name and no register holds.
+#[inline(always)]
+pub(crate) fn prepare_scalars(w: &mut Wave, ext: &Ext) {
+    if ext.zero_flags {
+        let (vccz, execz) = (w.vcc() == 0, w.exec() == 0);
+        w.set_s32(sreg::VCCZ, u32::from(vccz));
+        w.set_s32(sreg::EXECZ, u32::from(execz));
+    }
+    if let Some((slot, value)) = ext.literal {
+        w.set_s64(slot, value);
+    }
+}
+
 /// Executes an instruction with an [`Ext`].
 pub(crate) struct Modified;
 
@@ -200,14 +213,7 @@ impl Exec for Modified {
     #[inline(always)]
     fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
         let Some(ext) = &i.ext else { return Flow::Next };
-        if ext.zero_flags {
-            let (vccz, execz) = (w.vcc() == 0, w.exec() == 0);
-            w.set_s32(sreg::VCCZ, u32::from(vccz));
-            w.set_s32(sreg::EXECZ, u32::from(execz));
-        }
-        if let Some((slot, value)) = ext.literal {
-            w.set_s64(slot, value);
-        }
+        prepare_scalars(w, ext);
         let before = w.exec();
         for (n, fix) in ext.fixes.iter().enumerate() {
             if let Some(fix) = fix {

@@ -9,6 +9,7 @@ use crate::decode::Code;
 use crate::error::{Error, Result};
 use crate::isa::Level;
 use crate::memory::AddressSpace;
+use crate::observe::{self, Info};
 use crate::tables::Target;
 
 /// Most bytes of machine code, gaps between executable segments included.
@@ -32,6 +33,7 @@ pub(crate) struct Inner {
     target: Target,
     level: Level,
     code: OnceLock<Arc<Code>>,
+    infos: OnceLock<Arc<[Info]>>,
 }
 
 impl Drop for Inner {
@@ -58,11 +60,21 @@ impl Program {
             return Err(Error::BadCodeObject("it has nothing to load".into()));
         }
         let image = space.alloc(range.end - start, PAGE)?;
+        // Variables without a value are zero.
+        space.count_as_written(image, range.end - start);
         let bias = image.wrapping_sub(start);
         let object = object.clone();
         // From here on the image is freed by `Inner::drop`.
-        let inner =
-            Inner { object, space: Arc::clone(space), image, bias, target, level, code: OnceLock::new() };
+        let inner = Inner {
+            object,
+            space: Arc::clone(space),
+            image,
+            bias,
+            target,
+            level,
+            code: OnceLock::new(),
+            infos: OnceLock::new(),
+        };
         for segment in inner.object.segments() {
             space.write(segment.vaddr.wrapping_add(bias), segment.data)?;
         }
@@ -118,6 +130,11 @@ impl Inner {
 
     pub(crate) fn object(&self) -> &CodeObject {
         &self.object
+    }
+
+    /// What those who watch know of each instruction of `code`, which is this program's.
+    pub(crate) fn infos(&self, code: &Code) -> Arc<[Info]> {
+        Arc::clone(self.infos.get_or_init(|| observe::infos(code)))
     }
 
     /// The decoded code; decodes it if that hasn't been done.

@@ -16,9 +16,11 @@ use crate::fault::{FaultCause, FaultReport, LaneAddress, Space};
 use crate::launch::Setup;
 use crate::lds::Lds;
 use crate::memory::{AddressSpace, Snapshot, View};
+use crate::observe::{Observers, Profile};
 use crate::program::Program;
+use crate::schedule::{Dice, Schedule};
 use crate::wave::Wave;
-use crate::workgroup::{Ctx, Stop, run_wave};
+use crate::workgroup::{Ctx, Stop, run_wave, run_wave_observed};
 
 /// Wave instructions after which the next wave of a workgroup runs.
 const SLICE: u64 = 20_000;
@@ -31,7 +33,8 @@ const GIVE_WAY: u64 = 20_000;
 const RESIDENT: usize = 1024;
 
 /// What a dispatch did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct DispatchStats {
     /// Instructions executed, one for a wave.
     pub wave_instructions: u64,
@@ -39,6 +42,8 @@ pub struct DispatchStats {
     pub waves: u64,
     /// Workgroups run.
     pub workgroups: u64,
+    /// With [`Config::profile`](crate::Config::profile): the counts.
+    pub profile: Option<Box<Profile>>,
 }
 
 /// A wave in a workgroup.
@@ -56,7 +61,11 @@ enum State {
 
 struct Workgroup {
     members: Vec<Member>,
+    /// The order in which they run.
+    order: Vec<usize>,
     cx: Ctx,
+    /// With a schedule seed: what that order and the lengths of slices and turns are drawn with.
+    dice: Option<Dice>,
 }
 
 /// Registers and LDS of workgroups, kept for the next ones.
@@ -96,6 +105,8 @@ pub(crate) struct Job {
     instructions: AtomicU64,
     instruction_budget: u64,
     deadline: Option<Instant>,
+    schedule: Option<Schedule>,
+    observers: Option<Observers>,
     /// Threads at work.
     active: Mutex<usize>,
     idle: Condvar,
@@ -122,6 +133,8 @@ impl Job {
         grid: [u32; 3],
         instruction_budget: Option<u64>,
         deadline: Option<Instant>,
+        schedule_seed: Option<u64>,
+        observers: Option<Observers>,
     ) -> Job {
         Job {
             program,
@@ -142,6 +155,8 @@ impl Job {
             instructions: AtomicU64::new(0),
             instruction_budget: instruction_budget.unwrap_or(u64::MAX),
             deadline,
+            schedule: schedule_seed.map(Schedule::new),
+            observers,
             active: Mutex::new(0),
             idle: Condvar::new(),
         }
@@ -190,7 +205,9 @@ impl Job {
 
     /// What came of it, when nobody is at work.
     pub(crate) fn result(&self) -> Result<DispatchStats> {
-        if let Some(fault) = lock(&self.fault).take() {
+        let defects = self.observers.as_ref().map(Observers::defects).unwrap_or_default();
+        if let Some(mut fault) = lock(&self.fault).take() {
+            fault.defects = defects;
             return Err(Error::Fault(Box::new(fault)));
         }
         let workgroups = self.ended.load(Relaxed);
@@ -203,27 +220,49 @@ impl Job {
                 reason: panic.unwrap_or_else(|| "unknown".into()),
             });
         }
-        Ok(DispatchStats {
-            wave_instructions: self.instructions.load(Relaxed),
-            waves: workgroups * u64::from(self.setup.waves),
-            workgroups,
-        })
+        if !defects.is_empty() {
+            return Err(Error::Sanitizer { kernel: self.kernel_name(), defects });
+        }
+        let waves = workgroups * u64::from(self.setup.waves);
+        let profile = self.observers.as_ref().and_then(Observers::profile).map(|counts| {
+            let occupancy = self.setup.occupancy(&self.program.inner, self.kernel);
+            Box::new(Profile { dispatches: 1, workgroups, waves, occupancy, ..counts })
+        });
+        Ok(DispatchStats { wave_instructions: self.instructions.load(Relaxed), waves, workgroups, profile })
     }
 
     fn kernel_name(&self) -> String {
         self.program.inner.object().kernels().get(self.kernel).map_or_else(String::new, |k| k.name.clone())
     }
 
-    /// A workgroup to run: a new one while there is room, else the one parked longest.
+    /// A workgroup to run: a new one while there is room, else the one parked longest; with a schedule seed either.
     fn take(&self) -> Option<Box<Workgroup>> {
+        if self.schedule.as_ref().is_some_and(|schedule| schedule.draw().below(2) == 0)
+            && let Some(workgroup) = self.take_parked()
+        {
+            return Some(workgroup);
+        }
         if self.resident.fetch_add(1, Relaxed) < RESIDENT {
             let number = self.next.fetch_add(1, Relaxed);
             if number < self.total {
+                let number = self.schedule.as_ref().map_or(number, |s| s.workgroup(number, self.total));
                 return Some(Box::new(self.begin(number)));
             }
         }
         self.resident.fetch_sub(1, Relaxed);
-        lock(&self.parked).pop_front()
+        self.take_parked()
+    }
+
+    /// The workgroup parked longest; with a schedule seed any.
+    fn take_parked(&self) -> Option<Box<Workgroup>> {
+        let mut parked = lock(&self.parked);
+        match &self.schedule {
+            Some(schedule) => {
+                let any = schedule.draw().below(parked.len());
+                parked.swap_remove_back(any)
+            }
+            None => parked.pop_front(),
+        }
     }
 
     fn begin(&self, number: u64) -> Workgroup {
@@ -238,7 +277,7 @@ impl Job {
         waves.resize_with(count, Wave::new);
         let mut lds = lock(&self.stash.lds).pop().unwrap_or_else(Lds::new);
         lds.reset(self.setup.lds);
-        let members = waves
+        let members: Vec<Member> = waves
             .into_iter()
             .enumerate()
             .map(|(id, mut wave)| {
@@ -255,12 +294,18 @@ impl Job {
             count: 0,
             ticks: 0,
             workgroup,
+            watch: self.observers.as_ref().map(|observers| observers.begin(number, workgroup, count)),
             hostcall: self.setup.hostcall.clone(),
         };
-        Workgroup { members, cx }
+        let order = (0..members.len()).collect();
+        let dice = self.schedule.as_ref().map(|schedule| schedule.of_workgroup(number));
+        Workgroup { members, order, cx, dice }
     }
 
-    fn give_back(&self, workgroup: Workgroup) {
+    fn give_back(&self, mut workgroup: Workgroup) {
+        if let (Some(observers), Some(watch)) = (&self.observers, workgroup.cx.watch.take()) {
+            observers.end(*watch);
+        }
         self.resident.fetch_sub(1, Relaxed);
         let mut stash = lock(&self.stash.waves);
         let room = STASHED.saturating_sub(stash.len());
@@ -274,20 +319,30 @@ impl Job {
 
     /// Runs a workgroup for a turn. True if it has ended (or the dispatch has to stop).
     fn run(&self, workgroup: &mut Workgroup) -> bool {
-        let Workgroup { members, cx } = workgroup;
+        let Workgroup { members, order, cx, dice } = workgroup;
+        let limit = dice.as_mut().map_or(TURN, |dice| dice.spread(TURN));
         let mut turn = 0;
         loop {
             let before = cx.count;
             let mut ready = false;
-            for member in members.iter_mut() {
-                if member.state != State::Ready {
+            if let Some(dice) = dice {
+                dice.shuffle(order);
+            }
+            for index in order.iter() {
+                let Some(member) = members.get_mut(*index).filter(|m| m.state == State::Ready) else {
                     continue;
-                }
+                };
                 let count = cx.count;
-                match run_wave(&mut member.wave, cx, SLICE) {
+                let slice = dice.as_mut().map_or(SLICE, |dice| dice.spread(SLICE));
+                let stop = if dice.is_some() || cx.watch.is_some() {
+                    run_wave_observed(&mut member.wave, cx, slice)
+                } else {
+                    run_wave(&mut member.wave, cx, slice)
+                };
+                match stop {
                     Stop::Slice => {
                         ready = true;
-                        if cx.count - count < SLICE {
+                        if cx.count - count < slice {
                             turn += GIVE_WAY;
                         }
                     }
@@ -310,6 +365,9 @@ impl Job {
                     member.state = State::Ready;
                     waiting = true;
                 }
+                if let Some(watch) = &mut cx.watch {
+                    watch.barrier();
+                }
                 if !waiting {
                     return true;
                 }
@@ -323,7 +381,7 @@ impl Job {
             if self.stop.load(Relaxed) {
                 return true;
             }
-            if turn > TURN {
+            if turn > limit {
                 turn = 0;
                 let others = self.next.load(Relaxed) < self.total || !lock(&self.parked).is_empty();
                 if others {
@@ -358,6 +416,7 @@ impl Job {
             encoding: crate::tables::encoding_of(i.row).map_or("", |e| e.name()),
             raw: i.raw,
             nearest,
+            defects: Vec::new(),
         };
         let mut fault = lock(&self.fault);
         if fault.is_none() {

@@ -75,7 +75,17 @@ impl Rig {
         w.set_exec(!0);
         Rig {
             w,
-            cx: Ctx { code, mem, lds, fault: None, count: 0, ticks: 0, workgroup: [0; 3], hostcall: None },
+            cx: Ctx {
+                code,
+                mem,
+                lds,
+                fault: None,
+                count: 0,
+                ticks: 0,
+                workgroup: [0; 3],
+                watch: None,
+                hostcall: None,
+            },
             space,
             target,
             level,

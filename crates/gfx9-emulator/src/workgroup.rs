@@ -8,6 +8,7 @@ use crate::hostcall::Hostcall;
 use crate::inst::{Flow, Inst};
 use crate::lds::Lds;
 use crate::memory::View;
+use crate::observe::{self, Watch};
 use crate::wave::Wave;
 
 /// What executors can reach besides the wave.
@@ -22,12 +23,14 @@ pub(crate) struct Ctx {
     /// What reading the clock took, in instructions.
     pub(crate) ticks: u64,
     pub(crate) workgroup: [u32; 3],
+    /// Who watches it, if anyone does.
+    pub(crate) watch: Option<Box<Watch>>,
     /// Calls to the host, if the kernel makes any.
     pub(crate) hostcall: Option<Arc<Hostcall>>,
 }
 
 /// Lanes that a fault report names.
-const REPORTED: usize = 16;
+pub(crate) const REPORTED: usize = 16;
 
 impl Ctx {
     /// Stops the kernel.
@@ -125,6 +128,43 @@ pub(crate) fn run_wave(w: &mut Wave, cx: &mut Ctx, slice: u64) -> Stop {
                 at -= 1;
                 break Stop::Fault;
             }
+        }
+    };
+    w.next = at as u32;
+    w.count += count;
+    cx.count += count;
+    stop
+}
+
+/// [`run_wave`] for what wants to see or stop a wave at any instruction: it ends after `slice` instructions, wherever
+/// that is. A loop of its own, so that the other one pays nothing for it.
+pub(crate) fn run_wave_observed(w: &mut Wave, cx: &mut Ctx, slice: u64) -> Stop {
+    let code = Arc::clone(&cx.code);
+    let insts = &code.insts[..];
+    let mut at = w.next as usize;
+    let mut count = 0;
+    let stop = loop {
+        // Decoding ends every run of instructions with one that jumps or faults, so there is a next one.
+        let i = &insts[at];
+        at += 1;
+        count += 1;
+        observe::before(w, cx, at - 1, i);
+        // SAFETY: the code was decoded for a level that this machine has (`Program::load`).
+        let flow = unsafe { (i.exec)(w, cx, i) };
+        observe::after(w, cx);
+        match flow {
+            Flow::Next => {}
+            Flow::Jump => at = w.next as usize,
+            Flow::Yield => break Stop::Slice,
+            Flow::Barrier => break Stop::Barrier,
+            Flow::End => break Stop::End,
+            Flow::Fault => {
+                at -= 1;
+                break Stop::Fault;
+            }
+        }
+        if count >= slice {
+            break Stop::Slice;
         }
     };
     w.next = at as u32;

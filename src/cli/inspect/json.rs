@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use code_object::occupancy::{self, Occupancy};
 use code_object::{Access, ArgSignature, CodeObject, KernelKind, KernelSignature};
 use serde_json::{Value, json};
 
 use super::disassemble::{self, Code, Line};
-use super::occupancy::{self, Occupancy};
 use super::read::{Entry, Found};
 use super::{InspectArgs, flags, vector_registers};
 
@@ -94,7 +94,7 @@ fn kernel(object: &CodeObject, kernel: &KernelSignature, args: &InspectArgs) -> 
     let occupancy = occupancy::of(object.target().processor.name(), kernel, block, args.lds);
     let (occupancy, unknown) = match occupancy {
         Ok(all) => (all.iter().map(occupied).collect(), None),
-        Err(why) => (Vec::new(), Some(why)),
+        Err(why) => (Vec::new(), Some(why.to_string())),
     };
     let float = d.float_mode();
     json!({

@@ -3,13 +3,12 @@
 mod disassemble;
 mod fat;
 mod json;
-mod occupancy;
 mod read;
 mod text;
 
 use std::path::PathBuf;
 
-use code_object::{CodeObject, KernelSignature, TargetId};
+use code_object::{CodeObject, KernelSignature, TargetId, occupancy};
 use serde_json::{Value, json};
 
 use super::output::{Output, complain};

@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use code_object::{Access, ArgSignature, CodeObject, KernelSignature};
+use code_object::{Access, ArgSignature, CodeObject, KernelSignature, occupancy};
 
 use super::disassemble::{self, Code};
-use super::occupancy;
 use super::read::{Container, Entry, Found};
 use super::{InspectArgs, flags, vector_registers};
 use crate::cli::Failure;

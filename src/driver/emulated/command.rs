@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gfx9_emulator::{AddressSpace, Dispatch, Error, FaultCause, Space};
 
-use super::device::Device;
+use super::device::{Device, lock};
 use super::event::Event;
 use super::graph::GraphExec;
 use super::module::Function;
@@ -146,6 +146,10 @@ impl Device {
                     let kernel = &function.signature().name;
                     (format!("launch of {kernel} with grid {grid:?} and block {block:?}"), error)
                 })?;
+                if let Some(profile) = &ran.profile {
+                    let mut profiles = lock(&self.profiles);
+                    profiles.entry(function.signature().name.clone()).or_default().merge(profile);
+                }
                 Ok(Some(KernelCounts {
                     workgroups: ran.workgroups,
                     waves: ran.waves,

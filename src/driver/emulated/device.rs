@@ -1,9 +1,9 @@
 //! One emulated device: its memory, its streams, and the fault that ended it, if one did.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use gfx9_emulator::{AddressSpace, Machine};
+use gfx9_emulator::{AddressSpace, Machine, Profile};
 
 use super::stream::{Mark, Stream, on_worker};
 use super::watch::{Watch, Watched};
@@ -36,6 +36,8 @@ pub(super) struct Device {
     /// Devices whose kernels may use this device's memory.
     accessors: Mutex<Vec<Weak<Device>>>,
     watch: Arc<Watch>,
+    /// What each kernel did, where that is counted.
+    pub(super) profiles: Mutex<BTreeMap<String, Profile>>,
 }
 
 impl Device {
@@ -56,6 +58,7 @@ impl Device {
             allocations: Mutex::default(),
             accessors: Mutex::default(),
             watch,
+            profiles: Mutex::default(),
         }
     }
 

@@ -13,6 +13,11 @@
 //!   [sticky](ErrorCode::is_sticky) code; each later call on the device fails with the fault's report, work that is
 //!   enqueued is skipped, waits end. Freeing and destroying go on working, and so do the other devices.
 //!
+//! # What can be watched
+//!
+//! [`EmulatorOptions`] can have kernels profiled, their instructions traced, looked over for data races and reads of memory
+//! that nothing has written, and run in shuffled orders.
+//!
 //! # What is not
 //!
 //! Stream priorities are accepted and change nothing. Nothing is as fast as a GPU. A kernel that never ends holds up
@@ -40,6 +45,10 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use gfx9_emulator::{AddressSpace, Config, Machine};
+pub use gfx9_emulator::{
+    Defect, DefectKind, InstructionClass, InstructionTrace, Profile, TraceFilter, TracedInstruction,
+    TracedRegister, Traffic,
+};
 
 use self::command::{Command, Work};
 use self::device::{Device, lock, wait};
@@ -54,6 +63,17 @@ use self::watch::Watch;
 use super::{
     DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, RawEvent, RawFunction, RawModule, RawStream,
 };
+
+/// What one kernel did on one device, in all its launches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelProfile {
+    /// The device.
+    pub device: DeviceId,
+    /// The kernel.
+    pub kernel: String,
+    /// What it did.
+    pub profile: Profile,
+}
 
 /// See the [module](self).
 pub struct EmulatedDriver {
@@ -83,6 +103,10 @@ impl EmulatedDriver {
         let mut config = Config::default();
         config.device_memory = options.memory_bytes;
         config.time_budget = options.time_budget;
+        config.schedule_seed = options.schedule_seed;
+        config.profile = options.profile;
+        config.sanitize = options.sanitize;
+        config.instruction_trace = options.instruction_trace.clone();
         if options.threads != 0 {
             config.threads = options.threads;
         }
@@ -110,6 +134,16 @@ impl EmulatedDriver {
             workers: Mutex::default(),
             streams_made: AtomicU64::new(0),
         }))
+    }
+
+    /// What each kernel did since the last call, by device and name, with [`EmulatorOptions::profile`]. Launches count that
+    /// have run to their end without a fault.
+    pub fn take_profiles(&self) -> Vec<KernelProfile> {
+        let of = |device: &Arc<Device>| {
+            let (id, profiles) = (device.id, std::mem::take(&mut *lock(&device.profiles)));
+            profiles.into_iter().map(move |(kernel, profile)| KernelProfile { device: id, kernel, profile })
+        };
+        self.devices.iter().flat_map(of).collect()
     }
 
     /// The device, whether it had a fault or not.

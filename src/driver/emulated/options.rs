@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use code_object::{FeatureSetting, Processor, TargetId};
+use gfx9_emulator::InstructionTrace;
 
 use crate::driver::{DeviceProperties, DriverError, DriverResult, ErrorCode};
 
@@ -31,6 +32,17 @@ pub struct EmulatorOptions {
     /// ends keeps its stream, and with it everything that waits for the stream, the drop of the driver included, for
     /// ever. Default: `None`.
     pub time_budget: Option<Duration>,
+    /// Shuffles the order in which workgroups and waves run. Kernels without data races give the same results with any
+    /// seed. Default: `None`, the usual order.
+    pub schedule_seed: Option<u64>,
+    /// Counts what each kernel does: [`EmulatedDriver::take_profiles`](super::EmulatedDriver::take_profiles). Kernels run
+    /// much slower. Default: off.
+    pub profile: bool,
+    /// Looks for reads of memory that nothing has written and for data races; a kernel that has either is faulty when it
+    /// has run. Kernels run very much slower. Memory that a pool hands out again counts as written. Default: off.
+    pub sanitize: bool,
+    /// Is given the instructions that kernels execute. Default: `None`.
+    pub instruction_trace: Option<InstructionTrace>,
 }
 
 impl Default for EmulatorOptions {
@@ -41,6 +53,10 @@ impl Default for EmulatorOptions {
             threads: 0,
             target: TargetId::new(Processor::Gfx90a),
             time_budget: None,
+            schedule_seed: None,
+            profile: false,
+            sanitize: false,
+            instruction_trace: None,
         }
     }
 }

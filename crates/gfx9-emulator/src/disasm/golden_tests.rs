@@ -111,6 +111,20 @@ fn what_is_no_instruction_faults_as_illegal() {
     }
 }
 
+/// Pairs of SGPRs start at even ones, whatever the lowest bit says.
+#[test]
+fn the_registers_shown_are_those_used() {
+    for target in TARGETS {
+        let words = [0xbe83_0105, 0];
+        let shown = disassemble_words(target, words[0], None, 0).unwrap();
+        assert_eq!(shown.text, "s_mov_b64 s[2:3], s[4:5]");
+        let mut rig = Rig::new(target, Level::Portable);
+        rig.w.set_s64(4, 0x1234_5678_9abc_def0);
+        rig.run(&words[..1]);
+        assert_eq!(rig.w.s64(2), 0x1234_5678_9abc_def0);
+    }
+}
+
 #[test]
 fn any_words_disassemble_or_not() {
     let mut random = Random::new(77);

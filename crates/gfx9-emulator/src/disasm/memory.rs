@@ -61,6 +61,15 @@ impl Words {
         }
         let no_data = row.src[0] == Ty::None && row.src[1] == Ty::None && row.dst == Ty::None;
         self.reserved(gds && permutes || !gds && is_gws || acc && no_data)?;
+        if offset != 0 {
+            self.ds_offset(t, row, offset);
+        }
+        // gfx942 has no GDS; its bit is ignored.
+        t.flag(gds && (!self.is_gfx942() || is_gws), "gds");
+        Ok(())
+    }
+
+    fn ds_offset(&self, t: &mut Text<'_>, row: &Row, offset: u32) {
         let two = ["write2_", "write2st64_", "read2_", "read2st64_", "wrxchg2_", "wrxchg2st64_"];
         if two.iter().any(|name| row.name.contains(name)) {
             for (n, part) in [offset & 0xff, offset >> 8].into_iter().enumerate() {
@@ -68,18 +77,12 @@ impl Words {
                     t.modifier(format_args!("offset{n}:{part}"));
                 }
             }
-        } else if offset != 0 {
-            match row.name {
-                "ds_swizzle_b32" => {
-                    let swizzle = Swizzle { bits: offset as u16, gfx942: self.is_gfx942() };
-                    t.modifier(format_args!("offset:{swizzle}"));
-                }
-                _ => t.modifier(format_args!("offset:{offset}")),
-            }
+        } else if row.name == "ds_swizzle_b32" {
+            let swizzle = Swizzle { bits: offset as u16, gfx942: self.is_gfx942() };
+            t.modifier(format_args!("offset:{swizzle}"));
+        } else {
+            t.modifier(format_args!("offset:{offset}"));
         }
-        // gfx942 has no GDS; its bit is ignored.
-        t.flag(gds && (!self.is_gfx942() || is_gws), "gds");
-        Ok(())
     }
 
     /// The cache policy bits, as each target calls them.
@@ -169,13 +172,16 @@ impl Words {
     ) -> Result<(), Bad> {
         let data = if row.src[0] == Ty::None { row.dst } else { row.src[0] };
         if !lds {
-            let returns = row.name.contains("_atomic_") && field(14, 1) != 0;
-            t.try_operand(self.data(field(40, 8), data, field(55, 1) != 0, returns))?;
+            t.try_operand(self.vector(field(40, 8), count(data), field(55, 1) != 0))?;
         }
         let (offen, idxen) = (field(12, 1) != 0, field(13, 1) != 0);
         match (offen, idxen) {
             (false, false) => t.operand(OFF),
-            (true, true) => t.try_operand(any_vector(field(32, 8), 2, false))?,
+            // LLVM 22 lets those of MTBUF start anywhere.
+            (true, true) if row.name.starts_with("tbuffer_") => {
+                t.try_operand(any_vector(field(32, 8), 2, false))?;
+            }
+            (true, true) => t.try_operand(self.vector(field(32, 8), 2, false))?,
             _ => t.try_operand(self.vector(field(32, 8), 1, false))?,
         }
         t.try_operand(self.tuple(field(48, 5) * 4, 4))?;
@@ -201,6 +207,7 @@ impl Words {
         self.reserved(lds && !loads_to_lds(row))?;
         self.reserved(scc && !self.is_gfx942() && is_float_atomic(row))?;
         let lds = lds && loads_to_lds(row);
+        self.reserved(lds && self.is_gfx942() && field(55, 1) != 0)?;
         if row.src[0] == Ty::None && row.dst == Ty::None {
             // Caches: nothing but, on gfx942, which scope.
             let invalidates = row.name.starts_with("buffer_wbinvl1") || row.name == "buffer_invl2";

@@ -152,28 +152,23 @@ impl Words {
         if data == Ty::None && !name.contains("discard") && !name.contains("probe")
             || name.starts_with("s_mem")
         {
-            // Nothing but the destination.
+            // Caches and clocks have no address.
             return self.reserved(field(17, 1) != 0);
         }
-        let has_address = data != Ty::None && !name.starts_with("s_mem")
-            || name.contains("probe")
-            || name.contains("discard");
-        if has_address {
-            let registers = if name.contains("_buffer") { 4 } else { 2 };
-            t.try_operand(self.tuple(field(0, 6) * 2, registers))?;
-            let (soffset_en, imm) = (field(14, 1) != 0, field(17, 1) != 0);
-            let offset = Signed((field(32, 21) << 11) as i32 >> 11);
-            match (soffset_en, imm) {
-                (true, true) => {
-                    t.try_operand(scalar(field(57, 7), 1))?;
-                    t.modifier(format_args!("offset:{offset}"));
-                }
-                (true, false) => t.try_operand(scalar(field(57, 7), 1))?,
-                (false, true) => t.operand(offset),
-                (false, false) => t.try_operand(scalar(field(32, 7), 1))?,
+        let registers = if name.contains("_buffer") { 4 } else { 2 };
+        t.try_operand(self.tuple(field(0, 6) * 2, registers))?;
+        let (soffset_en, imm) = (field(14, 1) != 0, field(17, 1) != 0);
+        let offset = Signed((field(32, 21) << 11) as i32 >> 11);
+        match (soffset_en, imm) {
+            (true, true) => {
+                t.try_operand(scalar(field(57, 7), 1))?;
+                t.modifier(format_args!("offset:{offset}"));
             }
-            t.flag(field(16, 1) != 0 && data != Ty::None, "glc");
+            (true, false) => t.try_operand(scalar(field(57, 7), 1))?,
+            (false, true) => t.operand(offset),
+            (false, false) => t.try_operand(scalar(field(32, 7), 1))?,
         }
+        t.flag(field(16, 1) != 0 && data != Ty::None, "glc");
         Ok(())
     }
 }

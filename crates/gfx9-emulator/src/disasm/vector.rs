@@ -146,7 +146,11 @@ impl Words {
         } else {
             t.try_operand(self.vector(field(0, 8), count(row.dst), false))?;
         }
-        let accepts = Accepts::vop3(row, encoding, self.target);
+        // Most instructions have nothing modified.
+        let accepts = match (field(8, 8), field(59, 5)) {
+            (0, 0) => Accepts::NOTHING,
+            _ => Accepts::vop3(row, encoding, self.target),
+        };
         let (mut abs, neg) = (field(8, 3), field(61, 3));
         let mut op_sel = field(11, 4);
         if row.flags & SDST != 0 {
@@ -207,7 +211,9 @@ impl Words {
         let vgpr = code >= 256;
         match (row.name, n) {
             ("v_readlane_b32", 0) if !vgpr => Err(Bad),
-            ("v_readlane_b32", 1) | ("v_writelane_b32", _) if vgpr => Err(Bad),
+            ("v_readlane_b32", 1) | ("v_writelane_b32", _) if vgpr || code == 254 && self.is_gfx942() => {
+                Err(Bad)
+            }
             ("v_mqsad_u32_u8", 2) if is_number(code) || !vgpr && self.is_gfx942() => Err(Bad),
             ("v_mqsad_u32_u8", 2) if !vgpr => self.tuple(code, 4),
             // LLVM has the exponent as an f16.

@@ -421,11 +421,19 @@ impl Place {
         }
     }
 
-    fn space(self) -> Space {
+    pub(crate) fn space(self) -> Space {
         match self {
             Place::Global(_) => Space::Global,
             Place::Lds(_) => Space::Lds,
             Place::Scratch(_) => Space::Scratch,
+        }
+    }
+
+    /// The address; in LDS and scratch the offset.
+    pub(crate) fn offset(self) -> u64 {
+        match self {
+            Place::Global(address) => address,
+            Place::Lds(offset) | Place::Scratch(offset) => offset.into(),
         }
     }
 }

@@ -112,7 +112,7 @@ impl Reach {
     }
 
     /// Whether `size` bytes from byte `extra` of a lane's data on are in range.
-    fn inside(&self, lane: usize, extra: u32, size: u32) -> bool {
+    pub(crate) fn inside(&self, lane: usize, extra: u32, size: u32) -> bool {
         match self.range {
             Range::None => true,
             Range::Bytes(bytes) => u64::from(self.offset[lane]) + u64::from(extra + size) <= u64::from(bytes),
@@ -131,7 +131,7 @@ impl Reach {
     }
 
     /// The addresses, if `size` bytes of each lane of `exec` are in range and contiguous.
-    fn plain(&self, exec: u64, size: u32) -> Option<Wide> {
+    pub(crate) fn plain(&self, exec: u64, size: u32) -> Option<Wide> {
         let contiguous = !self.swizzle || size <= ELEMENT;
         (contiguous && self.whole(exec, size) == exec).then(|| self.addresses())
     }
@@ -142,7 +142,7 @@ impl Reach {
 /// Its swizzle puts dword `n` of lane `l` at byte `256 * n + 4 * l` of the wave's scratch, and the scalar offset is one
 /// into that.
 #[inline(always)]
-fn scratch_offsets(w: &Wave, i: &Inst) -> Option<[u32; LANES]> {
+pub(crate) fn scratch_offsets(w: &Wave, i: &Inst) -> Option<[u32; LANES]> {
     if w.s64(i.src[2]) & 0xffff_ffff_ffff != SCRATCH_BASE {
         return None;
     }
@@ -159,7 +159,7 @@ fn scratch_offsets(w: &Wave, i: &Inst) -> Option<[u32; LANES]> {
 
 /// Whether a scratch access through its descriptor is of each lane's own.
 #[inline(always)]
-fn own_scratch(w: &Wave, i: &Inst) -> bool {
+pub(crate) fn own_scratch(w: &Wave, i: &Inst) -> bool {
     w.s32(i.sdst) % (4 * LANES as u32) == 0 && i.flags & flag::IDXEN == 0
 }
 

@@ -167,7 +167,7 @@ impl Components for HalfHigh {
 }
 
 /// The format of an access.
-struct Format {
+pub(crate) struct Format {
     layout: &'static [u32],
     numbers: Numbers,
     /// Which component, 0 or 1 each of x, y, z, w takes on loading: 0, 1, or 4 to 7.
@@ -175,7 +175,7 @@ struct Format {
 }
 
 impl Format {
-    fn of(w: &Wave, i: &Inst) -> Format {
+    pub(crate) fn of(w: &Wave, i: &Inst) -> Format {
         let word3 = w.s32(i.src[2] + 3);
         let typed = encoding_of(i.row) == Some(Encoding::Mtbuf);
         let (data, number, select) = if typed {
@@ -190,12 +190,12 @@ impl Format {
     }
 
     /// Bytes of all components.
-    fn size(&self) -> u32 {
+    pub(crate) fn size(&self) -> u32 {
         self.layout.iter().sum::<u32>() / 8
     }
 
     /// Bytes that are accessed at a time.
-    fn unit(&self) -> u32 {
+    pub(crate) fn unit(&self) -> u32 {
         self.size().min(4)
     }
 

@@ -4,6 +4,7 @@ use crate::fault::FaultCause;
 use crate::inst::{Flow, Inst};
 use crate::isa::Exec;
 use crate::modifiers::{Ext, Operand};
+use crate::observe;
 use crate::tables::{SGPR_DST, Ty, is_valu};
 use crate::wave::{Mode, Wave, sreg};
 use crate::workgroup::Ctx;
@@ -226,6 +227,7 @@ fn indexed(w: &mut Wave, cx: &mut Ctx, on: &Inst) -> Flow {
     loop {
         let i = &code.insts[at as usize];
         w.next = at + 1;
+        observe::before(w, cx, at as usize, i);
         let flow = match i.row.name {
             "s_set_gpr_idx_off" => {
                 w.mode = Mode(w.mode.0 & !GPR_IDX_EN);
@@ -245,6 +247,7 @@ fn indexed(w: &mut Wave, cx: &mut Ctx, on: &Inst) -> Flow {
             // SAFETY: as above.
             _ => unsafe { (i.exec)(w, cx, i) },
         };
+        observe::after(w, cx);
         match flow {
             Flow::Next | Flow::Yield => at += 1,
             Flow::Jump => at = w.next,

@@ -104,7 +104,7 @@ impl Exec for Swizzle {
 }
 
 /// The addresses of the addtid instructions: M0 and the offset, and a dword for each lane.
-fn by_lane(w: &Wave, i: &Inst) -> [u32; LANES] {
+pub(crate) fn by_lane(w: &Wave, i: &Inst) -> [u32; LANES] {
     let base = (w.s32(sreg::M0) & 0xffff) + i.imm;
     std::array::from_fn(|lane| base + 4 * lane as u32)
 }
@@ -135,6 +135,12 @@ impl Exec for WriteAddtid {
     }
 }
 
+/// Where the counter of `ds_append` and `ds_consume` is: LLVM puts the pointer into M0 (`llvm.amdgcn.ds.append`).
+#[inline(always)]
+pub(crate) fn count_address(w: &Wave, i: &Inst) -> u32 {
+    (w.s32(sreg::M0) & 0xffff) + i.imm
+}
+
 /// `ds_append` and `ds_consume`: adds or subtracts the number of active lanes, once; all get the value before.
 pub(crate) struct Count<const ADD: bool>;
 impl<const ADD: bool> Exec for Count<ADD> {
@@ -143,8 +149,7 @@ impl<const ADD: bool> Exec for Count<ADD> {
         if is_gds(i) {
             return no_gds(cx);
         }
-        // LLVM puts the pointer into M0 (`llvm.amdgcn.ds.append`).
-        let at = (w.s32(sreg::M0) & 0xffff) + i.imm;
+        let at = count_address(w, i);
         let (exec, count) = (w.exec(), w.exec().count_ones());
         let Some(old) = cx.lds.load_u32(at) else {
             return lds_fault(cx, Access::Atomic, &[at; LANES], exec | u64::from(exec == 0), 4);

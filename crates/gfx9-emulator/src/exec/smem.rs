@@ -20,14 +20,14 @@ fn offset(w: &Wave, i: &Inst) -> u64 {
 
 /// Guest address of an access through a 64-bit base.
 #[inline(always)]
-fn address(w: &Wave, i: &Inst) -> u64 {
+pub(crate) fn address(w: &Wave, i: &Inst) -> u64 {
     w.s64(i.src[0]).wrapping_add(offset(w, i)) & !3
 }
 
 /// Guest address of an access through a buffer descriptor, and how many of its `dwords` are in range. Those that are
 /// not read as 0 and are not written (CDNA2 ISA, "Scalar memory reads", out-of-range rules).
 #[inline(always)]
-fn buffer_address(w: &Wave, i: &Inst, dwords: u64) -> (u64, u64) {
+pub(crate) fn buffer_address(w: &Wave, i: &Inst, dwords: u64) -> (u64, u64) {
     let (low, records) = (w.s64(i.src[0]), u64::from(w.s32(i.src[0] + 2)));
     let base = low & 0xffff_ffff_ffff;
     let stride = low >> 48 & 0x3fff;

@@ -15,7 +15,7 @@ pub(crate) fn buffer_base(w: &Wave, i: &Inst) -> u32 {
 }
 
 /// As [`buffer_base`], for GLOBAL and SCRATCH (CDNA3 ISA, "Flat memory instructions", addressing).
-fn flat_base(w: &Wave, i: &Inst) -> u32 {
+pub(crate) fn flat_base(w: &Wave, i: &Inst) -> u32 {
     (w.s32(sreg::M0) & 0x3_fffc).wrapping_add(i.imm)
 }
 

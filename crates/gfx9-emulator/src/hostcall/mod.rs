@@ -208,7 +208,10 @@ impl Hostcall {
     fn device_memory(&self, address: u64, size: u64) -> u64 {
         if address == 0 {
             let align = if size < SLAB { 4096 } else { SLAB };
-            return self.space.alloc(size, align).unwrap_or(0);
+            let address = self.space.alloc(size, align).unwrap_or(0);
+            // The device's heap is zeroed memory, and uses that.
+            self.space.count_as_written(address, size);
+            return address;
         }
         // What isn't an allocation is the kernel's mistake; the device's `free` has no way to say so.
         let _ = self.space.free(address);

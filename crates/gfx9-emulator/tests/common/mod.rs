@@ -12,6 +12,9 @@ pub(crate) const OBJECTS: [(&str, &[u8]); 3] = [
     ("gfx942 -O3, code object v5", include_bytes!("../data/kernels.gfx942.co")),
 ];
 
+/// Kernels with a defect each, and ones that only look like it (defects.hip).
+pub(crate) const DEFECTS: &[u8] = include_bytes!("../data/defects.gfx90a.co");
+
 /// An argument of a kernel.
 #[derive(Clone, Copy)]
 pub(crate) enum Arg {
@@ -30,12 +33,18 @@ pub(crate) struct Rig {
 impl Rig {
     /// One for each of [`OBJECTS`].
     pub(crate) fn all(config: &Config) -> Vec<Rig> {
-        let make = |(name, bytes): (&'static str, &[u8])| {
-            let machine = Machine::new(config.clone()).unwrap();
-            let program = machine.load(&CodeObject::parse(bytes).unwrap()).unwrap();
-            Rig { machine, program, name }
-        };
-        OBJECTS.into_iter().map(make).collect()
+        OBJECTS.into_iter().map(|(name, bytes)| Rig::new(config, name, bytes)).collect()
+    }
+
+    /// With the kernels of [`DEFECTS`].
+    pub(crate) fn defects(config: &Config) -> Rig {
+        Rig::new(config, "defects", DEFECTS)
+    }
+
+    fn new(config: &Config, name: &'static str, bytes: &[u8]) -> Rig {
+        let machine = Machine::new(config.clone()).unwrap();
+        let program = machine.load(&CodeObject::parse(bytes).unwrap()).unwrap();
+        Rig { machine, program, name }
     }
 
     pub(crate) fn launch(

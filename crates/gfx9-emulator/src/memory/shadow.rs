@@ -1,0 +1,107 @@
+//! Which bytes of an allocation were ever written: one bit a byte, for the sanitizer.
+
+use super::Window;
+use crate::backing::Backing;
+
+/// The bits of one allocation.
+pub(crate) struct Shadow {
+    /// Kept for the memory that `words` is in.
+    _bits: Backing,
+    words: Window,
+    len: u64,
+}
+
+/// The bits `from..to` of a word, of which `to` is at most 64.
+fn mask(from: u64, to: u64) -> u64 {
+    let below = |n: u64| if n >= 64 { !0 } else { (1u64 << n) - 1 };
+    below(to) & !below(from)
+}
+
+impl Shadow {
+    /// For an allocation of `len` bytes, none of which is written; `None` if there is no memory for it.
+    pub(crate) fn new(len: u64) -> Option<Shadow> {
+        let bytes = len.div_ceil(64).checked_mul(8)?;
+        let bits = Backing::zeroed(usize::try_from(bytes).ok()?)?;
+        let words = Window { base: 0, len: bytes, ptr: bits.ptr().as_ptr() };
+        Some(Shadow { _bits: bits, words, len })
+    }
+
+    /// Each word that bytes `offset..offset + len` have bits in, and which.
+    fn masks(&self, offset: u64, len: u64) -> impl Iterator<Item = (u64, u64)> + use<> {
+        let end = offset.saturating_add(len).min(self.len);
+        let words = offset / 64..if offset < end { end.div_ceil(64) } else { offset / 64 };
+        words.map(move |n| (n, mask(offset.saturating_sub(64 * n), (end - 64 * n).min(64))))
+    }
+
+    /// Bytes have been written.
+    pub(crate) fn mark(&self, offset: u64, len: u64) {
+        for (n, mask) in self.masks(offset, len) {
+            if let Some(word) = self.words.atomic_u64(8 * n) {
+                word.fetch_or(mask, super::Relaxed);
+            }
+        }
+    }
+
+    /// Whether all of these bytes have been written.
+    pub(crate) fn is_written(&self, offset: u64, len: u64) -> bool {
+        self.masks(offset, len).all(|(n, mask)| {
+            let word = self.words.atomic_u64(8 * n).map_or(0, |word| word.load(super::Relaxed));
+            word & mask == mask
+        })
+    }
+
+    /// Bytes have been copied from another's: they are as written as those.
+    pub(crate) fn copy(&self, offset: u64, from: Option<&Shadow>, from_offset: u64, len: u64) {
+        let Some(from) = from else { return self.mark(offset, len) };
+        // Whole words at a time where all is written, as it mostly is.
+        for at in (0..len).step_by(64) {
+            let part = (len - at).min(64);
+            if from.is_written(from_offset + at, part) {
+                self.mark(offset + at, part);
+                continue;
+            }
+            for byte in at..at + part {
+                if from.is_written(from_offset + byte, 1) {
+                    self.mark(offset + byte, 1);
+                } else {
+                    self.clear(offset + byte);
+                }
+            }
+        }
+    }
+
+    fn clear(&self, offset: u64) {
+        for (n, mask) in self.masks(offset, 1) {
+            if let Some(word) = self.words.atomic_u64(8 * n) {
+                word.fetch_and(!mask, super::Relaxed);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_marked_one_by_one() {
+        let shadow = Shadow::new(1000).unwrap();
+        for (offset, len) in [(0, 1), (63, 2), (128, 64), (200, 300), (999, 1), (998, 10)] {
+            assert!(!shadow.is_written(offset, len), "{offset} {len}");
+            shadow.mark(offset, len);
+            assert!(shadow.is_written(offset, len), "{offset} {len}");
+        }
+        for offset in [1, 62, 65, 127, 192, 199, 500, 997] {
+            assert!(!shadow.is_written(offset, 1), "{offset}");
+        }
+        assert!(!shadow.is_written(0, 1000) && shadow.is_written(5, 0));
+        let copy = Shadow::new(1000).unwrap();
+        copy.mark(0, 1000);
+        copy.copy(10, Some(&shadow), 190, 320);
+        for n in 0..320 {
+            assert_eq!(copy.is_written(10 + n, 1), shadow.is_written(190 + n, 1), "{n}");
+        }
+        copy.copy(0, None, 0, 1000);
+        assert!(copy.is_written(0, 1000));
+    }
+}

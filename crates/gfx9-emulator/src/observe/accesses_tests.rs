@@ -1,0 +1,236 @@
+//! What is said of an instruction's accesses, against what the instruction does: each row of the tables that reaches
+//! memory is executed on random addresses.
+//!
+//! The memory around is filled with a pattern. Stores must change exactly the bytes that were named, and atomics no
+//! others; loads must not change when other bytes do, and must when the named ones do.
+
+use crate::fault::{Access, Space};
+use crate::inst::flag;
+use crate::isa::Level;
+use crate::observe::accesses::{Touch, find};
+use crate::observe::class::{Info, Shape};
+use crate::tables::{Encoding, Row, Target, rows};
+use crate::testing::{Random, Rig, word};
+use crate::wave::{LANES, Wave, sreg};
+
+/// Bytes of each memory.
+const SIZE: usize = 8 << 10;
+const ADDRESS: u32 = 2;
+const DATA: u32 = 8;
+const RESULT: u32 = 20;
+/// The SGPRs of a base or descriptor, and of an offset.
+const BASE: u32 = 4;
+const OFFSET: u32 = 10;
+
+/// Device memory, LDS and scratch, as one list of bytes.
+fn memory(rig: &mut Rig, at: u64) -> Vec<u8> {
+    let mut all = vec![0; SIZE];
+    rig.space.read(at, &mut all).unwrap();
+    all.extend_from_slice(&rig.cx.lds.bytes()[..SIZE]);
+    for lane in 0..LANES {
+        for offset in 0..64 {
+            all.push(rig.w.scratch.load::<u8>(lane, offset).unwrap());
+        }
+    }
+    all
+}
+
+fn set_memory(rig: &mut Rig, at: u64, all: &[u8]) {
+    rig.space.write(at, &all[..SIZE]).unwrap();
+    rig.cx.lds.bytes_mut()[..SIZE].copy_from_slice(&all[SIZE..2 * SIZE]);
+    for (n, byte) in all[2 * SIZE..].iter().enumerate() {
+        rig.w.scratch.store(n / 64, n as u32 % 64, *byte).unwrap();
+    }
+}
+
+/// Where the bytes of an access are in that list.
+fn bytes(touch: &Touch, at: u64) -> Vec<usize> {
+    let place = |lane: usize, address: u64| match touch.space {
+        Space::Global => (address - at) as usize,
+        Space::Lds => SIZE + address as usize,
+        Space::Scratch => 2 * SIZE + 64 * lane + address as usize,
+    };
+    touch.each().flat_map(|(lane, a)| (0..touch.size as usize).map(move |n| place(lane, a) + n)).collect()
+}
+
+/// Encodes an instruction of the row, and sets the registers that it takes its addresses from.
+fn prepare(random: &mut Random, rig: &mut Rig, encoding: Encoding, row: &Row, at: u64) -> [u32; 2] {
+    let op = row.op[rig.target as usize] as u32;
+    let bits = random.next() as u32;
+    let mut lane_offset = || (random.next() % (SIZE as u64 / 2 / 16) * 16) as u32;
+    let offsets: [u32; LANES] = std::array::from_fn(|_| 2048 + lane_offset());
+    let set = |rig: &mut Rig, register: u32, values: [u32; LANES]| {
+        *rig.w.v_mut(register as u16).flat_mut() = values;
+    };
+    rig.w.set_s32(sreg::M0, 1024);
+    rig.w.set_s32(OFFSET as u16, 64);
+    let data = DATA << 8;
+    match encoding {
+        Encoding::Ds => {
+            set(rig, ADDRESS, offsets);
+            let imm = match Info::of(row).shape {
+                Shape::DsTwo(_, 8, 512) => 0x0001,
+                Shape::DsTwo(..) => 0x0302,
+                Shape::DsByLane(_) | Shape::DsCount => 256,
+                _ => bits & 0x70,
+            };
+            [word(encoding, op, imm), RESULT << 24 | (DATA + 4) << 16 | data | ADDRESS]
+        }
+        Encoding::Smem => {
+            rig.w.set_s64(BASE as u16, at);
+            // A raw buffer.
+            rig.w.set_s64(BASE as u16 + 2, SIZE as u64);
+            let imm = bits & 0x3f8;
+            [word(encoding, op, 1 << 17 | (64 << 6) | BASE / 2), imm]
+        }
+        Encoding::Flat | Encoding::Global => {
+            let place = bits % 3;
+            let high: [u32; LANES] =
+                std::array::from_fn(|lane| match (encoding, (place + lane as u32) % 3) {
+                    (Encoding::Flat, 0) => crate::decode::SHARED_BASE_HI,
+                    (Encoding::Flat, 1) => crate::decode::PRIVATE_BASE_HI,
+                    _ => (at >> 32) as u32,
+                });
+            let with_base = encoding == Encoding::Global && bits & 0x40 != 0;
+            let low: [u32; LANES] = std::array::from_fn(|lane| match high[lane] {
+                crate::decode::SHARED_BASE_HI => offsets[lane],
+                crate::decode::PRIVATE_BASE_HI => offsets[lane] % 32 & !15,
+                _ if with_base => offsets[lane],
+                _ => at as u32 + offsets[lane],
+            });
+            rig.w.set_s64(BASE as u16, at);
+            set(rig, ADDRESS, low);
+            set(rig, ADDRESS + 1, high);
+            let saddr = if with_base { BASE } else { 0x7f };
+            [word(encoding, op, bits & 0x10), RESULT << 24 | saddr << 16 | data | ADDRESS]
+        }
+        Encoding::Scratch => {
+            set(rig, ADDRESS, offsets.map(|o| o % 32 & !3));
+            let sve = if rig.target == Target::Gfx942 { 1 << 13 } else { 0 };
+            [word(encoding, op, sve | bits & 0xc), RESULT << 24 | 0x7f << 16 | data | ADDRESS]
+        }
+        _ => {
+            // Raw, or of records of 32 bytes, swizzled or not; some lanes are out of range.
+            // Swizzled, wide atomics would be misaligned.
+            let atomic = matches!(Info::of(row).shape, Shape::Buffer(Access::Atomic, _));
+            let kinds = if atomic { 2 } else { 3 };
+            let (stride, swizzle, index) =
+                [(0, 0, false), (32, 0, true), (32, 1, true)][bits as usize % kinds];
+            let records = if index { 100 } else { 5000 };
+            let format = [7 << 12 | 4 << 15, 4 << 12 | 14 << 15, 0x4 << 12 | 10 << 15][bits as usize / 3 % 3];
+            rig.w.set_s64(BASE as u16, at | stride << 48 | swizzle << 63);
+            rig.w.set_s64(BASE as u16 + 2, records | (format | 0xfac) << 32);
+            if index {
+                set(rig, ADDRESS, offsets.map(|o| o / 16 % 128));
+                set(rig, ADDRESS + 1, offsets.map(|o| o & 16));
+            } else {
+                set(rig, ADDRESS, offsets);
+            }
+            let modes = if index { 3 << 12 } else { 1 << 12 };
+            let low =
+                modes | bits & 0x10 | (format as u32 >> 15 & 15) << 19 | (format as u32 >> 12 & 7) << 23;
+            let low = if encoding == Encoding::Mtbuf { low } else { low & 0xffff };
+            [word(encoding, op, low), OFFSET << 24 | (BASE / 4) << 16 | data | ADDRESS]
+        }
+    }
+}
+
+/// The registers after the instruction.
+fn registers(w: &Wave) -> Vec<u32> {
+    let vectors = [RESULT, DATA].into_iter().flat_map(|r| (r..r + 4).collect::<Vec<_>>());
+    let mut all: Vec<u32> = vectors.flat_map(|r| *w.v(r as u16).flat()).collect();
+    all.extend((64..80).map(|s| w.s32(s)));
+    all
+}
+
+#[test]
+fn every_memory_instruction_touches_what_is_said() {
+    let mut random = Random::new(5);
+    let mut checked = 0;
+    for target in [Target::Gfx90a, Target::Gfx942] {
+        let mut rig = Rig::new(target, Level::best());
+        let at = rig.space.alloc(SIZE as u64, 4096).unwrap();
+        for encoding in Encoding::ALL {
+            for row in rows(encoding).iter().filter(|row| row.op[target as usize] >= 0) {
+                let shape = Info::of(row).shape;
+                for round in 0..if shape == Shape::None { 0 } else { 6 } {
+                    let name = row.name;
+                    rig.w.scratch.reset(64);
+                    let exec = [!0, random.next(), 1][round % 3];
+                    rig.w.set_exec(exec);
+                    let words = prepare(&mut random, &mut rig, encoding, row, at);
+                    // Data that differs from the memory in each byte, and whose float forms are numbers.
+                    for r in 0..8 {
+                        *rig.w.v_mut((DATA + r) as u16).flat_mut() = [0x3f80_4142; LANES];
+                    }
+                    for s in 64..80 {
+                        rig.w.set_s32(s, 0x3f80_4142);
+                    }
+                    let before = rig.w.r.v[..32].to_vec();
+                    let scalars: Vec<u32> = (0..128).map(|s| rig.w.s32(s)).collect();
+                    let pattern = vec![0x11; 2 * SIZE + 64 * LANES];
+                    let mut touches = Vec::new();
+                    let code =
+                        crate::decode::Code::decode(&[words[0], words[1]], 0, &[], target, Level::best());
+                    let pool = usize::from(crate::wave::POOL);
+                    rig.w.r.s[pool..pool + code.pool.len()].copy_from_slice(&code.pool);
+                    let i = &code.insts[0];
+                    assert_eq!(i.row.name, name);
+                    assert_eq!(i.flags & flag::LDS, 0, "{name}");
+                    find(&mut rig.w, i, shape, &mut touches);
+                    let named = |accesses: &[Access]| {
+                        let mut all: Vec<usize> = touches
+                            .iter()
+                            .filter(|t| accesses.contains(&t.access))
+                            .flat_map(|t| bytes(t, at))
+                            .collect();
+                        all.sort_unstable();
+                        all.dedup();
+                        all
+                    };
+                    let mut run = |memory_before: &[u8]| {
+                        rig.w.r.v[..32].copy_from_slice(&before);
+                        for (s, value) in scalars.iter().enumerate() {
+                            rig.w.set_s32(s as u16, *value);
+                        }
+                        rig.w.scratch.reset(64);
+                        set_memory(&mut rig, at, memory_before);
+                        rig.run(&words);
+                        let after = memory(&mut rig, at);
+                        let changed = (0..after.len()).filter(|n| after[*n] != memory_before[*n]);
+                        (changed.collect::<Vec<usize>>(), registers(&rig.w))
+                    };
+                    let (changed, result) = run(&pattern);
+                    let written = named(&[Access::Write, Access::Atomic]);
+                    let read = named(&[Access::Read, Access::Atomic]);
+                    let context = format!("{name} on {target:?}, round {round}: {touches:?}");
+                    // What a load brings to LDS, and what a format makes of the data, may be what was there.
+                    let exact = !touches.iter().any(|t| t.access != Access::Write)
+                        && !matches!(shape, Shape::Format(_));
+                    if exact {
+                        assert_eq!(changed, written, "{context}");
+                    } else {
+                        assert!(changed.iter().all(|n| written.contains(n)), "{changed:?} {context}");
+                    }
+                    if !read.is_empty() {
+                        // All other bytes changed: nothing that is read has.
+                        let mut others = vec![0x22; pattern.len()];
+                        let mut own = pattern.clone();
+                        for n in &read {
+                            others[*n] = 0x11;
+                            own[*n] = 0x22;
+                        }
+                        assert_eq!(run(&others).1, result, "{context}");
+                        // A format may make the same of both.
+                        let returns = touches.iter().all(|t| t.access == Access::Read)
+                            && !matches!(shape, Shape::Format(_));
+                        let seen = run(&own);
+                        assert!(!returns || written.is_empty() == (seen.1 != result), "{context}");
+                    }
+                    checked += 1;
+                }
+            }
+        }
+    }
+    assert!(checked > 3000, "{checked}");
+}

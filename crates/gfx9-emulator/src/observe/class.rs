@@ -1,0 +1,266 @@
+//! What each instruction is for those who watch: its class, and how it reaches memory. Both follow from its row.
+
+use crate::fault::Access;
+use crate::tables::{Encoding, Row, Ty, encoding_of};
+
+/// What kind of work an instruction is. Each executed one counts in one class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum InstructionClass {
+    /// Vector arithmetic, moves between lanes and to scalars included.
+    Valu,
+    /// Matrix arithmetic.
+    Mfma,
+    /// Scalar arithmetic.
+    Salu,
+    /// Scalar loads, stores, atomics and clocks.
+    Smem,
+    /// Vector loads of memory: FLAT, GLOBAL, MUBUF, MTBUF.
+    VmemLoad,
+    /// Vector stores to memory.
+    VmemStore,
+    /// Vector atomics on memory.
+    VmemAtomic,
+    /// DS instructions, exchange between lanes included.
+    Lds,
+    /// Accesses to scratch: SCRATCH, and MUBUF through the descriptor of scratch.
+    Scratch,
+    /// Branches, jumps and calls, taken or not.
+    Branch,
+    /// `s_barrier`.
+    Barrier,
+    /// `s_waitcnt`, `s_sleep`, `s_nop` and the like.
+    Wait,
+    /// `s_sendmsg`, `s_trap` and the like.
+    Message,
+    /// Cache control, mode changes, the end of the program.
+    Other,
+}
+
+impl InstructionClass {
+    /// All, in the order in which they are shown.
+    pub const ALL: [InstructionClass; 14] = [
+        InstructionClass::Valu,
+        InstructionClass::Mfma,
+        InstructionClass::Salu,
+        InstructionClass::Smem,
+        InstructionClass::VmemLoad,
+        InstructionClass::VmemStore,
+        InstructionClass::VmemAtomic,
+        InstructionClass::Lds,
+        InstructionClass::Scratch,
+        InstructionClass::Branch,
+        InstructionClass::Barrier,
+        InstructionClass::Wait,
+        InstructionClass::Message,
+        InstructionClass::Other,
+    ];
+
+    /// Its name in tables and JSON, such as `vmem_load`.
+    pub fn name(self) -> &'static str {
+        match self {
+            InstructionClass::Valu => "valu",
+            InstructionClass::Mfma => "mfma",
+            InstructionClass::Salu => "salu",
+            InstructionClass::Smem => "smem",
+            InstructionClass::VmemLoad => "vmem_load",
+            InstructionClass::VmemStore => "vmem_store",
+            InstructionClass::VmemAtomic => "vmem_atomic",
+            InstructionClass::Lds => "lds",
+            InstructionClass::Scratch => "scratch",
+            InstructionClass::Branch => "branch",
+            InstructionClass::Barrier => "barrier",
+            InstructionClass::Wait => "wait",
+            InstructionClass::Message => "message",
+            InstructionClass::Other => "other",
+        }
+    }
+
+    /// Whether EXEC says which lanes it is done for.
+    pub(crate) fn is_vector(self) -> bool {
+        matches!(
+            self,
+            InstructionClass::Valu
+                | InstructionClass::Mfma
+                | InstructionClass::VmemLoad
+                | InstructionClass::VmemStore
+                | InstructionClass::VmemAtomic
+                | InstructionClass::Lds
+                | InstructionClass::Scratch
+        )
+    }
+}
+
+/// How an instruction finds the bytes that it accesses; sizes are those of a lane, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// It accesses none.
+    None,
+    /// SMEM, through a base address.
+    Scalar(Access, u32),
+    /// SMEM, through a descriptor.
+    ScalarBuffer(Access, u32),
+    /// DS at one address.
+    Ds(Access, u32),
+    /// DS at two addresses, with offsets in such units.
+    DsTwo(Access, u32, u32),
+    /// DS at a multiple of 8, whatever the address's low bits.
+    DsAligned(Access, u32),
+    /// DS at M0 and the lane's number.
+    DsByLane(Access),
+    /// DS at M0, once for the wave.
+    DsCount,
+    Flat(Access, u32),
+    Global(Access, u32),
+    /// From memory to LDS.
+    GlobalToLds(u32),
+    Scratch(Access, u32),
+    ScratchToLds(u32),
+    Buffer(Access, u32),
+    /// As large as the format says.
+    Format(Access),
+}
+
+/// What is known of an instruction before it is executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Info {
+    pub(crate) class: InstructionClass,
+    pub(crate) shape: Shape,
+    /// Whether it is in the tables. What isn't faults, or is where runs of decoding meet.
+    pub(crate) is_known: bool,
+}
+
+impl Info {
+    /// Of a row.
+    pub(crate) fn of(row: &Row) -> Info {
+        match encoding_of(row) {
+            Some(encoding) => {
+                Info { class: class(encoding, row.name), shape: shape(encoding, row), is_known: true }
+            }
+            None => Info { class: InstructionClass::Other, shape: Shape::None, is_known: false },
+        }
+    }
+}
+
+fn class(encoding: Encoding, name: &str) -> InstructionClass {
+    match encoding {
+        Encoding::Sopp => match name {
+            "s_barrier" => InstructionClass::Barrier,
+            "s_nop" | "s_waitcnt" | "s_sleep" | "s_sethalt" | "s_setprio" | "s_wakeup" => {
+                InstructionClass::Wait
+            }
+            "s_sendmsg" | "s_sendmsghalt" | "s_trap" => InstructionClass::Message,
+            _ if name.starts_with("s_branch") || name.starts_with("s_cbranch") => InstructionClass::Branch,
+            _ => InstructionClass::Other,
+        },
+        _ if matches!(name, "s_setpc_b64" | "s_swappc_b64" | "s_call_b64" | "s_cbranch_join") => {
+            InstructionClass::Branch
+        }
+        Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopk | Encoding::Sopc => InstructionClass::Salu,
+        Encoding::Smem => InstructionClass::Smem,
+        Encoding::Vop3p if name.starts_with("v_mfma") || name.starts_with("v_smfmac") => {
+            InstructionClass::Mfma
+        }
+        Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc | Encoding::Vop3 | Encoding::Vop3p => {
+            InstructionClass::Valu
+        }
+        Encoding::Ds if name == "ds_nop" => InstructionClass::Other,
+        Encoding::Ds => InstructionClass::Lds,
+        Encoding::Scratch => InstructionClass::Scratch,
+        Encoding::Flat | Encoding::Global | Encoding::Mubuf | Encoding::Mtbuf | Encoding::Mimg => {
+            match access(name) {
+                Some(Access::Read) => InstructionClass::VmemLoad,
+                Some(Access::Write) => InstructionClass::VmemStore,
+                Some(Access::Atomic) => InstructionClass::VmemAtomic,
+                None => InstructionClass::Other,
+            }
+        }
+    }
+}
+
+/// Which access a name of memory instructions is of; none for cache control.
+fn access(name: &str) -> Option<Access> {
+    if name.contains("_atomic_") {
+        Some(Access::Atomic)
+    } else if name.contains("_load_") {
+        Some(Access::Read)
+    } else if name.contains("_store_") {
+        Some(Access::Write)
+    } else {
+        None
+    }
+}
+
+/// Bytes of a lane of a load or store of `ty`, or of an atomic.
+fn size(name: &str, access: Access, ty: Ty) -> u32 {
+    match access {
+        Access::Atomic if name.ends_with("_x2") || name.ends_with("_f64") => 8,
+        Access::Atomic => 4,
+        _ if name.contains("byte") => 1,
+        _ if name.contains("short") => 2,
+        _ => 4 * u32::from(ty.dwords()).max(1),
+    }
+}
+
+fn shape(encoding: Encoding, row: &Row) -> Shape {
+    let name = row.name;
+    let access = match encoding {
+        Encoding::Ds => return ds(name),
+        Encoding::Smem
+        | Encoding::Flat
+        | Encoding::Global
+        | Encoding::Scratch
+        | Encoding::Mubuf
+        | Encoding::Mtbuf => access(name),
+        _ => None,
+    };
+    let Some(access) = access else { return Shape::None };
+    let ty = if access == Access::Read { row.dst } else { row.src[0] };
+    let size = size(name, access, ty);
+    match encoding {
+        // No wave has scratch that scalars reach: they fault.
+        Encoding::Smem if name.starts_with("s_scratch") => Shape::None,
+        Encoding::Smem if name.starts_with("s_buffer") => Shape::ScalarBuffer(access, size),
+        Encoding::Smem => Shape::Scalar(access, size),
+        Encoding::Flat => Shape::Flat(access, size),
+        Encoding::Global if name.contains("_lds_") => Shape::GlobalToLds(size),
+        Encoding::Global => Shape::Global(access, size),
+        Encoding::Scratch if name.contains("_lds_") => Shape::ScratchToLds(size),
+        Encoding::Scratch => Shape::Scratch(access, size),
+        _ if name.contains("_format_") => Shape::Format(access),
+        _ => Shape::Buffer(access, size),
+    }
+}
+
+fn ds(name: &str) -> Shape {
+    let access = if name.starts_with("ds_read") {
+        Access::Read
+    } else if name.starts_with("ds_write") {
+        Access::Write
+    } else {
+        Access::Atomic
+    };
+    let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
+    let size = if has(&["_b128"]) {
+        16
+    } else if has(&["_b96"]) {
+        12
+    } else if has(&["_b64", "_u64", "_i64", "_f64"]) {
+        8
+    } else if has(&["_b8", "_u8", "_i8"]) {
+        1
+    } else if has(&["_b16", "_u16", "_i16"]) {
+        2
+    } else {
+        4
+    };
+    match name {
+        "ds_nop" | "ds_swizzle_b32" | "ds_permute_b32" | "ds_bpermute_b32" => Shape::None,
+        "ds_append" | "ds_consume" => Shape::DsCount,
+        "ds_condxchg32_rtn_b64" => Shape::DsAligned(access, size),
+        _ if name.starts_with("ds_gws") => Shape::None,
+        _ if name.ends_with("_addtid_b32") => Shape::DsByLane(access),
+        _ if has(&["2st64"]) => Shape::DsTwo(access, size, 64 * size),
+        _ if has(&["read2_", "write2_", "wrxchg2_"]) => Shape::DsTwo(access, size, size),
+        _ => Shape::Ds(access, size),
+    }
+}

@@ -1,0 +1,255 @@
+//! Counts of what a kernel does.
+
+use code_object::occupancy::Occupancy;
+
+use crate::fault::{Access, Space};
+use crate::observe::accesses::Touch;
+use crate::observe::class::{InstructionClass, Shape};
+use crate::wave::{LANES, Wave};
+
+/// Bytes moved, over all lanes. A scalar access counts once for the wave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Traffic {
+    /// By loads.
+    pub read: u64,
+    /// By stores.
+    pub written: u64,
+    /// By atomics, each of which both reads and writes.
+    pub atomic: u64,
+}
+
+impl Traffic {
+    fn add(&mut self, access: Access, bytes: u64) {
+        match access {
+            Access::Read => self.read += bytes,
+            Access::Write => self.written += bytes,
+            Access::Atomic => self.atomic += bytes,
+        }
+    }
+
+    fn merge(&mut self, other: &Traffic) {
+        self.read += other.read;
+        self.written += other.written;
+        self.atomic += other.atomic;
+    }
+}
+
+/// What a dispatch did, or several of one kernel ([`merge`](Profile::merge)). An instruction counts once for a wave.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Profile {
+    /// Dispatches.
+    pub dispatches: u64,
+    /// Workgroups run.
+    pub workgroups: u64,
+    /// Waves run.
+    pub waves: u64,
+    /// Instructions of each class, in the order of [`InstructionClass::ALL`].
+    pub instructions: [u64; InstructionClass::ALL.len()],
+    /// Device memory and mapped host memory, by vector instructions.
+    pub global: Traffic,
+    /// The same by scalar instructions.
+    pub scalar: Traffic,
+    /// LDS.
+    pub lds: Traffic,
+    /// Scratch.
+    pub scratch: Traffic,
+    /// Accesses to LDS, each as often as the hardware would need cycles for it without conflicts; see
+    /// [`lds_bank_conflicts`](Self::lds_bank_conflicts).
+    pub lds_cycles: u64,
+    /// Cycles that LDS accesses take besides because lanes want different dwords of one bank.
+    ///
+    /// LDS has 32 banks of one dword each, consecutive dwords in consecutive banks (AMD "Instinct MI200 Instruction Set
+    /// Architecture", section 11.1, "LDS overview"). Lanes that access the same dword share the access. Here as many
+    /// consecutive lanes as move 128 bytes go together: 32 lanes of up to 4 bytes, 16 of 8, 8 of 12 or 16; each bank adds
+    /// as many cycles as it has different dwords to serve beyond the first, and the bank with the most counts. How hardware groups the
+    /// lanes of accesses wider than 4 bytes is not documented; its own counter may differ there.
+    pub lds_bank_conflicts: u64,
+    /// Conditional branches on VCC or EXEC.
+    pub vector_branches: u64,
+    /// Those of them where the lanes differ.
+    ///
+    /// `s_cbranch_execz` and `s_cbranch_execnz`: EXEC has some, but not all, of the lanes that it had before it was last
+    /// changed, so that some lanes go one way and some the other. `s_cbranch_vccz` and `s_cbranch_vccnz`: VCC is set for
+    /// some, but not all, of the active lanes. A short `if` that the compiler puts no branch around is not counted.
+    pub divergent_branches: u64,
+    /// Vector instructions (arithmetic, memory, LDS, scratch).
+    pub vector_instructions: u64,
+    /// Lanes that were active in them, all together.
+    pub active_lanes: u64,
+    /// What a compute unit holds of it at once, from its registers, LDS and block; of the last dispatch. None if the
+    /// limits are not known or the kernel breaks them.
+    pub occupancy: Option<Occupancy>,
+}
+
+impl Profile {
+    /// Instructions of a class.
+    pub fn count(&self, class: InstructionClass) -> u64 {
+        self.instructions[class as usize]
+    }
+
+    /// Instructions of all classes.
+    pub fn total(&self) -> u64 {
+        self.instructions.iter().sum()
+    }
+
+    /// The mean of active lanes over vector instructions, 0 to 64; 0 if there was none.
+    pub fn average_active_lanes(&self) -> f64 {
+        if self.vector_instructions == 0 {
+            0.0
+        } else {
+            self.active_lanes as f64 / self.vector_instructions as f64
+        }
+    }
+
+    /// Adds another's counts; the occupancy becomes the other's.
+    pub fn merge(&mut self, other: &Profile) {
+        self.dispatches += other.dispatches;
+        self.workgroups += other.workgroups;
+        self.waves += other.waves;
+        for (to, from) in self.instructions.iter_mut().zip(&other.instructions) {
+            *to += from;
+        }
+        self.global.merge(&other.global);
+        self.scalar.merge(&other.scalar);
+        self.lds.merge(&other.lds);
+        self.scratch.merge(&other.scratch);
+        self.lds_cycles += other.lds_cycles;
+        self.lds_bank_conflicts += other.lds_bank_conflicts;
+        self.vector_branches += other.vector_branches;
+        self.divergent_branches += other.divergent_branches;
+        self.vector_instructions += other.vector_instructions;
+        self.active_lanes += other.active_lanes;
+        self.occupancy = other.occupancy.or(self.occupancy);
+    }
+}
+
+/// Counts what one workgroup does.
+#[derive(Default)]
+pub(crate) struct Counter {
+    pub(crate) profile: Profile,
+    /// Of each wave: EXEC, and what it was before it last changed.
+    exec: Vec<(u64, u64)>,
+}
+
+impl Counter {
+    /// Counts an instruction that is about to be executed.
+    pub(crate) fn count(
+        &mut self,
+        w: &Wave,
+        name: &str,
+        class: InstructionClass,
+        shape: Shape,
+        touches: &[Touch],
+    ) {
+        let p = &mut self.profile;
+        // On gfx90a MUBUF is how scratch is reached.
+        let is_scratch = matches!(shape, Shape::Buffer(..))
+            && touches.first().is_some_and(|touch| touch.space == Space::Scratch);
+        let class = if is_scratch { InstructionClass::Scratch } else { class };
+        p.instructions[class as usize] += 1;
+        let exec = w.exec();
+        if class.is_vector() {
+            p.vector_instructions += 1;
+            p.active_lanes += u64::from(exec.count_ones());
+        }
+        for touch in touches {
+            let bytes = u64::from(touch.size) * u64::from(touch.lanes.count_ones());
+            let traffic = match touch.space {
+                Space::Global if touch.is_scalar => &mut p.scalar,
+                Space::Global => &mut p.global,
+                Space::Lds => &mut p.lds,
+                Space::Scratch => &mut p.scratch,
+            };
+            traffic.add(touch.access, bytes);
+            if touch.space == Space::Lds {
+                let (cycles, conflicts) = bank_cycles(touch);
+                p.lds_cycles += cycles;
+                p.lds_bank_conflicts += conflicts;
+            }
+        }
+        let id = w.id as usize;
+        if self.exec.len() <= id {
+            self.exec.resize(id + 1, (exec, exec));
+        }
+        let Some((now, before)) = self.exec.get_mut(id) else { return };
+        if *now != exec {
+            (*now, *before) = (exec, *now);
+        }
+        if class == InstructionClass::Branch {
+            let some = match name {
+                "s_cbranch_vccz" | "s_cbranch_vccnz" => Some((w.vcc() & exec, exec)),
+                "s_cbranch_execz" | "s_cbranch_execnz" => Some((exec & *before, *before)),
+                _ => None,
+            };
+            if let Some((some, all)) = some {
+                p.vector_branches += 1;
+                p.divergent_branches += u64::from(some != 0 && some != all);
+            }
+        }
+    }
+}
+
+/// Cycles that an access to LDS takes without conflicts, and those that conflicts add; see
+/// [`Profile::lds_bank_conflicts`].
+fn bank_cycles(touch: &Touch) -> (u64, u64) {
+    let together = match touch.size {
+        0..=4 => 32,
+        5..=8 => 16,
+        _ => 8,
+    };
+    let (mut cycles, mut conflicts) = (0, 0);
+    let mut dwords: Vec<u64> = Vec::with_capacity(2 * together);
+    for first in (0..LANES).step_by(together) {
+        dwords.clear();
+        for (lane, at) in touch.each().filter(|(lane, _)| (first..first + together).contains(lane)) {
+            debug_assert!(lane < LANES);
+            dwords.extend(at / 4..=(at + u64::from(touch.size) - 1) / 4);
+        }
+        if dwords.is_empty() {
+            continue;
+        }
+        dwords.sort_unstable();
+        dwords.dedup();
+        let mut banks = [0u64; 32];
+        for dword in &dwords {
+            banks[(dword % 32) as usize] += 1;
+        }
+        cycles += 1;
+        conflicts += banks.iter().max().map_or(0, |most| most.saturating_sub(1));
+    }
+    (cycles, conflicts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn touch(size: u32, lanes: u64, at: impl Fn(u64) -> u64) -> Touch {
+        Touch {
+            space: Space::Lds,
+            access: Access::Read,
+            size,
+            lanes,
+            is_scalar: false,
+            at: std::array::from_fn(|lane| at(lane as u64)),
+        }
+    }
+
+    #[test]
+    fn bank_conflicts() {
+        // One dword after the other; all the same; the bytes of dwords.
+        assert_eq!(bank_cycles(&touch(4, !0, |lane| 4 * lane)), (2, 0));
+        assert_eq!(bank_cycles(&touch(4, !0, |_| 64)), (2, 0));
+        assert_eq!(bank_cycles(&touch(1, !0, |lane| lane)), (2, 0));
+        // Every second dword, a column of a matrix of 32 dwords a row, and the same with a dword of padding.
+        assert_eq!(bank_cycles(&touch(4, !0, |lane| 8 * lane)), (2, 2));
+        assert_eq!(bank_cycles(&touch(4, !0, |lane| 128 * lane)), (2, 62));
+        assert_eq!(bank_cycles(&touch(4, !0, |lane| 132 * lane)), (2, 0));
+        // Wider ones, fewer lanes.
+        assert_eq!(bank_cycles(&touch(8, !0, |lane| 8 * lane)), (4, 0));
+        assert_eq!(bank_cycles(&touch(16, !0, |lane| 16 * lane)), (8, 0));
+        assert_eq!(bank_cycles(&touch(16, 3, |lane| 128 * lane)), (1, 1));
+        assert_eq!(bank_cycles(&touch(4, 0, |lane| lane)), (0, 0));
+    }
+}

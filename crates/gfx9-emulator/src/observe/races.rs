@@ -1,0 +1,233 @@
+//! Data races: what is remembered of earlier accesses to a dword, and when a later one is not ordered after them.
+//!
+//! # What orders
+//!
+//! * The order of the program, within a wave (lanes of one instruction are not compared with each other).
+//! * A barrier, between the waves of a workgroup.
+//! * An *acquire* of the later access's wave, or of a wave of its workgroup before a barrier that both have passed, if it
+//!   was executed after the earlier access. An acquire is an atomic that returns a value, or a load that passes the caches
+//!   as atomic and volatile loads do (glc on gfx90a, sc0 or sc1 on gfx942). Whether the earlier access was *released*, and by what, is
+//!   not asked: on gfx90a a releasing store looks like any other. So a wave that has seen any news of the others is taken to know
+//!   all that they had done by then: spin locks, flags and "the last block" give no false alarms, and races are missed
+//!   between accesses that such an atomic happens to stand between.
+//!
+//! # What doesn't race
+//!
+//! * Two atomics.
+//! * Atomic and volatile loads, with anything: what stores to the same place may be atomic as well.
+//! * A store and an atomic, where atomic stores look like plain ones (LDS; all memory on gfx90a).
+//! * Two stores of the same value.
+//!
+//! In LDS atomic and volatile loads look like plain ones, too: a flag there that waves wait on without a barrier is
+//! reported, although it may be right.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::{Mutex, MutexGuard};
+
+use super::lock;
+
+/// What an access is to others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Read,
+    Write,
+    /// A read-modify-write.
+    Atomic,
+    /// A store that passes the caches.
+    AtomicStore,
+}
+
+/// An access that was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// Number of the workgroup.
+    pub(crate) group: u32,
+    /// Index of the instruction in the program.
+    pub(crate) inst: u32,
+    /// Acquires that had been executed in all.
+    pub(crate) time: u32,
+    /// Barriers that the workgroup had passed.
+    pub(crate) barrier: u32,
+    pub(crate) wave: u8,
+    /// [`SCALAR`] for accesses of the wave.
+    pub(crate) lane: u8,
+    /// Which bytes of the dword.
+    pub(crate) bytes: u8,
+    pub(crate) kind: Kind,
+}
+
+/// The lane of a scalar access.
+pub(crate) const SCALAR: u8 = u8::MAX;
+
+/// What is remembered of a dword: the last access of each kind, and of reads those of two waves, one of which is another
+/// than whoever writes next.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Cell {
+    write: Option<Mark>,
+    atomic: Option<Mark>,
+    reads: [Option<Mark>; 2],
+}
+
+/// What is known of the wave that makes an access.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Now {
+    /// When it last acquired, itself or by a barrier.
+    pub(crate) acquired: u32,
+    /// Whether stores here may be atomic and look plain.
+    pub(crate) stores_may_be_atomic: bool,
+}
+
+impl Mark {
+    fn same_wave(&self, other: &Mark) -> bool {
+        self.group == other.group && self.wave == other.wave
+    }
+
+    /// Whether `self` comes after `earlier`.
+    fn is_after(&self, earlier: &Mark, now: Now) -> bool {
+        self.same_wave(earlier)
+            || self.group == earlier.group && self.barrier > earlier.barrier
+            || now.acquired > earlier.time
+    }
+
+    fn conflicts(&self, earlier: &Mark, now: Now) -> bool {
+        if self.bytes & earlier.bytes == 0 {
+            return false;
+        }
+        match (self.kind, earlier.kind) {
+            (Kind::Read, Kind::Read) => false,
+            (Kind::Atomic | Kind::AtomicStore, Kind::Atomic | Kind::AtomicStore) => false,
+            (Kind::Write, Kind::Atomic) | (Kind::Atomic, Kind::Write) => !now.stores_may_be_atomic,
+            _ => true,
+        }
+    }
+}
+
+impl Cell {
+    /// Takes in an access; returns an earlier one that it races with.
+    pub(crate) fn access(&mut self, mark: Mark, now: Now) -> Option<Mark> {
+        let earlier = [self.write, self.atomic, self.reads[0], self.reads[1]];
+        let race = earlier.into_iter().flatten().find(|m| mark.conflicts(m, now) && !mark.is_after(m, now));
+        match mark.kind {
+            Kind::Read => {
+                let [first, second] = &mut self.reads;
+                if first.is_none_or(|m| m.same_wave(&mark)) {
+                    *first = Some(mark);
+                } else if second.is_none_or(|m| m.same_wave(&mark)) {
+                    *second = Some(mark);
+                } else {
+                    (*first, *second) = (*second, Some(mark));
+                }
+            }
+            Kind::Write | Kind::AtomicStore => self.write = Some(mark),
+            Kind::Atomic => self.atomic = Some(mark),
+        }
+        race
+    }
+}
+
+/// Dwords of a page of cells.
+const PAGE: u64 = 256;
+/// Locks that pages are spread over.
+const SHARDS: usize = 64;
+
+type Pages = HashMap<u64, Box<[Cell]>>;
+
+/// What is remembered of global memory, shared by the workgroups of a dispatch.
+pub(crate) struct Memory {
+    shards: Vec<Mutex<Pages>>,
+    /// Acquires so far.
+    clock: AtomicU32,
+}
+
+impl Memory {
+    pub(crate) fn new() -> Memory {
+        Memory { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), clock: AtomicU32::new(0) }
+    }
+
+    /// Acquires so far.
+    pub(crate) fn time(&self) -> u32 {
+        self.clock.load(SeqCst)
+    }
+
+    /// A wave has acquired; since then nothing had happened before that is not before it.
+    pub(crate) fn acquire(&self) -> u32 {
+        self.clock.fetch_add(1, SeqCst).saturating_add(1)
+    }
+
+    /// The cells, to use one after the other.
+    pub(crate) fn cells(&self) -> Cells<'_> {
+        Cells { memory: self, shard: None }
+    }
+}
+
+/// The cells of global memory; holds the lock of the page last used.
+pub(crate) struct Cells<'a> {
+    memory: &'a Memory,
+    shard: Option<(usize, MutexGuard<'a, Pages>)>,
+}
+
+impl Cells<'_> {
+    /// The cell of a dword, by its address divided by 4.
+    pub(crate) fn get(&mut self, dword: u64) -> Option<&mut Cell> {
+        let page = dword / PAGE;
+        let index = page as usize % SHARDS;
+        if self.shard.as_ref().is_none_or(|(held, _)| *held != index) {
+            // One lock at a time: another thread may want them the other way round.
+            self.shard = None;
+            self.shard = Some((index, lock(self.memory.shards.get(index)?)));
+        }
+        let (_, pages) = self.shard.as_mut()?;
+        let cells = pages.entry(page).or_insert_with(|| vec![Cell::default(); PAGE as usize].into());
+        cells.get_mut((dword % PAGE) as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Now = Now { acquired: 0, stores_may_be_atomic: true };
+
+    fn mark(kind: Kind, group: u32, wave: u8, barrier: u32) -> Mark {
+        Mark { group, inst: 0, time: 3, barrier, wave, lane: 0, bytes: 15, kind }
+    }
+
+    #[test]
+    fn waves_barriers_and_acquires_order() {
+        let later = |second: Mark, now| {
+            let mut cell = Cell::default();
+            assert_eq!(cell.access(mark(Kind::Write, 1, 0, 0), NOW), None);
+            cell.access(second, now).is_some()
+        };
+        assert!(later(mark(Kind::Read, 2, 0, 0), NOW) && later(mark(Kind::Write, 2, 0, 7), NOW));
+        assert!(!later(mark(Kind::Read, 1, 0, 0), NOW), "the same wave");
+        assert!(later(mark(Kind::Read, 1, 1, 0), NOW) && !later(mark(Kind::Read, 1, 1, 1), NOW), "a barrier");
+        assert!(later(mark(Kind::Read, 2, 0, 0), Now { acquired: 3, ..NOW }));
+        assert!(!later(mark(Kind::Read, 2, 0, 0), Now { acquired: 4, ..NOW }));
+        assert!(!later(Mark { bytes: 0, ..mark(Kind::Read, 2, 0, 0) }, NOW));
+        assert!(!later(mark(Kind::Atomic, 2, 0, 0), NOW));
+        assert!(later(mark(Kind::Atomic, 2, 0, 0), Now { stores_may_be_atomic: false, ..NOW }));
+    }
+
+    #[test]
+    fn a_write_races_with_any_of_many_reads() {
+        let mut cell = Cell::default();
+        for group in 0..10 {
+            assert_eq!(cell.access(mark(Kind::Read, group, 0, 0), NOW), None);
+        }
+        let race = cell.access(mark(Kind::Write, 9, 0, 0), NOW);
+        assert!(race.is_some_and(|m| m.group != 9 && m.kind == Kind::Read), "{race:?}");
+    }
+
+    #[test]
+    fn cells_of_far_addresses_are_apart() {
+        let memory = Memory::new();
+        let mut cells = memory.cells();
+        for dword in [0, 255, 256, 256 * 64, 1 << 60] {
+            let cell = cells.get(dword).unwrap();
+            assert_eq!(cell.access(mark(Kind::Write, 1, 0, 0), NOW), None);
+            assert!(cells.get(dword).unwrap().access(mark(Kind::Write, 2, 0, 0), NOW).is_some());
+        }
+    }
+}

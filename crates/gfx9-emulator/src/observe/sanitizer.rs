@@ -1,0 +1,338 @@
+//! The sanitizer: reads of bytes that nothing has written, and data races ([`races`](super::races) says what counts).
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use crate::disasm::disassemble_words;
+use crate::fault::{Access, LaneAddress, Space};
+use crate::inst::{Inst, flag};
+use crate::lds::MAX_LDS;
+use crate::memory::{AddressSpace, Tracked};
+use crate::observe::accesses::Touch;
+use crate::observe::class::{Info, Shape};
+use crate::observe::defect::{Defect, DefectKind, Site};
+use crate::observe::lock;
+use crate::observe::races::{Cell, Kind, Mark, Memory, Now, SCALAR};
+use crate::program::Program;
+use crate::tables::{Target, Ty};
+use crate::wave::Wave;
+use crate::workgroup::{Ctx, REPORTED};
+
+/// Pairs of instructions that are reported, at most.
+const REPORTS: usize = 64;
+
+/// What one dispatch's workgroups share.
+pub(crate) struct Sanitizer {
+    program: Program,
+    space: Arc<AddressSpace>,
+    grid: [u32; 3],
+    memory: Memory,
+    found: Mutex<Found>,
+}
+
+#[derive(Default)]
+struct Found {
+    defects: Vec<Defect>,
+    /// Where in `defects` those of two instructions are; the second is the first's for reads.
+    by_place: HashMap<(DefectKind, u32, u32), usize>,
+}
+
+impl Sanitizer {
+    pub(crate) fn new(program: Program, space: Arc<AddressSpace>, grid: [u32; 3]) -> Sanitizer {
+        Sanitizer { program, space, grid, memory: Memory::new(), found: Mutex::default() }
+    }
+
+    /// What was found.
+    pub(crate) fn take(&self) -> Vec<Defect> {
+        std::mem::take(&mut lock(&self.found).defects)
+    }
+
+    /// Who made an access.
+    fn site(&self, cx: &Ctx, mark: Mark) -> Site {
+        let group = u64::from(mark.group);
+        let [x, y, _] = self.grid.map(|n| u64::from(n).max(1));
+        let inner = &self.program.inner;
+        let (pc, instruction) = match cx.code.insts.get(mark.inst as usize) {
+            Some(i) => {
+                let pc = inner.vaddr(cx.code.base + 4 * u64::from(i.pc));
+                let text = disassemble_words(cx.code.target, i.raw[0], Some(i.raw[1]), pc);
+                (pc, text.map_or_else(|| i.row.name.into(), |i| i.text))
+            }
+            None => (0, String::new()),
+        };
+        Site {
+            access: match mark.kind {
+                Kind::Read => Access::Read,
+                Kind::Write | Kind::AtomicStore => Access::Write,
+                Kind::Atomic => Access::Atomic,
+            },
+            workgroup: [(group % x) as u32, (group / x % y) as u32, (group / (x * y)) as u32],
+            wave: mark.wave.into(),
+            lane: (mark.lane != SCALAR).then_some(mark.lane),
+            pc,
+            function: inner.object().function_at(pc).map(|f| (f.name.clone(), pc - f.address)),
+            instruction,
+        }
+    }
+
+    /// Notes a defect, unless there are too many.
+    #[cold]
+    fn report(&self, cx: &Ctx, kind: DefectKind, touch: &Touch, lanes: u64, mark: Mark, other: Option<Mark>) {
+        let place = (kind, mark.inst, other.map_or(mark.inst, |other| other.inst));
+        let mut found = lock(&self.found);
+        if let Some(at) = found.by_place.get(&place).copied() {
+            if let Some(defect) = found.defects.get_mut(at) {
+                defect.count += 1;
+            }
+            return;
+        }
+        if found.defects.len() >= REPORTS {
+            return;
+        }
+        let scalar = touch.is_scalar;
+        let named = touch.each().filter(|(lane, _)| lanes >> lane & 1 != 0).take(REPORTED);
+        let lanes: Vec<LaneAddress> = named
+            .map(|(lane, address)| LaneAddress { lane: (!scalar).then_some(lane as u8), address })
+            .collect();
+        let first = lanes.first().map_or(0, |lane| lane.address);
+        let allocation = (touch.space == Space::Global)
+            .then(|| self.space.lookup(first))
+            .flatten()
+            .map(|r| format!("byte {} of {:#x}..{:#x}", first - r.base, r.base, r.base + r.len));
+        let defect = Defect {
+            kind,
+            space: touch.space,
+            size: touch.size,
+            lanes,
+            site: self.site(cx, mark),
+            other: other.map(|other| self.site(cx, other)),
+            allocation,
+            count: 1,
+        };
+        let at = found.defects.len();
+        found.defects.push(defect);
+        found.by_place.insert(place, at);
+    }
+}
+
+/// What is known of one workgroup.
+pub(crate) struct Local {
+    shared: Arc<Sanitizer>,
+    group: u32,
+    /// Barriers passed.
+    barrier: u32,
+    waves: Vec<Acquired>,
+    /// A bit for each byte of LDS that was written.
+    lds_written: Vec<u64>,
+    /// A cell for each dword of LDS.
+    lds: Vec<Cell>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Acquired {
+    at: u32,
+    /// The instruction just executed acquires.
+    pending: bool,
+}
+
+impl Local {
+    pub(crate) fn new(shared: &Arc<Sanitizer>, group: u64, waves: usize) -> Local {
+        Local {
+            shared: Arc::clone(shared),
+            group: group as u32,
+            barrier: 0,
+            waves: vec![Acquired::default(); waves],
+            lds_written: vec![0; MAX_LDS as usize / 64],
+            lds: Vec::new(),
+        }
+    }
+
+    /// All waves have met at a barrier.
+    pub(crate) fn barrier(&mut self) {
+        self.barrier += 1;
+        for wave in 0..self.waves.len() {
+            self.settle(wave);
+        }
+        let latest = self.waves.iter().map(|wave| wave.at).max().unwrap_or(0);
+        self.waves.fill(Acquired { at: latest, pending: false });
+    }
+
+    /// The acquire that a wave has just executed happens now: after whatever it has seen.
+    fn settle(&mut self, wave: usize) {
+        if let Some(acquired) = self.waves.get_mut(wave).filter(|acquired| acquired.pending) {
+            *acquired = Acquired { at: self.shared.memory.acquire(), pending: false };
+        }
+    }
+
+    /// Sees instruction number `at`, `i`, which `w` executes next, and what it accesses.
+    pub(crate) fn see(&mut self, w: &Wave, cx: &mut Ctx, at: usize, i: &Inst, info: Info, touches: &[Touch]) {
+        let wave = w.id as usize;
+        self.settle(wave);
+        let inner = i.ext.as_ref().map_or(i, |ext| &ext.inner);
+        let passes_caches = passes_caches(cx.code.target, inner);
+        for touch in touches.iter().filter(|touch| touch.space != Space::Scratch) {
+            let in_lds = touch.space == Space::Lds;
+            let kind = match touch.access {
+                Access::Read => Kind::Read,
+                Access::Write if passes_caches && !in_lds => Kind::AtomicStore,
+                Access::Write => Kind::Write,
+                Access::Atomic => Kind::Atomic,
+            };
+            let atomic_load = kind == Kind::Read && passes_caches && !in_lds;
+            let returns = match info.shape {
+                Shape::DsCount => true,
+                Shape::Ds(..) | Shape::DsTwo(..) | Shape::DsAligned(..) => i.row.dst != Ty::None,
+                _ => inner.flags & flag::GLC != 0,
+            };
+            if atomic_load || kind == Kind::Atomic && returns {
+                if let Some(acquired) = self.waves.get_mut(wave) {
+                    acquired.pending = true;
+                }
+            }
+            let mark = Mark {
+                group: self.group,
+                inst: at as u32,
+                time: self.shared.memory.time(),
+                barrier: self.barrier,
+                wave: wave as u8,
+                lane: SCALAR,
+                bytes: 0,
+                kind,
+            };
+            let now = Now {
+                acquired: self.waves.get(wave).map_or(0, |acquired| acquired.at),
+                stores_may_be_atomic: in_lds || cx.code.target == Target::Gfx90a,
+            };
+            let (unwritten, race) = if in_lds {
+                self.lds(cx.lds.size(), touch, mark, now)
+            } else {
+                self.global(cx, touch, mark, now, atomic_load)
+            };
+            if unwritten != 0 {
+                self.shared.report(cx, DefectKind::UninitializedRead, touch, unwritten, mark, None);
+            }
+            if let Some((lane, other)) = race
+                && !(kind == Kind::Write
+                    && other.kind == Kind::Write
+                    && stores_same(w, cx, inner, info.shape, touch))
+            {
+                let mark = Mark { lane: if touch.is_scalar { SCALAR } else { lane }, ..mark };
+                self.shared.report(cx, DefectKind::DataRace, touch, 1 << lane, mark, Some(other));
+            }
+        }
+    }
+
+    /// An access to global memory: the lanes that read what was never written, and a lane that races with another
+    /// access.
+    fn global(
+        &self,
+        cx: &mut Ctx,
+        touch: &Touch,
+        mark: Mark,
+        now: Now,
+        atomic_load: bool,
+    ) -> (u64, Option<(u8, Mark)>) {
+        let size = u64::from(touch.size);
+        let (mut unwritten, mut race) = (0, None);
+        let mut cells = self.shared.memory.cells();
+        for (lane, address) in touch.each() {
+            match cx.mem.tracked(address, size) {
+                Tracked::Outside => continue,
+                Tracked::Untracked => {}
+                Tracked::At(shadow, offset) => {
+                    if touch.access != Access::Write && !shadow.is_written(offset, size) {
+                        unwritten |= 1 << lane;
+                    }
+                    if touch.access != Access::Read {
+                        shadow.mark(offset, size);
+                    }
+                }
+            }
+            if atomic_load {
+                continue;
+            }
+            for dword in address / 4..=(address + size - 1) / 4 {
+                let mark = Mark { lane: lane_of(touch, lane), bytes: bytes_of(address, size, dword), ..mark };
+                let found = cells.get(dword).and_then(|cell| cell.access(mark, now));
+                race = race.or(found.map(|other| (lane as u8, other)));
+            }
+        }
+        (unwritten, race)
+    }
+
+    /// The same for LDS.
+    fn lds(&mut self, len: u32, touch: &Touch, mark: Mark, now: Now) -> (u64, Option<(u8, Mark)>) {
+        let size = u64::from(touch.size);
+        self.lds.resize((len as usize).div_ceil(4), Cell::default());
+        let (mut unwritten, mut race) = (0, None);
+        for (lane, address) in touch.each().filter(|(_, address)| address + size <= u64::from(len)) {
+            for byte in address..address + size {
+                let Some(word) = self.lds_written.get_mut(byte as usize / 64) else { continue };
+                let bit = 1 << (byte % 64);
+                if touch.access != Access::Write && *word & bit == 0 {
+                    unwritten |= 1 << lane;
+                }
+                if touch.access != Access::Read {
+                    *word |= bit;
+                }
+            }
+            for dword in address / 4..=(address + size - 1) / 4 {
+                let mark = Mark { lane: lane_of(touch, lane), bytes: bytes_of(address, size, dword), ..mark };
+                let found = self.lds.get_mut(dword as usize).and_then(|cell| cell.access(mark, now));
+                race = race.or(found.map(|other| (lane as u8, other)));
+            }
+        }
+        (unwritten, race)
+    }
+}
+
+fn lane_of(touch: &Touch, lane: usize) -> u8 {
+    if touch.is_scalar { SCALAR } else { lane as u8 }
+}
+
+/// Which bytes of a dword an access has.
+fn bytes_of(address: u64, size: u64, dword: u64) -> u8 {
+    (0..4).filter(|n| (address..address + size).contains(&(4 * dword + n))).fold(0, |mask, n| mask | 1 << n)
+}
+
+/// Whether a load or store passes the caches, as atomic and volatile ones do: glc on gfx90a, sc0 or sc1 on gfx942. On gfx90a
+/// glc and slc together are for data that is not used again (LLVM, "Memory Model gfx90a", "Memory Model gfx942").
+fn passes_caches(target: Target, i: &Inst) -> bool {
+    match target {
+        Target::Gfx90a => i.flags & flag::GLC != 0 && i.flags & flag::SLC == 0,
+        Target::Gfx942 => i.flags & (flag::GLC | flag::SC1) != 0,
+    }
+}
+
+/// Whether a store leaves all its bytes as they are.
+fn stores_same(w: &Wave, cx: &mut Ctx, i: &Inst, shape: Shape, touch: &Touch) -> bool {
+    // Those whose data are in the registers from `src[1]` on.
+    let size = match shape {
+        Shape::Ds(_, size) | Shape::Flat(_, size) | Shape::Global(_, size) | Shape::Buffer(_, size) => size,
+        _ => return false,
+    };
+    if size != touch.size {
+        return false;
+    }
+    let shift = if i.row.name.ends_with("_hi") { 2 } else { 0 };
+    let mut bytes = [0; 16];
+    let Some(bytes) = bytes.get_mut(..touch.size as usize) else { return false };
+    touch.each().all(|(lane, address)| {
+        if touch.space == Space::Lds {
+            let at = address as usize;
+            match cx.lds.bytes().get(at..at + bytes.len()) {
+                Some(from) => bytes.copy_from_slice(from),
+                None => return false,
+            }
+        } else {
+            match cx.mem.window(address, bytes.len() as u64) {
+                Some(window) => window.read_bytes(address, bytes),
+                None => return false,
+            }
+        }
+        bytes.iter().enumerate().all(|(n, byte)| {
+            let dword = w.v(i.src[1] + n as u16 / 4).flat()[lane];
+            dword.to_le_bytes().get((n + shift) % 4) == Some(byte)
+        })
+    })
+}

@@ -1,0 +1,313 @@
+//! A trace of executed instructions: which, by whom, and what their operands held.
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::decode::Code;
+use crate::disasm::disassemble_words;
+use crate::inst::Inst;
+use crate::observe::registers::{Register, named};
+use crate::program::Program;
+use crate::wave::{LANES, Wave};
+
+/// Instructions that a trace takes if its filter doesn't say how many.
+const LIMIT: u64 = 100_000;
+
+/// Which instructions a trace takes. The default takes all, up to 100,000 of them.
+///
+/// As text, parts of `KEY=VALUE` with commas between them: `kernel=NAME`, `workgroup=X:Y:Z` (or `X`, or `X:Y`), `wave=N`,
+/// `pc=FROM..TO` (ELF virtual addresses), `mnemonic=NAME` (or `v_mfma*` for all that begin so), `lane=N`, `limit=N`.
+///
+/// ```
+/// use gfx9_emulator::TraceFilter;
+///
+/// let filter: TraceFilter = "kernel=saxpy,workgroup=3,mnemonic=global_*,lane=5".parse()?;
+/// assert_eq!(filter.workgroup, Some([3, 0, 0]));
+/// # Ok::<(), gfx9_emulator::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TraceFilter {
+    /// Of this kernel alone.
+    pub kernel: Option<String>,
+    /// Of this workgroup alone.
+    pub workgroup: Option<[u32; 3]>,
+    /// Of this wave of a workgroup alone.
+    pub wave: Option<u32>,
+    /// With an address in this range alone: ELF virtual addresses, as the disassembly has them.
+    pub pc: Option<Range<u64>>,
+    /// With this mnemonic alone, without `_e32`, `_e64`, `_sdwa` or `_dpp`; a `*` at its end stands for any ending.
+    pub mnemonic: Option<String>,
+    /// The lane whose vector operands are shown; without it the first active one.
+    pub lane: Option<u8>,
+    /// How many instructions are taken at most.
+    pub limit: Option<u64>,
+}
+
+impl TraceFilter {
+    fn takes_workgroup(&self, kernel: &str, workgroup: [u32; 3]) -> bool {
+        self.kernel.as_ref().is_none_or(|name| name == kernel)
+            && self.workgroup.is_none_or(|w| w == workgroup)
+    }
+
+    fn takes(&self, wave: u32, pc: u64, mnemonic: &str) -> bool {
+        self.wave.is_none_or(|w| w == wave)
+            && self.pc.as_ref().is_none_or(|range| range.contains(&pc))
+            && self.mnemonic.as_ref().is_none_or(|pattern| match pattern.strip_suffix('*') {
+                Some(start) => mnemonic.starts_with(start),
+                None => mnemonic == pattern,
+            })
+    }
+}
+
+fn number(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+impl FromStr for TraceFilter {
+    type Err = crate::Error;
+
+    fn from_str(text: &str) -> Result<TraceFilter, crate::Error> {
+        let mut filter = TraceFilter::default();
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let wrong = |why: &str| {
+                crate::Error::InvalidArgument(format!(
+                    "`{part}` in a trace filter: {why}; parts are kernel=NAME, workgroup=X:Y:Z, wave=N, pc=FROM..TO, \
+                     mnemonic=NAME or mnemonic=START*, lane=N, limit=N"
+                ))
+            };
+            let Some((key, value)) = part.split_once('=') else { return Err(wrong("it has no `=`")) };
+            let small =
+                |text: &str| number(text).and_then(|n| u32::try_from(n).ok()).ok_or(wrong("not a number"));
+            match key.trim() {
+                "kernel" => filter.kernel = Some(value.into()),
+                "workgroup" => {
+                    let mut workgroup = [0; 3];
+                    let parts: Vec<&str> = value.split(':').collect();
+                    if parts.len() > 3 {
+                        return Err(wrong("more than three numbers"));
+                    }
+                    for (to, part) in workgroup.iter_mut().zip(parts) {
+                        *to = small(part)?;
+                    }
+                    filter.workgroup = Some(workgroup);
+                }
+                "wave" => filter.wave = Some(small(value)?),
+                "pc" => {
+                    let range = value.split_once("..").and_then(|(a, b)| Some(number(a)?..number(b)?));
+                    filter.pc = Some(range.ok_or(wrong("not a range of addresses"))?);
+                }
+                "mnemonic" => filter.mnemonic = Some(value.into()),
+                "lane" => match u8::try_from(small(value)?) {
+                    Ok(lane) if usize::from(lane) < LANES => filter.lane = Some(lane),
+                    _ => return Err(wrong("lanes are 0 to 63")),
+                },
+                "limit" => filter.limit = Some(number(value).ok_or(wrong("not a number"))?),
+                _ => return Err(wrong("no such key")),
+            }
+        }
+        Ok(filter)
+    }
+}
+
+/// A register's value around an instruction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TracedRegister {
+    /// Such as `v3`, `s10`, `a0`, `vcc`, `exec`.
+    pub name: String,
+    /// Before the instruction; of vector registers the lane's. 64 bits for `vcc` and `exec`.
+    pub before: u64,
+    /// After it.
+    pub after: u64,
+}
+
+/// One instruction that a wave has executed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TracedInstruction {
+    /// The kernel.
+    pub kernel: Arc<str>,
+    /// The workgroup.
+    pub workgroup: [u32; 3],
+    /// The wave in the workgroup.
+    pub wave: u32,
+    /// ELF virtual address.
+    pub pc: u64,
+    /// Disassembled.
+    pub text: String,
+    /// The active lanes before it.
+    pub exec: u64,
+    /// The lane that the values of vector registers are of.
+    pub lane: u8,
+    /// The registers that the text names, and of VCC, EXEC and SCC those that it changed besides.
+    pub registers: Vec<TracedRegister>,
+}
+
+impl fmt::Display for TracedInstruction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z] = self.workgroup;
+        write!(f, "{} ({x},{y},{z}) wave {} {:#x}: {:<44}", self.kernel, self.wave, self.pc, self.text)?;
+        write!(f, " ; exec {:016x}, lane {}", self.exec, self.lane)?;
+        for TracedRegister { name, before, after } in &self.registers {
+            write!(f, ", {name} {before:#x}")?;
+            if before != after {
+                write!(f, " -> {after:#x}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Inner {
+    filter: TraceFilter,
+    limit: u64,
+    /// Instructions that the filter let through.
+    passed: AtomicU64,
+    sink: Box<dyn Fn(&TracedInstruction) + Send + Sync>,
+}
+
+/// A trace of executed instructions, for [`Config::instruction_trace`](crate::Config::instruction_trace). Clones are the
+/// same trace.
+#[derive(Clone)]
+pub struct InstructionTrace(Arc<Inner>);
+
+impl InstructionTrace {
+    /// Gives `sink` what `filter` takes, in the order of execution for each wave; it is called from whichever thread runs
+    /// the wave, also from several at once.
+    pub fn new(
+        filter: TraceFilter,
+        sink: impl Fn(&TracedInstruction) + Send + Sync + 'static,
+    ) -> InstructionTrace {
+        let limit = filter.limit.unwrap_or(LIMIT);
+        InstructionTrace(Arc::new(Inner { filter, limit, passed: AtomicU64::new(0), sink: Box::new(sink) }))
+    }
+
+    /// Instructions that the filter took but the limit left out.
+    pub fn left_out(&self) -> u64 {
+        self.0.passed.load(Relaxed).saturating_sub(self.0.limit)
+    }
+}
+
+impl fmt::Debug for InstructionTrace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InstructionTrace").field("filter", &self.0.filter).finish_non_exhaustive()
+    }
+}
+
+/// Two handles are equal if they are of the same trace.
+impl PartialEq for InstructionTrace {
+    fn eq(&self, other: &InstructionTrace) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for InstructionTrace {}
+
+/// Traces one dispatch.
+pub(crate) struct Tracing {
+    trace: InstructionTrace,
+    kernel: Arc<str>,
+    program: Program,
+}
+
+impl Tracing {
+    pub(crate) fn new(trace: InstructionTrace, kernel: &str, program: Program) -> Tracing {
+        Tracing { trace, kernel: kernel.into(), program }
+    }
+
+    /// For a workgroup, if the filter takes any of it.
+    pub(crate) fn begin(self: &Arc<Self>, workgroup: [u32; 3]) -> Option<Tracer> {
+        let takes = self.trace.0.filter.takes_workgroup(&self.kernel, workgroup);
+        takes.then(|| Tracer { tracing: Arc::clone(self), workgroup, pending: None })
+    }
+}
+
+/// Traces one workgroup.
+pub(crate) struct Tracer {
+    tracing: Arc<Tracing>,
+    workgroup: [u32; 3],
+    /// The instruction that is being executed, with the values before it.
+    pending: Option<(TracedInstruction, Vec<Register>)>,
+}
+
+impl Tracer {
+    /// Sees an instruction that is about to be executed.
+    pub(crate) fn before(&mut self, w: &Wave, code: &Code, i: &Inst) {
+        let Tracing { trace, kernel, program } = &*self.tracing;
+        let pc = program.inner.vaddr(code.base + 4 * u64::from(i.pc));
+        let filter = &trace.0.filter;
+        if !filter.takes(w.id, pc, i.row.name) || trace.0.passed.fetch_add(1, Relaxed) >= trace.0.limit {
+            return;
+        }
+        let text = disassemble_words(code.target, i.raw[0], Some(i.raw[1]), pc)
+            .map_or_else(|| i.row.name.into(), |instruction| instruction.text);
+        let exec = w.exec();
+        let lane = filter.lane.unwrap_or(exec.trailing_zeros() as u8 % LANES as u8);
+        let mut registers = named(&text);
+        // Changed by many instructions that don't name them.
+        registers
+            .extend(Register::FLAGS.into_iter().filter(|flag| !registers.contains(flag)).collect::<Vec<_>>());
+        let values = registers.iter().map(|register| TracedRegister {
+            name: register.to_string(),
+            before: register.value(w, lane.into()),
+            after: 0,
+        });
+        let traced = TracedInstruction {
+            kernel: Arc::clone(kernel),
+            workgroup: self.workgroup,
+            wave: w.id,
+            pc,
+            exec,
+            lane,
+            registers: values.collect(),
+            text,
+        };
+        self.pending = Some((traced, registers));
+    }
+
+    /// Sees that it has been executed.
+    pub(crate) fn after(&mut self, w: &Wave) {
+        let Some((mut traced, registers)) = self.pending.take() else { return };
+        let explicit = named(&traced.text);
+        for (value, register) in traced.registers.iter_mut().zip(&registers) {
+            value.after = register.value(w, traced.lane.into());
+        }
+        let mut shown = registers.iter().map(|register| explicit.contains(register));
+        traced.registers.retain(|value| shown.next().unwrap_or(false) || value.before != value.after);
+        (self.tracing.trace.0.sink)(&traced);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_as_text() {
+        let filter: TraceFilter =
+            "kernel=k, workgroup=1:2:3,wave=4,pc=0x10..32,mnemonic=v_mfma*,lane=63,limit=5".parse().unwrap();
+        let expected = TraceFilter {
+            kernel: Some("k".into()),
+            workgroup: Some([1, 2, 3]),
+            wave: Some(4),
+            pc: Some(16..32),
+            mnemonic: Some("v_mfma*".into()),
+            lane: Some(63),
+            limit: Some(5),
+        };
+        assert_eq!(filter, expected);
+        assert!(filter.takes_workgroup("k", [1, 2, 3]) && !filter.takes_workgroup("k", [1, 2, 4]));
+        assert!(filter.takes(4, 16, "v_mfma_f32_4x4x1f32") && !filter.takes(4, 32, "v_mfma_f32_4x4x1f32"));
+        assert!(!filter.takes(4, 16, "v_add_f32") && !filter.takes(3, 16, "v_mfma_x"));
+        assert_eq!("".parse::<TraceFilter>().unwrap(), TraceFilter::default());
+        for bad in ["x=1", "wave", "wave=x", "pc=1", "lane=64", "workgroup=1:2:3:4", "limit=-1"] {
+            let error = bad.parse::<TraceFilter>().unwrap_err().to_string();
+            assert!(error.contains(bad) && error.contains("limit=N"), "{error}");
+        }
+    }
+}

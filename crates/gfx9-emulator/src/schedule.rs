@@ -1,0 +1,135 @@
+//! Another order of the same work: what a schedule seed shuffles.
+//!
+//! A kernel without data races gives the same results in any order, one with a race may not. Orders are drawn from the
+//! seed with splitmix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators"). With one thread a seed
+//! gives one order; with several, which thread draws first is the host's choice.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// What splitmix64 adds at each step.
+const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// splitmix64's finish.
+fn mix(z: u64) -> u64 {
+    let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
+/// Random numbers of one owner.
+#[derive(Debug, Clone)]
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) fn new(seed: u64) -> Dice {
+        Dice(seed)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(GAMMA);
+        mix(self.0)
+    }
+
+    /// From 0 up to `n`, which is excluded; 0 for `n` = 0.
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        (u128::from(self.next()) * n as u128 >> 64) as usize
+    }
+
+    /// From 1 to `most`, small numbers as often as large ones: each power of two has the same chance.
+    pub(crate) fn spread(&mut self, most: u64) -> u64 {
+        let bits = self.below(u64::BITS as usize - most.leading_zeros() as usize) as u32;
+        let low = 1u64 << bits;
+        (low | self.next() & (low - 1)).min(most)
+    }
+
+    /// Puts a list into any order.
+    pub(crate) fn shuffle<T>(&mut self, list: &mut [T]) {
+        for n in (1..list.len()).rev() {
+            list.swap(n, self.below(n + 1));
+        }
+    }
+}
+
+/// The order of one dispatch, shared by its threads.
+#[derive(Debug)]
+pub(crate) struct Schedule {
+    seed: u64,
+    drawn: AtomicU64,
+}
+
+impl Schedule {
+    pub(crate) fn new(seed: u64) -> Schedule {
+        Schedule { seed: mix(seed.wrapping_add(GAMMA)), drawn: AtomicU64::new(0) }
+    }
+
+    /// Draws numbers for a choice that any thread makes.
+    pub(crate) fn draw(&self) -> Dice {
+        Dice::new(self.seed ^ mix(self.drawn.fetch_add(1, Relaxed)))
+    }
+
+    /// The numbers of a workgroup, whichever thread runs it.
+    pub(crate) fn of_workgroup(&self, number: u64) -> Dice {
+        Dice::new(mix(self.seed.wrapping_add(mix(number))))
+    }
+
+    /// Which of `total` workgroups is the `n`th to begin: a permutation, by a Feistel network over the next even power of
+    /// two whose results outside of the range are put through it again ("cycle walking").
+    pub(crate) fn workgroup(&self, n: u64, total: u64) -> u64 {
+        let half = (u64::BITS - total.saturating_sub(1).leading_zeros()).div_ceil(2).max(1);
+        let mask = (1u64 << half) - 1;
+        let mut at = n;
+        loop {
+            let (mut left, mut right) = (at >> half & mask, at & mask);
+            for round in 0..4 {
+                let mixed = mix(self.seed ^ right << 8 ^ round) & mask;
+                (left, right) = (right, left ^ mixed);
+            }
+            at = left << half | right;
+            if at < total || total == 0 {
+                return at;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workgroups_are_permuted() {
+        for total in [1, 2, 3, 5, 64, 100, 1000, 4097] {
+            let orders = [1, 2].map(|seed| {
+                let schedule = Schedule::new(seed);
+                (0..total).map(|n| schedule.workgroup(n, total)).collect::<Vec<u64>>()
+            });
+            for order in &orders {
+                let mut sorted = order.clone();
+                sorted.sort_unstable();
+                assert_eq!(sorted, (0..total).collect::<Vec<u64>>());
+            }
+            assert!(total < 64 || orders[0] != orders[1], "{total}");
+        }
+        // The largest grid that there can be takes no longer.
+        let schedule = Schedule::new(3);
+        assert!(schedule.workgroup(u64::from(u32::MAX), 1 << 32) < 1 << 32);
+    }
+
+    #[test]
+    fn draws_are_in_range_and_differ() {
+        let mut dice = Dice::new(7);
+        let mut seen = [0; 10];
+        for _ in 0..1000 {
+            seen[dice.below(10)] += 1;
+            assert!((1..=20_000).contains(&dice.spread(20_000)));
+        }
+        assert!(seen.iter().all(|n| *n > 50), "{seen:?}");
+        assert!((0..100).any(|_| dice.spread(20_000) == 1) && (0..100).any(|_| dice.spread(20_000) > 10_000));
+        assert_eq!((dice.below(0), dice.below(1), dice.spread(1)), (0, 0, 1));
+        let mut list: Vec<u32> = (0..50).collect();
+        dice.shuffle(&mut list);
+        assert!(!list.is_sorted());
+        list.sort_unstable();
+        assert_eq!(list, (0..50).collect::<Vec<u32>>());
+    }
+}
