@@ -22,6 +22,8 @@ mod writing;
 
 #[path = "cli/timeline.rs"]
 mod timeline;
+#[path = "cli/watching.rs"]
+mod watching;
 
 /// A folder of one test.
 struct Folder(PathBuf);

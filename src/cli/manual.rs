@@ -51,6 +51,7 @@ const EXAMPLES: [(&str, &[Example]); 10] = [
                 "hiplaunch run tests/data/saxpy.launch.toml --target gfx942 --code-object hip/vector.gfx942.co",
                 "run it with the code object for another target",
             ),
+            ("hiplaunch run tests/data/saxpy.launch.toml --profile", "count what each kernel does"),
         ],
     ),
     (

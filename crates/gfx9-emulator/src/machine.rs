@@ -122,8 +122,9 @@ impl Machine {
     /// Runs a kernel and waits for it. It sees the allocations that are live at the call.
     ///
     /// # Errors
-    /// [`Error::InvalidLaunch`] before anything runs; [`Error::Fault`] when the kernel does what it must not, and
-    /// [`Error::Incomplete`] when a thread panics that runs it, after which the machine goes on as before.
+    /// [`Error::InvalidLaunch`] before anything runs; [`Error::Fault`] when the kernel does what it must not,
+    /// [`Error::Sanitizer`] when it has run and [`Config::sanitize`] found defects, and [`Error::Incomplete`] when a thread
+    /// panics that runs it, after which the machine goes on as before.
     pub fn dispatch(&self, program: &Program, dispatch: &Dispatch<'_>) -> Result<DispatchStats> {
         let setup = Setup::new(&program.inner, &self.config, &self.memory, dispatch)?;
         let infos = || program.inner.infos(&setup.code);

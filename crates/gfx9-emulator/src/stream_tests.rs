@@ -1,8 +1,18 @@
 //! Random instruction streams: whatever the code is, decoding and running it ends in a result or a fault.
 
+use std::sync::Arc;
+
+use code_object::CodeObject;
+
+use crate::decode::Code;
 use crate::isa::Level;
+use crate::memory::{AddressSpace, Block, View};
+use crate::observe::{Observers, Sanitizer, infos};
+use crate::program::Program;
 use crate::tables::{Encoding, Target, rows};
-use crate::testing::{Random, Rig, word};
+use crate::testing::{CODE, END, Random, Rig, word};
+use crate::wave::POOL;
+use crate::workgroup::{Stop, run_wave_observed};
 
 /// A random instruction of an encoding: a valid opcode, or any, with random operands.
 fn random_instruction(random: &mut Random, target: Target) -> [u32; 2] {
@@ -25,30 +35,36 @@ fn random_instruction(random: &mut Random, target: Target) -> [u32; 2] {
     [word, high]
 }
 
+/// A wave with random registers, of which many are addresses in its memory.
+fn random_rig(random: &mut Random, target: Target) -> Rig {
+    let mut rig = Rig::new(target, Level::best());
+    rig.budget = 3000;
+    let memory = rig.space.alloc(4096, 0).unwrap();
+    for n in 0..64u16 {
+        // Addresses, small offsets and anything.
+        let value = match n % 4 {
+            0 => memory + random.next() % 4096,
+            1 => random.next() % 5000,
+            2 => random.int(),
+            _ => u64::from(1.5f32.to_bits()),
+        };
+        rig.w.set_s64(2 * n % 100, value);
+        let value = value as u32;
+        for (l, lane) in rig.w.v_mut(n).flat_mut().iter_mut().enumerate() {
+            *lane = value.wrapping_add(l as u32 * 4);
+        }
+    }
+    rig.w.set_exec(random.int());
+    rig.w.scratch.reset(256);
+    rig
+}
+
 #[test]
 fn random_streams_end() {
     for target in [Target::Gfx90a, Target::Gfx942] {
         for seed in 0..if cfg!(debug_assertions) { 600 } else { 6000 } {
             let mut random = Random::new(seed * 2 + target as u64 * 1_000_003);
-            let mut rig = Rig::new(target, Level::best());
-            rig.budget = 3000;
-            let memory = rig.space.alloc(4096, 0).unwrap();
-            for n in 0..64u16 {
-                // Addresses, small offsets and anything.
-                let value = match n % 4 {
-                    0 => memory + random.next() % 4096,
-                    1 => random.next() % 5000,
-                    2 => random.int(),
-                    _ => u64::from(1.5f32.to_bits()),
-                };
-                rig.w.set_s64(2 * n % 100, value);
-                let value = value as u32;
-                for (l, lane) in rig.w.v_mut(n).flat_mut().iter_mut().enumerate() {
-                    *lane = value.wrapping_add(l as u32 * 4);
-                }
-            }
-            rig.w.set_exec(random.int());
-            rig.w.scratch.reset(256);
+            let mut rig = random_rig(&mut random, target);
             let words: Vec<u32> = (0..40).flat_map(|_| random_instruction(&mut random, target)).collect();
             // Either outcome is right; not ending or a panic is not.
             let _ = rig.try_run(&words);
@@ -57,6 +73,45 @@ fn random_streams_end() {
                 let _ = rig.try_run(pair);
                 rig.w.set_exec(random.int());
             }
+        }
+    }
+}
+
+#[test]
+fn random_streams_end_when_watched() {
+    let object = include_bytes!("../tests/data/defects.gfx90a.co");
+    let object = CodeObject::parse(object).unwrap();
+    let program = Program::load(&object, &Arc::new(AddressSpace::new(1 << 20)), Level::best()).unwrap();
+    for target in [Target::Gfx90a, Target::Gfx942] {
+        for seed in 0..if cfg!(debug_assertions) { 300 } else { 3000 } {
+            let mut random = Random::new(seed * 2 + 7 + target as u64 * 1_000_003);
+            let mut rig = random_rig(&mut random, target);
+            rig.space.track_writes();
+            let mut words: Vec<u32> = (0..40).flat_map(|_| random_instruction(&mut random, target)).collect();
+            words.push(END);
+            let code = Code::decode(&words, CODE, &[], target, rig.level);
+            let sanitizer = Sanitizer::new(program.clone(), Arc::new(AddressSpace::new(1 << 20)), [1; 3]);
+            let observers = Observers::new(|| infos(&code), true, Some(Arc::new(sanitizer)), None).unwrap();
+            let pool = usize::from(POOL);
+            rig.w.r.s[pool..pool + code.pool.len()].copy_from_slice(&code.pool);
+            rig.cx.code = Arc::new(code);
+            let block = Arc::new(Block::new(0x1000, 0x1000).unwrap());
+            rig.cx.mem = View::new(rig.space.snapshot(), block);
+            rig.cx.watch = Some(observers.begin(0, [0; 3], 1));
+            // After a fault it goes on behind it, so that the first one doesn't hide the rest.
+            for start in 0..rig.cx.code.insts.len() as u32 {
+                rig.w.next = start;
+                rig.w.set_exec(random.int());
+                while rig.w.count < 100_000 {
+                    match run_wave_observed(&mut rig.w, &mut rig.cx, 1 + random.next() % 50) {
+                        Stop::Slice | Stop::Barrier if rig.w.count % 64 != 0 => {}
+                        _ => break,
+                    }
+                }
+            }
+            let watch = rig.cx.watch.take().unwrap();
+            observers.end(*watch);
+            assert!(observers.profile().unwrap().total() > 0);
         }
     }
 }

@@ -53,6 +53,10 @@ pub(crate) fn find(w: &mut Wave, i: &Inst, shape: Shape, out: &mut Vec<Touch>) {
         }
         None => i,
     };
+    if i.src[0] == NONE {
+        // Its operands are none that it can have: it is illegal, and has a row only to be named.
+        return;
+    }
     let exec = w.exec();
     let lanes = |space, access, size, lanes: u64, at: [u64; LANES]| Touch {
         space,

@@ -17,6 +17,7 @@
 //! * Atomic and volatile loads, with anything: what stores to the same place may be atomic as well.
 //! * A store and an atomic, where atomic stores look like plain ones (LDS; all memory on gfx90a).
 //! * Two stores of the same value.
+//! * A load and a compare-and-swap: a loop of these commonly begins with a plain load, whose value is only a guess.
 //!
 //! In LDS atomic and volatile loads look like plain ones, too: a flag there that waves wait on without a barrier is
 //! reported, although it may be right.
@@ -34,8 +35,20 @@ pub(crate) enum Kind {
     Write,
     /// A read-modify-write.
     Atomic,
+    /// A compare-and-swap.
+    CompareSwap,
     /// A store that passes the caches.
     AtomicStore,
+}
+
+impl Kind {
+    fn is_rmw(self) -> bool {
+        matches!(self, Kind::Atomic | Kind::CompareSwap)
+    }
+
+    fn is_atomic(self) -> bool {
+        self.is_rmw() || self == Kind::AtomicStore
+    }
 }
 
 /// An access that was made.
@@ -96,8 +109,9 @@ impl Mark {
         }
         match (self.kind, earlier.kind) {
             (Kind::Read, Kind::Read) => false,
-            (Kind::Atomic | Kind::AtomicStore, Kind::Atomic | Kind::AtomicStore) => false,
-            (Kind::Write, Kind::Atomic) | (Kind::Atomic, Kind::Write) => !now.stores_may_be_atomic,
+            (Kind::Read, Kind::CompareSwap) | (Kind::CompareSwap, Kind::Read) => false,
+            (a, b) if a.is_atomic() && b.is_atomic() => false,
+            (Kind::Write, other) | (other, Kind::Write) if other.is_rmw() => !now.stores_may_be_atomic,
             _ => true,
         }
     }
@@ -120,7 +134,9 @@ impl Cell {
                 }
             }
             Kind::Write | Kind::AtomicStore => self.write = Some(mark),
-            Kind::Atomic => self.atomic = Some(mark),
+            // One that loads race with is kept.
+            Kind::CompareSwap if self.atomic.is_some_and(|m| m.kind == Kind::Atomic) => {}
+            Kind::Atomic | Kind::CompareSwap => self.atomic = Some(mark),
         }
         race
     }
@@ -208,6 +224,18 @@ mod tests {
         assert!(!later(Mark { bytes: 0, ..mark(Kind::Read, 2, 0, 0) }, NOW));
         assert!(!later(mark(Kind::Atomic, 2, 0, 0), NOW));
         assert!(later(mark(Kind::Atomic, 2, 0, 0), Now { stores_may_be_atomic: false, ..NOW }));
+    }
+
+    #[test]
+    fn compare_and_swap_loops_begin_with_a_plain_load() {
+        let mut cell = Cell::default();
+        assert_eq!(cell.access(mark(Kind::Read, 1, 0, 0), NOW), None);
+        assert_eq!(cell.access(mark(Kind::CompareSwap, 2, 0, 0), NOW), None);
+        assert_eq!(cell.access(mark(Kind::Read, 3, 0, 0), NOW), None);
+        // Other atomics and loads race, also when a compare-and-swap comes between.
+        assert!(cell.access(mark(Kind::Atomic, 4, 0, 0), NOW).is_some());
+        assert_eq!(cell.access(mark(Kind::CompareSwap, 5, 0, 0), NOW), None);
+        assert!(cell.access(mark(Kind::Read, 6, 0, 0), NOW).is_some_and(|m| m.group == 4));
     }
 
     #[test]

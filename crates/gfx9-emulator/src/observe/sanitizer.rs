@@ -64,7 +64,7 @@ impl Sanitizer {
             access: match mark.kind {
                 Kind::Read => Access::Read,
                 Kind::Write | Kind::AtomicStore => Access::Write,
-                Kind::Atomic => Access::Atomic,
+                Kind::Atomic | Kind::CompareSwap => Access::Atomic,
             },
             workgroup: [(group % x) as u32, (group / x % y) as u32, (group / (x * y)) as u32],
             wave: mark.wave.into(),
@@ -176,15 +176,17 @@ impl Local {
                 Access::Read => Kind::Read,
                 Access::Write if passes_caches && !in_lds => Kind::AtomicStore,
                 Access::Write => Kind::Write,
+                Access::Atomic if i.row.name.contains("cmp") => Kind::CompareSwap,
                 Access::Atomic => Kind::Atomic,
             };
+            let is_rmw = touch.access == Access::Atomic;
             let atomic_load = kind == Kind::Read && passes_caches && !in_lds;
             let returns = match info.shape {
                 Shape::DsCount => true,
                 Shape::Ds(..) | Shape::DsTwo(..) | Shape::DsAligned(..) => i.row.dst != Ty::None,
                 _ => inner.flags & flag::GLC != 0,
             };
-            if atomic_load || kind == Kind::Atomic && returns {
+            if atomic_load || is_rmw && returns {
                 if let Some(acquired) = self.waves.get_mut(wave) {
                     acquired.pending = true;
                 }
