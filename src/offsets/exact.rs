@@ -30,18 +30,12 @@ const FAR: u64 = 20;
 /// Conflicts at most, counted from both sides: a node looks at all of them.
 const MOST_CONFLICTS: usize = 1_000_000;
 
-/// What items are sorted by in a round's turns, the most of it first, and which clique is next. After the first round every
-/// measure is multiplied by a number between 0.75 and 1.25, another one each time.
-const TURNS: [(Measure, Pick); 8] = [
-    (Measure::Area, Pick::Lowest),
-    (Measure::Length, Pick::Lowest),
-    (Measure::Size, Pick::Lowest),
-    (Measure::Length, Pick::LowestFullest),
-    (Measure::Area, Pick::LowestFullest),
-    (Measure::Size, Pick::LowestFullest),
-    (Measure::Length, Pick::Bound),
-    (Measure::Conflicts, Pick::Lowest),
-];
+/// Which clique is next in a round's turns, and what items are sorted by, the most of it first.
+const PICKS: [Pick; 3] = [Pick::Lowest, Pick::LowestFullest, Pick::Bound];
+const MEASURES: [Measure; 4] = [Measure::Length, Measure::Area, Measure::Size, Measure::Conflicts];
+
+/// Turns of a round.
+const TURNS: usize = PICKS.len() * MEASURES.len();
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Measure {
@@ -101,25 +95,23 @@ pub(super) fn improve(
     let (mut round, mut seed) = (0, 0);
     while !searches.is_empty() && !best.is_enough() {
         let mut open = false;
-        for (at, (measure, pick)) in TURNS.into_iter().enumerate() {
-            // The first round only looks for easy plans, and then a plan far from the bound is bettered more often.
-            let far = best.total - best.lower_bound > best.lower_bound / FAR;
-            let parts: &[u64] = if at % 4 == 0 || far && round > 0 { &[1, 2, 8] } else { &[1] };
+        for at in 0..TURNS {
+            let (pick, measure) = (PICKS[at / MEASURES.len()], MEASURES[at % MEASURES.len()]);
+            let ev = |n: &str, d: u64| std::env::var(n).ok().map_or(d, |v| v.parse().unwrap());
+            let parts: &[u64] = if round == 0 || (at as u64 + round) % ev("PARTS", 4) == 0 { &[1, 2, 8] } else { &[1] };
             for search in &mut searches {
-                let rank = ranks(
-                    search.instance,
-                    measure,
-                    if round == 0 { None } else { Some(seed) },
-                    &search.weights,
-                );
+                let noise = if round == 0 || round % 4 < ev("NN", 2) { None } else { Some(seed) };
+                let rank = ranks(search.instance, measure, noise, &search.weights[at]);
                 let items = search.instance.items.len();
+                let parts = if items <= FEW && seed < 3 { &[1] } else { parts };
                 let turn = match (items <= FEW, seed) {
                     // Some order mostly is lucky at once; if not, one is to see it through.
-                    (true, 0..3) => 4 * items as u64,
+                    (true, 0..3) => 3 * items as u64 / 2,
                     (true, _) => SHORTEST_TURN << round.min(32),
-                    (false, _) => SHORTEST_TURN.max(3 * items as u64).saturating_mul(luby(round + 1)),
+                    (false, _) if round == 0 => SHORTEST_TURN,
+                    (false, _) => SHORTEST_TURN.max(ev("TN", 2) * items as u64).saturating_mul(luby(round)),
                 };
-                open |= search.turn(&rank, pick, turn, parts, best, &mut left, proves);
+                open |= search.turn(&rank, at, pick, turn, parts, best, &mut left, proves);
                 if left.spent || best.is_enough() {
                     return left.nodes;
                 }
@@ -180,7 +172,7 @@ struct Search<'a> {
     /// Of the last plan that was completed.
     order: Vec<u32>,
     /// What measures are multiplied by: more for items that stuck out.
-    weights: Vec<u32>,
+    weights: Vec<Vec<u32>>,
     scratch: Scratch,
 }
 
@@ -213,7 +205,7 @@ impl<'a> Search<'a> {
             unit,
             bound: 0,
             order: Vec::new(),
-            weights: vec![1024; items.len()],
+            weights: vec![vec![1024; items.len()]; TURNS],
             scratch: Scratch::default(),
         })
     }
@@ -232,6 +224,7 @@ impl<'a> Search<'a> {
     fn turn(
         &mut self,
         rank: &[u32],
+        at: usize,
         pick: Pick,
         turn: u64,
         parts: &[u64],
@@ -279,8 +272,8 @@ impl<'a> Search<'a> {
                         }
                     }
                     Outcome::Stopped => {
-                        self.complete(rank, target, best);
-                        if skip == 0 || left.spent {
+                        self.complete(rank, target, (part == 1).then_some(at), best);
+                        if skip == 0 || left.spent || self.instance.items.len() <= FEW {
                             break;
                         }
                         skip = 0;
@@ -298,7 +291,7 @@ impl<'a> Search<'a> {
 impl Search<'_> {
     /// Makes a plan of where the search got furthest: what it had placed lies as it did, the rest in the gaps and on top.
     /// What then ends above the target comes earlier in the next turns.
-    fn complete(&mut self, rank: &[u32], target: u64, best: &mut Best) {
+    fn complete(&mut self, rank: &[u32], target: u64, at: Option<usize>, best: &mut Best) {
         let Some(conflicts) = &self.instance.conflicts else { return };
         let deepest = self.engine.deepest();
         self.order.clear();
@@ -314,10 +307,10 @@ impl Search<'_> {
         for fit in [Fit::First, Fit::Best] {
             let placed = self.scratch.place(self.instance, conflicts, &self.order, fit, u64::MAX);
             let Some(offsets) = placed else { return };
-            if fit == Fit::First {
+            if let (Fit::First, Some(at)) = (fit, at) {
                 let limit = target * self.unit;
                 let ends = offsets.iter().zip(&self.instance.items).map(|(offset, item)| offset + item.size);
-                for (weight, end) in self.weights.iter_mut().zip(ends) {
+                for (weight, end) in self.weights[at].iter_mut().zip(ends) {
                     *weight = match end > limit {
                         true => (*weight * 5 / 4).min(1 << 14),
                         false => (*weight - *weight / 64).max(1 << 10),
