@@ -5,6 +5,7 @@
 //! turns that are mostly short; how long they are follows the sequence of Luby, Sinclair and Zuckerman ("Optimal speedup
 //! of Las Vegas algorithms", 1993): 1, 1, 2, 1, 1, 2, 4, 1, ...
 
+use std::cmp::Reverse;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -301,23 +302,37 @@ impl Search<'_> {
             placed[i as usize] = true;
         }
         self.order.extend((0..rank.len() as u32).filter(|&i| !placed[i as usize]));
-        if let Some(rest) = self.order.get_mut(deepest.len()..) {
-            rest.sort_unstable_by_key(|&i| rank[i as usize]);
-        }
-        for fit in [Fit::First, Fit::Best] {
-            let placed = self.scratch.place(self.instance, conflicts, &self.order, fit, u64::MAX);
-            let Some(offsets) = placed else { return };
-            if let (Fit::First, Some(at)) = (fit, at) {
-                let limit = target * self.unit;
-                let ends = offsets.iter().zip(&self.instance.items).map(|(offset, item)| offset + item.size);
-                for (weight, end) in self.weights[at].iter_mut().zip(ends) {
-                    *weight = match end > limit {
-                        true => (*weight * 5 / 4).min(1 << 14),
-                        false => (*weight - *weight / 64).max(1 << 10),
-                    };
+        let begin = deepest.len();
+        let items = &self.instance.items;
+        let limit = target * self.unit;
+        for rest in [None, Some(Measure::Size), Some(Measure::Length), Some(Measure::Area)] {
+            if let Some(open) = self.order.get_mut(begin..) {
+                let item = |i: u32| &items[i as usize];
+                match rest {
+                    Some(Measure::Size) => open.sort_by_key(|&i| Reverse(item(i).size)),
+                    Some(Measure::Length) => open.sort_by_key(|&i| Reverse(item(i).length())),
+                    Some(_) => open.sort_by_key(|&i| Reverse(item(i).area())),
+                    None => open.sort_unstable_by_key(|&i| rank[i as usize]),
                 }
             }
-            best.offer(self.instance, offsets, Method::Search);
+            for fit in [Fit::First, Fit::Best] {
+                // The first one is looked at even if it is no better.
+                let weighs = at.filter(|_| fit == Fit::First && rest.is_none());
+                let most = if weighs.is_some() { u64::MAX } else { best.total };
+                let Some(offsets) = self.scratch.place(self.instance, conflicts, &self.order, fit, most) else {
+                    continue;
+                };
+                if let Some(weights) = weighs.and_then(|at| self.weights.get_mut(at)) {
+                    let ends = offsets.iter().zip(items).map(|(offset, item)| offset + item.size);
+                    for (weight, end) in weights.iter_mut().zip(ends) {
+                        *weight = match end > limit {
+                            true => (*weight * 5 / 4).min(1 << 14),
+                            false => (*weight - *weight / 64).max(1 << 10),
+                        };
+                    }
+                }
+                best.offer(self.instance, offsets, Method::Search);
+            }
         }
     }
 }
