@@ -186,10 +186,10 @@ impl Local {
                 Shape::Ds(..) | Shape::DsTwo(..) | Shape::DsAligned(..) => i.row.dst != Ty::None,
                 _ => inner.flags & flag::GLC != 0,
             };
-            if atomic_load || is_rmw && returns {
-                if let Some(acquired) = self.waves.get_mut(wave) {
-                    acquired.pending = true;
-                }
+            if (atomic_load || is_rmw && returns)
+                && let Some(acquired) = self.waves.get_mut(wave)
+            {
+                acquired.pending = true;
             }
             let mark = Mark {
                 group: self.group,
