@@ -1143,7 +1143,7 @@ enum hiplaunch_status hiplaunch_open(const struct hiplaunch_options *options,
 /**
  * Closes a launcher and everything made from it: tickets, graphs that are being recorded, views, buffers, events,
  * kernels and streams, whose handles are refused from now on. Waits for the streams' work, and for calls of other
- * threads that have one of these objects to themselves.
+ * threads that launch with these objects or have one to themselves.
  *
  * Ownership: results that hiplaunch_ticket_output gave are gone. Layouts of LDS and texts are no launcher's and stay.
  * Threads: any; calls of others that are under way end well, and what they make is closed too. Errors:
@@ -1353,9 +1353,9 @@ enum hiplaunch_status hiplaunch_buffer_open(const struct hiplaunch_launcher *lau
                                             struct hiplaunch_buffer **buffer);
 
 /**
- * Closes a buffer. The memory goes back in stream order; never waits. Views keep it until they are closed too.
+ * Closes a buffer. The memory goes back in stream order; never waits for that. Views keep it until they are closed too.
  *
- * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
+ * Threads: any; waits for calls of others that use the buffer. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
  */
 enum hiplaunch_status hiplaunch_buffer_close(struct hiplaunch_buffer *buffer);
 
@@ -1629,9 +1629,9 @@ enum hiplaunch_status hiplaunch_replace(const struct hiplaunch_kernel *kernel,
                                         const char *name);
 
 /**
- * Forgets a kernel and closes its handle. Its code goes when its last launch has finished; never waits.
+ * Forgets a kernel and closes its handle. Its code goes when its last launch has finished; never waits for that.
  *
- * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
+ * Threads: any; waits for calls of others that launch the kernel. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
  */
 enum hiplaunch_status hiplaunch_unregister(struct hiplaunch_kernel *kernel);
 

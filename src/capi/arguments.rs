@@ -6,13 +6,13 @@ use smallvec::SmallVec;
 
 use crate::driver::DevicePtr;
 use crate::launcher::{Arg, Block, BufferArg, HostData, LaunchDims, Patch, PatchTarget, Stream};
-use crate::memory::{DeviceView, PoolBlock};
+use crate::memory::{DeviceBuffer, DeviceView, PoolBlock};
 
 use super::buffers::{BUFFERS, hiplaunch_buffer};
-use super::handles::Owner;
+use super::handles::{Owner, Reading};
 use super::input::{Versioned, bytes, enumeration, enumerator, reserved, slice, versioned};
 use super::status::{Failure, Result};
-use super::views::{VIEWS, hiplaunch_view};
+use super::views::{VIEWS, ViewObject, hiplaunch_view};
 
 /// Grid, block and dynamic LDS of a launch.
 #[derive(Clone, Copy, Debug)]
@@ -151,10 +151,33 @@ unsafe impl Versioned for hiplaunch_block {
     const SIZES: &'static [usize] = &[size_of::<hiplaunch_block>()];
 }
 
+/// How the memory that handles among the arguments name is kept until the launch was enqueued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hold {
+    /// By the handles' locks, shared: cheapest.
+    Locks,
+    /// By clones: where one of the handles is to be changed meanwhile.
+    Clones,
+}
+
 /// Memory that a handle among the arguments names.
 enum Memory {
-    Buffer(Option<PoolBlock>, u64),
-    View(DeviceView<u8>),
+    Buffer(Reading<'static, DeviceBuffer<u8>>),
+    View(Reading<'static, ViewObject>),
+    ClonedBuffer(Option<PoolBlock>, u64),
+    ClonedView(DeviceView<u8>),
+}
+
+impl Memory {
+    #[inline]
+    fn arg(&self) -> Arg<'_> {
+        match self {
+            Memory::Buffer(held) => held.found().map_or(Arg::null(), |found| Arg::from(&found.value)),
+            Memory::View(held) => held.found().map_or(Arg::null(), |found| Arg::from(&found.value.view)),
+            Memory::ClonedBuffer(block, size) => Arg::Buffer(BufferArg::first_bytes(block.as_ref(), *size)),
+            Memory::ClonedView(view) => Arg::from(view),
+        }
+    }
 }
 
 /// A block's parts, as ranges of the lists of all blocks'.
@@ -163,6 +186,17 @@ struct Parts<'a> {
     patches: (usize, usize),
     segments: (usize, usize),
     result_bytes: usize,
+}
+
+/// What the arguments lead to, with nothing that borrows from it.
+#[derive(Default)]
+struct Gathered<'a> {
+    memory: SmallVec<[Memory; 12]>,
+    /// What the blocks' patches name.
+    patched: SmallVec<[Memory; 4]>,
+    patches: SmallVec<[Patch; 16]>,
+    segments: SmallVec<[HostData<'a>; 16]>,
+    parts: SmallVec<[Parts<'a>; 4]>,
 }
 
 /// Runs `launch` on the arguments, none of which allocates unless there are very many.
@@ -174,74 +208,196 @@ pub(super) unsafe fn with_args<R>(
     args: &[hiplaunch_arg],
     stream: &Stream,
     owner: Owner,
+    hold: Hold,
     launch: impl FnOnce(&[Arg<'_>]) -> Result<R>,
 ) -> Result<R> {
-    // First whatever borrows nothing but the caller's memory, then what borrows that.
-    let mut memory: SmallVec<[Memory; 12]> = SmallVec::new();
-    let mut patches: SmallVec<[Patch; 16]> = SmallVec::new();
-    let mut segments: SmallVec<[HostData<'_>; 16]> = SmallVec::new();
-    let mut parts: SmallVec<[Parts<'_>; 4]> = SmallVec::new();
+    let is = |arg: &hiplaunch_arg, kind: hiplaunch_arg_kind| arg.kind == kind as u32;
+    // Most launches have buffers at most, for which less is prepared.
+    let plain = hold == Hold::Locks
+        && !args.iter().any(|a| is(a, hiplaunch_arg_kind::View) || is(a, hiplaunch_arg_kind::Block));
+    if !plain {
+        // SAFETY: the caller's promise.
+        return unsafe { with_all(args, stream, owner, hold, launch) };
+    }
+    let mut held: SmallVec<[Reading<'static, DeviceBuffer<u8>>; 12]> = SmallVec::new();
     for (index, arg) in args.iter().enumerate() {
-        reserved(arg.reserved, "hiplaunch_arg")?;
-        let named = |failure: Failure| failure.of_argument(index);
-        match enumerator(arg.kind).map_err(named)? {
-            hiplaunch_arg_kind::Buffer => memory.push(buffer(arg.data.cast(), stream, owner).map_err(named)?),
-            hiplaunch_arg_kind::View => memory.push(view(arg.data.cast(), owner).map_err(named)?),
-            hiplaunch_arg_kind::Block => {
-                // SAFETY: the caller's promise.
-                let part = unsafe { read_block(arg.data.cast(), stream, owner, &mut patches, &mut segments) };
-                parts.push(part.map_err(named)?);
+        if is(arg, hiplaunch_arg_kind::Buffer) {
+            match held_buffer(arg.data.cast(), owner) {
+                Ok(Some(buffer)) => held.push(buffer),
+                Ok(None) => {
+                    // Nothing is held while another call is waited for.
+                    drop(held);
+                    // SAFETY: the caller's promise.
+                    return unsafe { with_all(args, stream, owner, Hold::Clones, launch) };
+                }
+                Err(failure) => return Err(failure.of_argument(index)),
             }
-            _ => {}
         }
     }
-    let blocks: SmallVec<[Block<'_>; 4]> = parts
-        .iter()
-        .map(|part| Block {
-            bytes: part.bytes,
-            patches: &patches[part.patches.0..part.patches.1],
-            segments: &segments[part.segments.0..part.segments.1],
-            result_bytes: part.result_bytes,
-        })
-        .collect();
-    let (mut memory, mut blocks) = (memory.iter(), blocks.iter());
+    let mut buffers = held.iter();
     let mut all: SmallVec<[Arg<'_>; 12]> = SmallVec::new();
     for (index, arg) in args.iter().enumerate() {
+        let memory = || match buffers.next().and_then(Reading::found) {
+            Some(found) => Arg::from(&found.value),
+            None => Arg::null(),
+        };
         // SAFETY: the caller's promise.
-        let host = || unsafe { bytes(arg.data, arg.size, "data") }.map_err(|f| f.of_argument(index));
-        all.push(match enumerator(arg.kind)? {
-            hiplaunch_arg_kind::Scalar => match u8::try_from(arg.size) {
-                Ok(size @ (1 | 2 | 4 | 8)) => Arg::Scalar { bits: arg.bits, size },
-                _ => {
-                    let wrong = format!("a scalar of {} bytes: 1, 2, 4 or 8", arg.size);
-                    return Err(Failure::invalid(wrong).of_argument(index));
-                }
-            },
-            hiplaunch_arg_kind::Value => Arg::Value(host()?),
-            hiplaunch_arg_kind::Address => Arg::Pointer(DevicePtr(arg.bits)),
-            hiplaunch_arg_kind::Destination => Arg::Destination,
-            hiplaunch_arg_kind::HostIn => Arg::Host(HostData::In(host()?)),
-            hiplaunch_arg_kind::HostInout => Arg::Host(HostData::InOut(host()?)),
-            hiplaunch_arg_kind::HostOut => Arg::Host(HostData::Out(arg.size)),
-            hiplaunch_arg_kind::Raw => Arg::Raw(host()?),
-            hiplaunch_arg_kind::Buffer | hiplaunch_arg_kind::View => match memory.next() {
-                Some(Memory::Buffer(block, size)) => {
-                    Arg::Buffer(BufferArg::first_bytes(block.as_ref(), *size))
-                }
-                Some(Memory::View(view)) => Arg::from(view),
-                None => Arg::null(),
-            },
-            hiplaunch_arg_kind::Block => match blocks.next() {
-                Some(block) => Arg::Block(block),
-                None => Arg::null(),
-            },
-        });
+        all.push(unsafe { convert(index, arg, memory, || Arg::Pointer(DevicePtr::NULL)) }?);
     }
     launch(&all)
 }
 
+/// [`with_args`] for any arguments.
+///
+/// # Safety
+/// As [`with_args`].
+unsafe fn with_all<R>(
+    args: &[hiplaunch_arg],
+    stream: &Stream,
+    owner: Owner,
+    hold: Hold,
+    launch: impl FnOnce(&[Arg<'_>]) -> Result<R>,
+) -> Result<R> {
+    // First whatever borrows nothing but the caller's memory, then what borrows that.
+    let mut gathered = Gathered::default();
+    // SAFETY: the caller's promise.
+    if !unsafe { gather(args, stream, owner, hold, &mut gathered) }? {
+        // Another call has one of the objects to itself, or waits for it: nothing is held while that is waited for.
+        gathered = Gathered::default();
+        // SAFETY: as above.
+        unsafe { gather(args, stream, owner, Hold::Clones, &mut gathered) }?;
+    }
+    let mut blocks: SmallVec<[Block<'_>; 4]> = SmallVec::new();
+    for part in &gathered.parts {
+        blocks.push(Block {
+            bytes: part.bytes,
+            patches: &gathered.patches[part.patches.0..part.patches.1],
+            segments: &gathered.segments[part.segments.0..part.segments.1],
+            result_bytes: part.result_bytes,
+        });
+    }
+    let (mut memory, mut blocks) = (gathered.memory.iter(), blocks.iter());
+    let mut all: SmallVec<[Arg<'_>; 12]> = SmallVec::new();
+    for (index, arg) in args.iter().enumerate() {
+        let memory = || memory.next().map_or(Arg::null(), Memory::arg);
+        let block = || blocks.next().map_or(Arg::null(), Arg::Block);
+        // SAFETY: the caller's promise.
+        all.push(unsafe { convert(index, arg, memory, block) }?);
+    }
+    launch(&all)
+}
+
+/// One argument; `memory` and `block` give the next of what was looked up.
+///
+/// # Safety
+/// As [`with_args`].
+#[inline]
+unsafe fn convert<'a>(
+    index: usize,
+    arg: &'a hiplaunch_arg,
+    memory: impl FnOnce() -> Arg<'a>,
+    block: impl FnOnce() -> Arg<'a>,
+) -> Result<Arg<'a>> {
+    reserved(arg.reserved, "hiplaunch_arg")?;
+    // SAFETY: the caller's promise.
+    let host = || unsafe { bytes(arg.data, arg.size, "data") }.map_err(|f| f.of_argument(index));
+    Ok(match enumerator(arg.kind).map_err(|f| f.of_argument(index))? {
+        hiplaunch_arg_kind::Scalar => match arg.size {
+            1 | 2 | 4 | 8 => Arg::Scalar { bits: arg.bits, size: arg.size as u8 },
+            _ => {
+                let wrong = format!("a scalar of {} bytes: 1, 2, 4 or 8", arg.size);
+                return Err(Failure::invalid(wrong).of_argument(index));
+            }
+        },
+        hiplaunch_arg_kind::Value => Arg::Value(host()?),
+        hiplaunch_arg_kind::Address => Arg::Pointer(DevicePtr(arg.bits)),
+        hiplaunch_arg_kind::Destination => Arg::Destination,
+        hiplaunch_arg_kind::HostIn => Arg::Host(HostData::In(host()?)),
+        hiplaunch_arg_kind::HostInout => Arg::Host(HostData::InOut(host()?)),
+        hiplaunch_arg_kind::HostOut => Arg::Host(HostData::Out(arg.size)),
+        hiplaunch_arg_kind::Raw => Arg::Raw(host()?),
+        hiplaunch_arg_kind::Buffer | hiplaunch_arg_kind::View => memory(),
+        hiplaunch_arg_kind::Block => block(),
+    })
+}
+
+/// Looks up the memory, and reads the blocks; false where that would have to wait while it holds locks.
+///
+/// # Safety
+/// As [`with_args`].
+#[inline]
+unsafe fn gather<'a>(
+    args: &'a [hiplaunch_arg],
+    stream: &Stream,
+    owner: Owner,
+    hold: Hold,
+    into: &mut Gathered<'a>,
+) -> Result<bool> {
+    for (index, arg) in args.iter().enumerate() {
+        let named = |failure: Failure| failure.of_argument(index);
+        match enumerator(arg.kind).map_err(named)? {
+            hiplaunch_arg_kind::Buffer => match hold {
+                Hold::Locks => match held_buffer(arg.data.cast(), owner).map_err(named)? {
+                    Some(held) => into.memory.push(Memory::Buffer(held)),
+                    None => return Ok(false),
+                },
+                Hold::Clones => {
+                    let (block, bytes) = cloned_buffer(arg.data.cast(), stream, owner).map_err(named)?;
+                    into.memory.push(Memory::ClonedBuffer(block, bytes));
+                }
+            },
+            hiplaunch_arg_kind::View => match hold {
+                Hold::Locks => match held_view(arg.data.cast(), owner).map_err(named)? {
+                    Some(held) => into.memory.push(Memory::View(held)),
+                    None => return Ok(false),
+                },
+                Hold::Clones => {
+                    let view = cloned_view(arg.data.cast(), owner).map_err(named)?;
+                    into.memory.push(Memory::ClonedView(view));
+                }
+            },
+            hiplaunch_arg_kind::Block => {
+                // SAFETY: the caller's promise.
+                let part = unsafe { read_block(arg.data.cast(), stream, owner, hold, into) };
+                match part.map_err(named)? {
+                    Some(part) => into.parts.push(part),
+                    None => return Ok(false),
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(true)
+}
+
+/// The buffer as it is, unless another call is changing it. The launch notes its use.
+#[inline]
+fn held_buffer(
+    handle: *const hiplaunch_buffer,
+    owner: Owner,
+) -> Result<Option<Reading<'static, DeviceBuffer<u8>>>> {
+    let held = BUFFERS.try_read(handle)?;
+    if let Some(found) = held.as_ref().and_then(Reading::found) {
+        owner.same(found.owner, "buffer")?;
+    }
+    Ok(held)
+}
+
+#[inline]
+fn held_view(handle: *const hiplaunch_view, owner: Owner) -> Result<Option<Reading<'static, ViewObject>>> {
+    let held = VIEWS.try_read(handle)?;
+    if let Some(found) = held.as_ref().and_then(Reading::found) {
+        owner.same(found.owner, "view")?;
+    }
+    Ok(held)
+}
+
 /// The buffer's memory, whose use by the stream is noted: on the buffer's own block, so that it is once only.
-fn buffer(handle: *const hiplaunch_buffer, stream: &Stream, owner: Owner) -> Result<Memory> {
+fn cloned_buffer(
+    handle: *const hiplaunch_buffer,
+    stream: &Stream,
+    owner: Owner,
+) -> Result<(Option<PoolBlock>, u64)> {
     BUFFERS.look(handle, |found| {
         owner.same(found.owner, "buffer")?;
         let block = found.value.block();
@@ -250,25 +406,59 @@ fn buffer(handle: *const hiplaunch_buffer, stream: &Stream, owner: Owner) -> Res
         {
             stream.note_use(block);
         }
-        Ok(Memory::Buffer(block.cloned(), found.value.bytes() as u64))
+        Ok((block.cloned(), found.value.bytes() as u64))
     })?
 }
 
-fn view(handle: *const hiplaunch_view, owner: Owner) -> Result<Memory> {
-    let found = VIEWS.get(handle)?;
-    owner.same(found.owner, "view")?;
-    Ok(Memory::View(found.value.view))
+/// The address of a buffer that a patch names, which is kept like an argument's. The launch does not see that it is one,
+/// so its use is noted here.
+fn patched_buffer(
+    handle: *const hiplaunch_buffer,
+    stream: &Stream,
+    owner: Owner,
+    hold: Hold,
+    patched: &mut SmallVec<[Memory; 4]>,
+) -> Result<Option<DevicePtr>> {
+    let none = || Failure::invalid("a patch names a buffer without memory");
+    match hold {
+        Hold::Locks => {
+            let Some(held) = held_buffer(handle, owner)? else { return Ok(None) };
+            let buffer = held.found().map(|found| &found.value);
+            let (device, block) = buffer.and_then(|b| Some((b.device(), b.block()?))).ok_or_else(none)?;
+            if stream.device() == device {
+                stream.note_use(block);
+            }
+            let address = block.ptr();
+            patched.push(Memory::Buffer(held));
+            Ok(Some(address))
+        }
+        Hold::Clones => {
+            let (block, bytes) = cloned_buffer(handle, stream, owner)?;
+            let address = block.as_ref().ok_or_else(none)?.ptr();
+            patched.push(Memory::ClonedBuffer(block, bytes));
+            Ok(Some(address))
+        }
+    }
 }
 
+fn cloned_view(handle: *const hiplaunch_view, owner: Owner) -> Result<DeviceView<u8>> {
+    let found = VIEWS.get(handle)?;
+    owner.same(found.owner, "view")?;
+    Ok(found.value.view)
+}
+
+/// A block; `None` where that would have to wait while locks are held.
+///
 /// # Safety
 /// As [`with_args`].
 unsafe fn read_block<'a>(
     from: *const hiplaunch_block,
     stream: &Stream,
     owner: Owner,
-    patches: &mut SmallVec<[Patch; 16]>,
-    segments: &mut SmallVec<[HostData<'a>; 16]>,
-) -> Result<Parts<'a>> {
+    hold: Hold,
+    into: &mut Gathered<'a>,
+) -> Result<Option<Parts<'a>>> {
+    let Gathered { patches, segments, patched, .. } = into;
     // SAFETY: the caller's promise, for the struct and for what it leads to.
     let (block, block_bytes, its_patches, its_segments) = unsafe {
         let block = versioned(from, "data")?;
@@ -301,18 +491,18 @@ unsafe fn read_block<'a>(
             hiplaunch_patch_target::Address => PatchTarget::Device(DevicePtr(patch.value)),
             hiplaunch_patch_target::Buffer => {
                 let handle = std::ptr::without_provenance(patch.value as usize);
-                let Memory::Buffer(Some(block), _) = buffer(handle, stream, owner)? else {
-                    return Err(Failure::invalid("a patch names a buffer without memory"));
+                let Some(address) = patched_buffer(handle, stream, owner, hold, patched)? else {
+                    return Ok(None);
                 };
-                PatchTarget::Device(block.ptr())
+                PatchTarget::Device(address)
             }
         };
         patches.push(Patch { offset: patch.offset, target });
     }
-    Ok(Parts {
+    Ok(Some(Parts {
         bytes: block_bytes,
         patches: (starts.0, patches.len()),
         segments: (starts.1, segments.len()),
         result_bytes: block.result_bytes,
-    })
+    }))
 }

@@ -63,9 +63,9 @@ pub(super) fn stream_of(stream: *const hiplaunch_stream, owner: Owner) -> Result
     Ok(value.stream)
 }
 
-/// Closes a buffer. The memory goes back in stream order; never waits. Views keep it until they are closed too.
+/// Closes a buffer. The memory goes back in stream order; never waits for that. Views keep it until they are closed too.
 ///
-/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
+/// Threads: any; waits for calls of others that use the buffer. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_buffer_close(buffer: *mut hiplaunch_buffer) -> hiplaunch_status {
     call("hiplaunch_buffer_close", || BUFFERS.take(buffer).map(drop))

@@ -121,7 +121,7 @@ pub unsafe extern "C" fn hiplaunch_graph_launch(
         let dims = given(dims, "dims")?.get();
         // SAFETY: the caller's promise for arrays.
         let args = unsafe { slice(args, arg_count, "args") }?;
-        let Found { owner, value: handle } = KERNELS.get(kernel)?;
+        let (owner, handle) = KERNELS.look(kernel, |found| (found.owner, found.value.handle))?;
         recording(graph, |object, its| {
             its.same(owner, "kernel")?;
             let mut all: SmallVec<[GraphArg<'_>; 12]> = SmallVec::new();

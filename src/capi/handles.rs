@@ -10,9 +10,13 @@
 //! The kind is never 0, so that neither null nor an address of a process is a handle. A slot's generation goes up by one
 //! with each object, so that a handle which outlived its object is told from the slot's next. Slots are never freed, so
 //! that finding one takes no lock but the slot's own.
+//!
+//! A launch holds the locks of its kernel, stream, buffers and views, shared, while it runs ([`Reading`]), as cloning them
+//! costs more than all else. No two such calls wait for each other: kernels are waited for first, then streams; a buffer's
+//! or view's lock is only tried for, and where another call has it or waits for it, none is held and all are cloned.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError, RwLock, RwLockWriteGuard, TryLockError};
+use std::sync::{Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 
 use super::status::{Failure, Result, hiplaunch_status};
 
@@ -120,14 +124,29 @@ struct State<T> {
     found: Option<Found<T>>,
 }
 
+/// An object that stays as it is, and open, until this is dropped: closing and changing it wait.
+pub(super) struct Reading<'t, T>(RwLockReadGuard<'t, State<T>>);
+
+impl<T> Reading<'_, T> {
+    /// The object; there is one, as the lock was taken while there was.
+    #[inline]
+    pub(super) fn found(&self) -> Option<&Found<T>> {
+        self.0.found.as_ref()
+    }
+}
+
 struct Free {
     slots: Vec<u32>,
     /// Slots that were ever used.
     made: u32,
 }
 
+#[inline]
 fn place(index: u32) -> (usize, usize) {
     let n = index as usize / FIRST_CHUNK + 1;
+    if n == 1 {
+        return (0, index as usize);
+    }
     let chunk = n.ilog2() as usize;
     (chunk, index as usize - FIRST_CHUNK * ((1 << chunk) - 1))
 }
@@ -141,34 +160,19 @@ impl<T> Table<T> {
         }
     }
 
+    #[inline]
     fn slot(&self, index: u32) -> Option<&Slot<T>> {
         let (chunk, offset) = place(index);
         self.chunks.get(chunk)?.get()?.get(offset)
     }
 
     /// Names an object.
+    #[inline]
     pub(super) fn insert<H>(&self, owner: Owner, value: T) -> Result<*mut H> {
-        let index = {
-            let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-            match free.slots.pop() {
-                Some(index) => index,
-                None => {
-                    let index = free.made;
-                    let (chunk, _) = place(index);
-                    let Some(slots) = self.chunks.get(chunk) else {
-                        return Err(Failure::invalid(format!("too many {}s are open", self.kind.name())));
-                    };
-                    slots.get_or_init(|| {
-                        let new = || Slot {
-                            live: AtomicU64::new(0),
-                            state: RwLock::new(State { generation: 0, found: None }),
-                        };
-                        (0..FIRST_CHUNK << chunk).map(|_| new()).collect()
-                    });
-                    free.made += 1;
-                    index
-                }
-            }
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).slots.pop();
+        let index = match free {
+            Some(index) => index,
+            None => self.grow()?,
         };
         let Some(slot) = self.slot(index) else {
             return Err(Failure::new(hiplaunch_status::Internal, format!("slot {index} is not there")));
@@ -178,6 +182,24 @@ impl<T> Table<T> {
         state.found = Some(Found { owner, value });
         slot.live.store(state.generation, Ordering::Release);
         Ok(self.encode(index, state.generation))
+    }
+
+    /// A slot that was never used.
+    #[cold]
+    fn grow(&self) -> Result<u32> {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = free.made;
+        let (chunk, _) = place(index);
+        let Some(slots) = self.chunks.get(chunk) else {
+            return Err(Failure::invalid(format!("too many {}s are open", self.kind.name())));
+        };
+        slots.get_or_init(|| {
+            let new =
+                || Slot { live: AtomicU64::new(0), state: RwLock::new(State { generation: 0, found: None }) };
+            (0..FIRST_CHUNK << chunk).map(|_| new()).collect()
+        });
+        free.made += 1;
+        Ok(index)
     }
 
     fn encode<H>(&self, index: u32, generation: u64) -> *mut H {
@@ -239,6 +261,39 @@ impl<T> Table<T> {
         }
     }
 
+    /// The object under the slot's lock, shared with other readers. What is done meanwhile must not wait for another
+    /// object's lock, but as the file's head says.
+    #[inline]
+    pub(super) fn read<H>(&self, handle: *const H) -> Result<Reading<'_, T>> {
+        let (slot, generation, _) = self.decode(handle)?;
+        let state = slot.state.read().unwrap_or_else(PoisonError::into_inner);
+        self.reading(state, generation)
+    }
+
+    /// As [`read`](Table::read), but `None` where it would have to wait.
+    #[inline]
+    pub(super) fn try_read<H>(&self, handle: *const H) -> Result<Option<Reading<'_, T>>> {
+        let (slot, generation, _) = self.decode(handle)?;
+        let state = match slot.state.try_read() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(e)) => e.into_inner(),
+            Err(TryLockError::WouldBlock) => return Ok(None),
+        };
+        self.reading(state, generation).map(Some)
+    }
+
+    #[inline]
+    fn reading<'t>(
+        &'t self,
+        state: RwLockReadGuard<'t, State<T>>,
+        generation: u64,
+    ) -> Result<Reading<'t, T>> {
+        if state.generation == generation && state.found.is_some() {
+            return Ok(Reading(state));
+        }
+        Err(self.closed())
+    }
+
     /// Runs `change` on the object, which no other call sees meanwhile.
     #[inline]
     pub(super) fn with<H, R>(&self, handle: *const H, change: impl FnOnce(&mut Found<T>) -> R) -> Result<R> {
@@ -288,6 +343,31 @@ impl<T> Table<T> {
         self.vacate(slot, state, index).ok_or_else(|| self.closed())
     }
 
+    /// As [`take`](Table::take), but drops the object where it lies, under the slot's lock: for what is dropped without
+    /// looking for another handle.
+    #[inline]
+    pub(super) fn discard<H>(&self, handle: *const H) -> Result<()> {
+        let (slot, generation, index) = self.decode(handle)?;
+        let mut state = slot.state.write().unwrap_or_else(PoisonError::into_inner);
+        if state.generation != generation || state.found.is_none() {
+            return Err(self.closed());
+        }
+        slot.live.store(0, Ordering::Release);
+        state.found = None;
+        self.release(state, index);
+        Ok(())
+    }
+
+    /// Gives an empty slot to the next object.
+    #[inline]
+    fn release(&self, state: RwLockWriteGuard<'_, State<T>>, index: u32) {
+        // A slot whose generations are used up is never given out again.
+        if state.generation < LAST_GENERATION {
+            drop(state);
+            self.free.lock().unwrap_or_else(PoisonError::into_inner).slots.push(index);
+        }
+    }
+
     fn vacate(
         &self,
         slot: &Slot<T>,
@@ -296,11 +376,7 @@ impl<T> Table<T> {
     ) -> Option<Found<T>> {
         let found = state.found.take()?;
         slot.live.store(0, Ordering::Release);
-        // A slot whose generations are used up is never given out again.
-        if state.generation < LAST_GENERATION {
-            drop(state);
-            self.free.lock().unwrap_or_else(PoisonError::into_inner).slots.push(index);
-        }
+        self.release(state, index);
         Some(found)
     }
 
@@ -310,8 +386,13 @@ impl<T> Table<T> {
         let mut taken = Vec::new();
         for index in 0..made {
             let Some(slot) = self.slot(index) else { continue };
+            // Others' objects may be in long use; only what is looked for is waited for.
+            let is_its = |state: &State<T>| state.found.as_ref().is_some_and(|found| found.owner == owner);
+            if !is_its(&slot.state.read().unwrap_or_else(PoisonError::into_inner)) {
+                continue;
+            }
             let state = slot.state.write().unwrap_or_else(PoisonError::into_inner);
-            if state.found.as_ref().is_some_and(|found| found.owner == owner) {
+            if is_its(&state) {
                 taken.extend(self.vacate(slot, state, index).map(|found| found.value));
             }
         }

@@ -167,6 +167,15 @@ pub(super) trait Enumeration: Copy + 'static {
 /// The enumerator of a number.
 #[inline]
 pub(super) fn enumerator<E: Enumeration>(number: u32) -> Result<E> {
+    // Most count from 0 without gaps.
+    match E::ALL.get(number as usize) {
+        Some((n, e)) if *n == number => Ok(*e),
+        _ => search(number),
+    }
+}
+
+#[cold]
+fn search<E: Enumeration>(number: u32) -> Result<E> {
     match E::ALL.iter().find(|(n, _)| *n == number) {
         Some((_, e)) => Ok(*e),
         None => Err(Failure::invalid(format!("{number} is no {}", E::NAME))),

@@ -3,20 +3,46 @@
 use std::ffi::{c_char, c_void};
 use std::mem::MaybeUninit;
 
-use crate::launcher::KernelHandle;
+use std::sync::Arc;
+
+use crate::launcher::{Kernel, KernelHandle, Launcher};
 
 use super::handles::{Found, Kind, Table};
 use super::input::{bytes, text, wanted};
 use super::launcher::{hiplaunch_launcher, insert_in, launcher_of, launcher_that_owns};
 use super::layouts::{LAYOUTS, hiplaunch_lds_layout};
-use super::status::{call, hiplaunch_status};
+use super::status::{Failure, Result, call, hiplaunch_status};
 
 /// A registered kernel.
 pub struct hiplaunch_kernel {
     _opaque: (),
 }
 
-pub(super) static KERNELS: Table<KernelHandle> = Table::new(Kind::Kernel);
+/// A kernel by its launcher's handle, and what that stands for, so that a launch need not look it up again.
+pub(super) struct KernelObject {
+    pub(super) handle: KernelHandle,
+    pub(super) kernel: Arc<Kernel>,
+}
+
+impl KernelObject {
+    fn new(launcher: &Launcher, handle: KernelHandle) -> Result<KernelObject> {
+        Ok(KernelObject { handle, kernel: launcher.kernel(handle)? })
+    }
+
+    /// Forgets the kernel. The object's own share of it goes first, so that the code can go.
+    pub(super) fn unregister(self, launcher: &Launcher) -> Result<()> {
+        drop(self.kernel);
+        Ok(launcher.unregister(self.handle)?)
+    }
+}
+
+pub(super) static KERNELS: Table<KernelObject> = Table::new(Kind::Kernel);
+
+/// A kernel's handle of its launcher, and that launcher.
+fn registered(kernel: *const hiplaunch_kernel) -> Result<(KernelHandle, Launcher)> {
+    let (owner, handle) = KERNELS.look(kernel, |found| (found.owner, found.value.handle))?;
+    Ok((handle, launcher_that_owns(owner)?))
+}
 
 /// Loads a code object on a device and registers one of its kernels. The code object is a raw AMDGPU ELF or an offload
 /// bundle, compressed or not, of which the part for the device's target is taken.
@@ -59,7 +85,8 @@ pub unsafe extern "C" fn hiplaunch_register(
                 None => launcher.register(device, image, name)?,
             }
         };
-        match insert_in(&KERNELS, owner, handle) {
+        let object = KernelObject::new(&launcher, handle);
+        match object.and_then(|object| insert_in(&KERNELS, owner, object)) {
             Ok(new) => {
                 kernel.write(new);
                 Ok(())
@@ -85,26 +112,33 @@ pub unsafe extern "C" fn hiplaunch_replace(
     name: *const c_char,
 ) -> hiplaunch_status {
     call("hiplaunch_replace", || {
-        let Found { owner, value: handle } = KERNELS.get(kernel)?;
-        let launcher = launcher_that_owns(owner)?;
+        let (handle, launcher) = registered(kernel)?;
         // SAFETY: the caller's promises for arrays and texts, and for the code.
         unsafe {
             let image = bytes(code_object, code_object_bytes, "code_object")?;
             launcher.replace(handle, image, text(name, "name")?)?;
         }
+        // Not under the lock, which launches wait for; the launcher's is asked for under it, so that the last of several
+        // that replace the kernel at once leaves the last.
+        let replaced = KERNELS.with(kernel, |found| {
+            let new = launcher.kernel(handle)?;
+            Ok::<_, Failure>(std::mem::replace(&mut found.value.kernel, new))
+        })??;
+        drop(replaced);
+        // That was perhaps its last owner.
+        launcher.collect();
         Ok(())
     })
 }
 
-/// Forgets a kernel and closes its handle. Its code goes when its last launch has finished; never waits.
+/// Forgets a kernel and closes its handle. Its code goes when its last launch has finished; never waits for that.
 ///
-/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
+/// Threads: any; waits for calls of others that launch the kernel. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_unregister(kernel: *mut hiplaunch_kernel) -> hiplaunch_status {
     call("hiplaunch_unregister", || {
-        let Found { owner, value: handle } = KERNELS.take(kernel)?;
-        launcher_that_owns(owner)?.unregister(handle)?;
-        Ok(())
+        let Found { owner, value: object } = KERNELS.take(kernel)?;
+        object.unregister(&launcher_that_owns(owner)?)
     })
 }
 
@@ -119,9 +153,9 @@ pub extern "C" fn hiplaunch_set_lds_layout(
     layout: *const hiplaunch_lds_layout,
 ) -> hiplaunch_status {
     call("hiplaunch_set_lds_layout", || {
-        let Found { owner, value: handle } = KERNELS.get(kernel)?;
+        let (handle, launcher) = registered(kernel)?;
         let layout = LAYOUTS.get(layout)?.value;
-        launcher_that_owns(owner)?.set_lds_layout(handle, layout.layout())?;
+        launcher.set_lds_layout(handle, layout.layout())?;
         Ok(())
     })
 }
@@ -136,9 +170,9 @@ pub unsafe extern "C" fn hiplaunch_declare_in_place(
     yes: bool,
 ) -> hiplaunch_status {
     call("hiplaunch_declare_in_place", || {
-        let Found { owner, value: handle } = KERNELS.get(kernel)?;
+        let (handle, launcher) = registered(kernel)?;
         // SAFETY: the caller says that it is so.
-        unsafe { launcher_that_owns(owner)?.declare_in_place(handle, yes) }?;
+        unsafe { launcher.declare_in_place(handle, yes) }?;
         Ok(())
     })
 }

@@ -3,14 +3,14 @@
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
-use crate::launcher::{Destination, KernelHandle, Staging};
+use crate::launcher::{Destination, Launcher, Staging};
 
-use super::arguments::{hiplaunch_arg, hiplaunch_dims, with_args};
+use super::arguments::{Hold, hiplaunch_arg, hiplaunch_dims, with_args};
 use super::buffers::{BUFFERS, hiplaunch_buffer};
-use super::handles::{Found, Owner};
+use super::handles::{Found, Reading};
 use super::input::{bytes, enumeration, enumerator, given, slice};
-use super::kernels::{KERNELS, hiplaunch_kernel};
-use super::status::{Result, call, hiplaunch_status};
+use super::kernels::{KERNELS, KernelObject, hiplaunch_kernel};
+use super::status::{Failure, Result, call, hiplaunch_status};
 use super::streams::{STREAMS, StreamObject, hiplaunch_stream};
 use super::tickets::{hand_out, hiplaunch_ticket};
 use super::views::{VIEWS, hiplaunch_view, in_bytes};
@@ -26,16 +26,28 @@ pub enum hiplaunch_staging {
 }
 enumeration!(hiplaunch_staging: Copy, Mapped);
 
-/// The kernel's handle of the launcher, and the stream; both are of one launcher.
+/// A kernel and a stream of one launcher, which stay as they are meanwhile.
+struct Target {
+    kernel: Reading<'static, KernelObject>,
+    stream: Reading<'static, StreamObject>,
+}
+
 #[inline]
-fn target(
-    kernel: *const hiplaunch_kernel,
-    stream: *const hiplaunch_stream,
-) -> Result<(KernelHandle, StreamObject, Owner)> {
-    let Found { owner, value: handle } = KERNELS.get(kernel)?;
-    let Found { owner: of_stream, value: stream } = STREAMS.get(stream)?;
-    owner.same(of_stream, "stream")?;
-    Ok((handle, stream, owner))
+fn target(kernel: *const hiplaunch_kernel, stream: *const hiplaunch_stream) -> Result<Target> {
+    // Every launch waits for these two in this order, and while it has them for no other that is held for long.
+    let kernel = KERNELS.read(kernel)?;
+    Ok(Target { kernel, stream: STREAMS.read(stream)? })
+}
+
+impl Target {
+    #[inline]
+    fn get(&self) -> Result<(&Found<KernelObject>, &StreamObject)> {
+        let (Some(kernel), Some(stream)) = (self.kernel.found(), self.stream.found()) else {
+            return Err(Failure::handle("the kernel or the stream was closed"));
+        };
+        kernel.owner.same(stream.owner, "stream")?;
+        Ok((kernel, &stream.value))
+    }
 }
 
 /// Launches a kernel: copies what the arguments stage, the kernel, and copies its outputs back, all in the order of the
@@ -101,15 +113,19 @@ unsafe fn launch(
     ticket: Option<&mut MaybeUninit<*mut hiplaunch_ticket>>,
 ) -> Result<()> {
     let dims = given(dims, "dims")?.get();
-    let (handle, StreamObject { launcher, stream }, owner) = target(kernel, stream)?;
+    let target = target(kernel, stream)?;
+    let (Found { owner, value: KernelObject { handle, kernel } }, StreamObject { stream, .. }) =
+        target.get()?;
     // SAFETY: the caller's promises for arrays, for what arguments lead to, and for the kernel.
-    let new = unsafe {
+    unsafe {
         let args = slice(args, count, "args")?;
-        with_args(args, &stream, owner, |args| {
-            Ok(launcher.launch_staged(handle, &stream, dims, staging, args)?)
+        with_args(args, stream, *owner, Hold::Locks, |args| {
+            match Launcher::launch_found((*handle, kernel), stream, dims, staging, args) {
+                Ok(new) => hand_out(*owner, new, ticket),
+                Err(error) => Err(error.into()),
+            }
         })
-    }?;
-    hand_out(owner, new, ticket)
+    }
 }
 
 /// Launches a kernel with arguments packed by the caller: the kernarg segment from its start to the end of the last
@@ -127,13 +143,15 @@ pub unsafe extern "C" fn hiplaunch_launch_packed(
 ) -> hiplaunch_status {
     call("hiplaunch_launch_packed", || {
         let dims = given(dims, "dims")?.get();
-        let (handle, StreamObject { launcher, stream }, owner) = target(kernel, stream)?;
+        let target = target(kernel, stream)?;
+        let (Found { owner, value: KernelObject { handle, .. } }, StreamObject { launcher, stream }) =
+            target.get()?;
         // SAFETY: the caller's promises for arrays and for the kernel.
         let new = unsafe {
             let packed = bytes(packed, size, "packed")?;
-            launcher.launch_packed(handle, &stream, dims, packed)?
+            launcher.launch_packed(*handle, stream, dims, packed)?
         };
-        hand_out(owner, new, ticket)
+        hand_out(*owner, new, ticket)
     })
 }
 
@@ -159,21 +177,23 @@ pub unsafe extern "C" fn hiplaunch_launch_into(
 ) -> hiplaunch_status {
     call("hiplaunch_launch_into", || {
         let dims = given(dims, "dims")?.get();
-        let (handle, StreamObject { launcher, stream }, owner) = target(kernel, stream)?;
+        let target = target(kernel, stream)?;
+        let (Found { owner, value: KernelObject { handle, .. } }, StreamObject { launcher, stream }) =
+            target.get()?;
         owner.same(BUFFERS.look(destination, |found| found.owner)?, "destination")?;
         // SAFETY: the caller's promises for arrays, for what arguments lead to, and for the kernel.
         let new = unsafe {
             let shape = in_bytes(slice(shape, rank, "shape")?, element);
             let args = slice(args, arg_count, "args")?;
-            with_args(args, &stream, owner, |args| {
+            with_args(args, stream, *owner, Hold::Clones, |args| {
                 // The arguments have owners of their own by now: nothing else is looked up under this lock.
                 BUFFERS.with(destination, |found| {
                     let to = Destination::Buffer(&mut found.value);
-                    Ok(launcher.launch_into(handle, &stream, dims, args, to, &shape)?)
+                    Ok(launcher.launch_into(*handle, stream, dims, args, to, &shape)?)
                 })?
             })
         }?;
-        hand_out(owner, new, ticket)
+        hand_out(*owner, new, ticket)
     })
 }
 
@@ -196,7 +216,9 @@ pub unsafe extern "C" fn hiplaunch_launch_into_view(
 ) -> hiplaunch_status {
     call("hiplaunch_launch_into_view", || {
         let dims = given(dims, "dims")?.get();
-        let (handle, StreamObject { launcher, stream }, owner) = target(kernel, stream)?;
+        let target = target(kernel, stream)?;
+        let (Found { owner, value: KernelObject { handle, .. } }, StreamObject { launcher, stream }) =
+            target.get()?;
         let to = VIEWS.get(destination)?;
         owner.same(to.owner, "destination")?;
         let view = to.value.view;
@@ -204,11 +226,11 @@ pub unsafe extern "C" fn hiplaunch_launch_into_view(
         let new = unsafe {
             let shape = in_bytes(slice(shape, rank, "shape")?, element);
             let args = slice(args, arg_count, "args")?;
-            with_args(args, &stream, owner, |args| {
+            with_args(args, stream, *owner, Hold::Clones, |args| {
                 let to = Destination::View(&view);
-                Ok(launcher.launch_into(handle, &stream, dims, args, to, &shape)?)
+                Ok(launcher.launch_into(*handle, stream, dims, args, to, &shape)?)
             })
         }?;
-        hand_out(owner, new, ticket)
+        hand_out(*owner, new, ticket)
     })
 }

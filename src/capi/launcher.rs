@@ -235,7 +235,7 @@ pub(super) fn insert_in<T, H>(table: &Table<T>, owner: Owner, value: T) -> Resul
 
 /// Closes a launcher and everything made from it: tickets, graphs that are being recorded, views, buffers, events,
 /// kernels and streams, whose handles are refused from now on. Waits for the streams' work, and for calls of other
-/// threads that have one of these objects to themselves.
+/// threads that launch with these objects or have one to themselves.
 ///
 /// Ownership: results that hiplaunch_ticket_output gave are gone. Layouts of LDS and texts are no launcher's and stay.
 /// Threads: any; calls of others that are under way end well, and what they make is closed too. Errors:
@@ -253,7 +253,7 @@ pub extern "C" fn hiplaunch_close(launcher: *mut hiplaunch_launcher) -> hiplaunc
         drop(EVENTS.take_all(owner));
         for kernel in KERNELS.take_all(owner) {
             // It was registered here, and nobody else has its handle.
-            let _ = value.unregister(kernel);
+            let _ = kernel.unregister(&value);
         }
         drop(STREAMS.take_all(owner));
         drop(value);

@@ -169,5 +169,5 @@ pub unsafe extern "C" fn hiplaunch_ticket_read(
 /// Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_ticket_close(ticket: *mut hiplaunch_ticket) -> hiplaunch_status {
-    call("hiplaunch_ticket_close", || TICKETS.take(ticket).map(drop))
+    call("hiplaunch_ticket_close", || TICKETS.discard(ticket))
 }

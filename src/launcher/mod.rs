@@ -453,6 +453,23 @@ impl Launcher {
         )
     }
 
+    /// Launches a kernel that was found before; as [`launch_staged`](Launcher::launch_staged).
+    ///
+    /// # Safety
+    /// As [`launch`](Launcher::launch); `handle` is the kernel's.
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(crate) unsafe fn launch_found(
+        (handle, kernel): (KernelHandle, &Kernel),
+        stream: &Stream,
+        dims: LaunchDims,
+        staging: Staging,
+        args: &[Arg<'_>],
+    ) -> Result<Ticket> {
+        let request = Request { handle, dims, staging, source: Source::Args(args), destination: None };
+        launch::launch(kernel, &stream.0, &request)
+    }
+
     /// Says whether a kernel may have its destination as an input too: that every work-item has read what it reads of the
     /// input before any writes there, as elementwise kernels do. False until said so, and again after
     /// [`replace`](Launcher::replace).
