@@ -178,8 +178,14 @@ impl<T> Table<T> {
             return Err(Failure::new(hiplaunch_status::Internal, format!("slot {index} is not there")));
         };
         let mut state = slot.state.write().unwrap_or_else(PoisonError::into_inner);
+        // In this way what was there, which is nothing, is not dropped once more.
+        match &mut state.found {
+            empty @ None => *empty = Some(Found { owner, value }),
+            Some(_) => {
+                return Err(Failure::new(hiplaunch_status::Internal, format!("slot {index} is taken")));
+            }
+        }
         state.generation += 1;
-        state.found = Some(Found { owner, value });
         slot.live.store(state.generation, Ordering::Release);
         Ok(self.encode(index, state.generation))
     }
