@@ -211,38 +211,48 @@ pub(super) unsafe fn with_args<R>(
     hold: Hold,
     launch: impl FnOnce(&[Arg<'_>]) -> Result<R>,
 ) -> Result<R> {
-    let is = |arg: &hiplaunch_arg, kind: hiplaunch_arg_kind| arg.kind == kind as u32;
-    // Most launches have buffers at most, for which less is prepared.
-    let plain = hold == Hold::Locks
-        && !args.iter().any(|a| is(a, hiplaunch_arg_kind::View) || is(a, hiplaunch_arg_kind::Block));
-    if !plain {
+    if hold == Hold::Clones {
         // SAFETY: the caller's promise.
         return unsafe { with_all(args, stream, owner, hold, launch) };
     }
+    const SCALAR: u32 = hiplaunch_arg_kind::Scalar as u32;
+    const BUFFER: u32 = hiplaunch_arg_kind::Buffer as u32;
+    const VIEW: u32 = hiplaunch_arg_kind::View as u32;
+    const BLOCK: u32 = hiplaunch_arg_kind::Block as u32;
     let mut held: SmallVec<[Reading<'static, DeviceBuffer<u8>>; 12]> = SmallVec::new();
     for (index, arg) in args.iter().enumerate() {
-        if is(arg, hiplaunch_arg_kind::Buffer) {
-            match held_buffer(arg.data.cast(), owner) {
-                Ok(Some(buffer)) => held.push(buffer),
-                Ok(None) => {
-                    // Nothing is held while another call is waited for.
-                    drop(held);
-                    // SAFETY: the caller's promise.
-                    return unsafe { with_all(args, stream, owner, Hold::Clones, launch) };
+        let retry = match arg.kind {
+            BUFFER => match held_buffer(arg.data.cast(), owner) {
+                Ok(Some(buffer)) => {
+                    held.push(buffer);
+                    continue;
                 }
+                // Nothing is held while another call is waited for.
+                Ok(None) => Hold::Clones,
                 Err(failure) => return Err(failure.of_argument(index)),
-            }
-        }
+            },
+            // Most launches have neither, and less is prepared for them.
+            VIEW | BLOCK => Hold::Locks,
+            _ => continue,
+        };
+        drop(held);
+        // SAFETY: the caller's promise.
+        return unsafe { with_all(args, stream, owner, retry, launch) };
     }
     let mut buffers = held.iter();
     let mut all: SmallVec<[Arg<'_>; 12]> = SmallVec::new();
     for (index, arg) in args.iter().enumerate() {
-        let memory = || match buffers.next().and_then(Reading::found) {
+        let mut memory = || match buffers.next().and_then(Reading::found) {
             Some(found) => Arg::from(&found.value),
             None => Arg::null(),
         };
-        // SAFETY: the caller's promise.
-        all.push(unsafe { convert(index, arg, memory, || Arg::Pointer(DevicePtr::NULL)) }?);
+        // What is common first; `convert` does it as well.
+        all.push(match (arg.kind, arg.reserved, arg.size) {
+            (SCALAR, 0, 4 | 8) => Arg::Scalar { bits: arg.bits, size: arg.size as u8 },
+            (BUFFER, 0, _) => memory(),
+            // SAFETY: the caller's promise.
+            _ => unsafe { convert(index, arg, memory, || Arg::Pointer(DevicePtr::NULL)) }?,
+        });
     }
     launch(&all)
 }

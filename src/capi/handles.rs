@@ -178,8 +178,14 @@ impl<T> Table<T> {
             return Err(Failure::new(hiplaunch_status::Internal, format!("slot {index} is not there")));
         };
         let mut state = slot.state.write().unwrap_or_else(PoisonError::into_inner);
+        // In this way what was there, which is nothing, is not dropped once more.
+        match &mut state.found {
+            empty @ None => *empty = Some(Found { owner, value }),
+            Some(_) => {
+                return Err(Failure::new(hiplaunch_status::Internal, format!("slot {index} is taken")));
+            }
+        }
         state.generation += 1;
-        state.found = Some(Found { owner, value });
         slot.live.store(state.generation, Ordering::Release);
         Ok(self.encode(index, state.generation))
     }
@@ -439,6 +445,31 @@ mod tests {
             assert!(format!("{message:?}").contains("was closed"), "{message:?}");
         }
         assert_eq!(table.get(second).unwrap().value, "second");
+    }
+
+    #[test]
+    fn what_is_read_stays_open_and_what_is_changed_is_not_read() {
+        let table: Table<u32> = Table::new(Kind::Buffer);
+        let handle: *mut Thing = table.insert(Owner(7), 1).unwrap();
+        let held = [table.read(handle).unwrap(), table.try_read(handle).unwrap().unwrap()];
+        std::thread::scope(|scope| {
+            let (table, address) = (&table, handle.addr());
+            let closing =
+                scope.spawn(move || table.take::<Thing>(std::ptr::without_provenance(address)).unwrap());
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            assert!(!closing.is_finished() && table.is_live(handle));
+            assert!(held.iter().all(|held| held.found().is_some_and(|found| found.value == 1)));
+            drop(held);
+            assert_eq!(closing.join().unwrap().value, 1);
+        });
+        assert!(table.read(handle).is_err() && table.try_read(handle).is_err());
+
+        let other: *mut Thing = table.insert(Owner(7), 2).unwrap();
+        assert!(table.with(other, |_| table.try_read(other).unwrap().is_none()).unwrap());
+        table.discard(other).unwrap();
+        assert!(table.discard(other).is_err() && !table.is_live(other));
+        let next: *mut Thing = table.insert(Owner(7), 3).unwrap();
+        assert_eq!(other.addr() & 0xff_ffff, next.addr() & 0xff_ffff, "the slot is used again");
     }
 
     #[test]
