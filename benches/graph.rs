@@ -144,11 +144,16 @@ fn main() -> Result<(), Error> {
     );
     for nodes in [1, 10, 100, 1000] {
         let (mut launch, mut record, mut compute) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..rounds {
+            launch.push(seconds(|| rig.launches(nodes))?);
+            let (recorded, computed) = rig.graph(nodes)?;
+            record.push(recorded);
+            compute.push(computed);
+        }
         let (mut submit, mut rebound) = (Vec::new(), Vec::new());
         let (recorded, x) = rig.record(nodes)?;
         let mut compiled = recorded.compile(&rig.stream)?;
         for round in 0..rounds {
-            launch.push(seconds(|| rig.launches(nodes))?);
             submit.push(seconds(|| compiled.submit().map(drop))?);
             rebound.push(seconds(|| {
                 compiled.set_buffer(&x, &rig.between[round % 2])?;
@@ -156,9 +161,6 @@ fn main() -> Result<(), Error> {
                 unsafe { compiled.set_scalar(NodeId(0), 0, round as f32) }?;
                 compiled.submit().map(drop)
             })?);
-            let (recorded, computed) = rig.graph(nodes)?;
-            record.push(recorded);
-            compute.push(computed);
         }
         let ns = |all| median(all) * 1e9 / nodes as f64;
         let (launch, record, compute) = (ns(launch), ns(record), ns(compute));
@@ -177,15 +179,17 @@ fn main() -> Result<(), Error> {
         }
         println!();
     }
-    println!("\nstreams   events   submit   (chains of 25 nodes each, median ns a node)");
+    println!("\nstreams   events   submit   compile (us)   (chains of 25 nodes each, median ns a node)");
     for streams in [1, 2, 4, 8] {
+        let start = Instant::now();
         let mut fan = rig.fan(streams)?;
+        let compile = start.elapsed().as_secs_f64() * 1e6;
         let mut submit = Vec::new();
         for _ in 0..rounds {
             submit.push(seconds(|| fan.submit().map(drop))?);
         }
         let ns = median(submit) * 1e9 / fan.steps() as f64;
-        println!("{:>7} {:>8} {ns:>8.1}", fan.streams(), fan.events());
+        println!("{:>7} {:>8} {ns:>8.1} {compile:>14.0}", fan.streams(), fan.events());
     }
     println!("\ntensors   launches   record   compute   (median ns an operation, not fused)");
     let t = Tensors::new(&rig.launcher, &rig.stream)?.with_fusion(false);

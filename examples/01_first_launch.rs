@@ -1,4 +1,4 @@
-//! The first launch: two buffers, one kernel, by handle. The README shows this program.
+//! The first launch: two buffers, one kernel, by handle. The crate's documentation shows this program.
 
 use hiplaunch::{DeviceBuffer, LaunchDims, Launcher, args};
 

@@ -1,5 +1,4 @@
-//! A device's memory pool: buffers in the order of a stream, a block that two streams use, and what the pool holds. The
-//! README shows this program.
+//! A device's memory pool: buffers in the order of a stream, a block that two streams use, and what the pool holds.
 
 use hiplaunch::{DeviceBuffer, Event, Launcher};
 

@@ -116,8 +116,11 @@ fn run(args: &[String], out: &mut dyn Write) -> Result<bool, Box<dyn std::error:
         let each = outcome.took / options.launches;
         writeln!(
             out,
-            "  {:<8} {each:.1?} each, {} times {} kernels",
-            "launch", options.launches, outcome.kernels
+            "  {:<8} {each:.1?} each, {} times {} kernel{}",
+            "launch",
+            options.launches,
+            outcome.kernels,
+            if outcome.kernels == 1 { "" } else { "s" }
         )?;
         let difference = host::difference(program, &options.values, &outcome.result);
         writeln!(out, "  {:<8} {}", "result", shown(program, &outcome.result))?;

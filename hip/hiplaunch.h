@@ -19,8 +19,8 @@
  * Versions: structs that begin with struct_size may grow; set it to the struct's sizeof and all else to zero before
  * filling them in. A size that the library does not know is HIPLAUNCH_STATUS_STRUCT_SIZE.
  *
- * Threads: every function may be called from any thread at any time, on the same objects too. After a fork, calls in the
- * child return errors.
+ * Threads: every function may be called from any thread at any time, on the same objects too. A child of a fork must not
+ * call the library; it may start a program that does.
  */
 
 
@@ -125,28 +125,28 @@ typedef enum hiplaunch_status {
 } hiplaunch_status;
 
 /**
- * What an argument of a launch is. Which fields of hiplaunch_arg count, besides kind, follows in brackets.
+ * What an argument of a launch is. Which fields of hiplaunch_arg count, besides kind, follows in parentheses.
  */
 typedef enum hiplaunch_arg_kind {
   /**
-   * A number of `size` 1, 2, 4 or 8 bytes, in the low bytes of `bits`. [bits, size]
+   * A number of `size` 1, 2, 4 or 8 bytes, in the low bytes of `bits`. (bits, size)
    */
   HIPLAUNCH_ARG_KIND_SCALAR = 0,
   /**
-   * A struct or any other value, in memory order. [data, size]
+   * A struct or any other value, in memory order. (data, size)
    */
   HIPLAUNCH_ARG_KIND_VALUE = 1,
   /**
-   * A device address for a pointer parameter. What uses it is not noticed. [bits]
+   * A device address for a pointer parameter. What uses it is not noticed. (bits)
    */
   HIPLAUNCH_ARG_KIND_ADDRESS = 2,
   /**
    * A hiplaunch_buffer for a pointer parameter: `data` is its handle. It may be closed as soon as the launch returned.
-   * [data]
+   * (data)
    */
   HIPLAUNCH_ARG_KIND_BUFFER = 3,
   /**
-   * A hiplaunch_view for a pointer parameter, the address of its first element: `data` is its handle. [data]
+   * A hiplaunch_view for a pointer parameter, the address of its first element: `data` is its handle. (data)
    */
   HIPLAUNCH_ARG_KIND_VIEW = 4,
   /**
@@ -154,23 +154,23 @@ typedef enum hiplaunch_arg_kind {
    */
   HIPLAUNCH_ARG_KIND_DESTINATION = 5,
   /**
-   * A host array that the kernel reads. Copied at the call. [data, size]
+   * A host array that the kernel reads. Copied at the call. (data, size)
    */
   HIPLAUNCH_ARG_KIND_HOST_IN = 6,
   /**
-   * A host array that the kernel reads and writes: copied at the call, and an output of the ticket. [data, size]
+   * A host array that the kernel reads and writes: copied at the call, and an output of the ticket. (data, size)
    */
   HIPLAUNCH_ARG_KIND_HOST_INOUT = 7,
   /**
-   * Room that the kernel writes: an output of the ticket. [size]
+   * Room that the kernel writes: an output of the ticket. (size)
    */
   HIPLAUNCH_ARG_KIND_HOST_OUT = 8,
   /**
-   * An argument block for a pointer parameter: `data` is a hiplaunch_block*. [data]
+   * An argument block for a pointer parameter: `data` is a hiplaunch_block*. (data)
    */
   HIPLAUNCH_ARG_KIND_BLOCK = 9,
   /**
-   * Bytes for a parameter of any kind, checked for size alone. [data, size]
+   * Bytes for a parameter of any kind, checked for size alone. (data, size)
    */
   HIPLAUNCH_ARG_KIND_RAW = 10,
 } hiplaunch_arg_kind;
@@ -194,27 +194,27 @@ typedef enum hiplaunch_backend {
 } hiplaunch_backend;
 
 /**
- * What an argument of a recorded launch is. Which fields of hiplaunch_graph_arg count, besides kind, follows in brackets.
+ * What an argument of a recorded launch is. Which fields of hiplaunch_graph_arg count, besides kind, follows in parentheses.
  */
 typedef enum hiplaunch_graph_arg_kind {
   /**
-   * A number of `size` 1, 2, 4 or 8 bytes, in the low bytes of `bits`. [bits, size]
+   * A number of `size` 1, 2, 4 or 8 bytes, in the low bytes of `bits`. (bits, size)
    */
   HIPLAUNCH_GRAPH_ARG_KIND_SCALAR = 0,
   /**
-   * A struct by value, in memory order. [data, size]
+   * A struct by value, in memory order. (data, size)
    */
   HIPLAUNCH_GRAPH_ARG_KIND_VALUE = 1,
   /**
-   * A pointer to bytes that the kernel reads. [value]
+   * A pointer to bytes that the kernel reads. (value)
    */
   HIPLAUNCH_GRAPH_ARG_KIND_READ = 2,
   /**
-   * A pointer to bytes all of which the kernel writes and none of which it reads. [value]
+   * A pointer to bytes all of which the kernel writes and none of which it reads. (value)
    */
   HIPLAUNCH_GRAPH_ARG_KIND_WRITE = 3,
   /**
-   * A pointer to bytes that the kernel reads and may write. [value]
+   * A pointer to bytes that the kernel reads and may write. (value)
    */
   HIPLAUNCH_GRAPH_ARG_KIND_READ_WRITE = 4,
 } hiplaunch_graph_arg_kind;

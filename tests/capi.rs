@@ -2,6 +2,8 @@
 //!
 //! What is skipped says why. With `HIPLAUNCH_MEMCHECK` set, the programs run under valgrind's memcheck too.
 
+#![cfg(target_os = "linux")]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -141,6 +143,41 @@ fn installed_and_found_by_pkg_config() {
     let refused = Command::new("bash").arg(&script).args(["--prefix", "relative"]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
     std::fs::remove_dir_all(&prefix).unwrap();
+}
+
+/// A program's own names can't meet with ours.
+#[test]
+fn the_shared_library_gives_away_no_name_without_the_prefix() {
+    let Some(nm) = tool("NM", "nm") else { return };
+    let said = run(Command::new(nm).args(["-D", "--defined-only"]).arg(libraries().join("libhiplaunch.so")));
+    let text = String::from_utf8(said.stdout).unwrap();
+    let names: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().last()).collect();
+    assert!(names.len() > 60, "{names:?}");
+    assert!(names.iter().all(|name| name.starts_with("hiplaunch_")), "{names:?}");
+}
+
+/// The first example runs, and says what is wrong with its argument.
+#[test]
+fn the_c_example() {
+    let source = root().join("examples/c/saxpy.c");
+    let Some(cc) = tool("CC", "cc") else { return };
+    let binary = Path::new(env!("CARGO_TARGET_TMPDIR")).join("capi-example");
+    let folder = libraries();
+    let mut compile = Command::new(cc);
+    compile
+        .arg("-std=c99")
+        .args(WARNINGS)
+        .arg("-I")
+        .arg(root().join("hip"))
+        .arg(&source)
+        .arg("-o")
+        .arg(&binary);
+    run(compile.arg("-L").arg(&folder).arg("-lhiplaunch").arg(format!("-Wl,-rpath,{}", folder.display())));
+    let emulated = [("HIPLAUNCH_BACKEND", "emulator")];
+    run(Command::new(&binary).arg(root().join("hip/vector.gfx90a.co")).envs(emulated));
+    let refused = Command::new(&binary).arg("/nowhere").envs(emulated).output().unwrap();
+    assert!(!refused.status.success() && !refused.stderr.is_empty(), "{refused:?}");
+    std::fs::remove_file(&binary).unwrap();
 }
 
 /// The Python example computes what it says with nothing but the standard library.

@@ -154,7 +154,7 @@ fn another_code_object() {
     assert!(out.contains("gfx942") && out.contains("gfx90a"), "{out}");
     let (status, out, _) = hiplaunch(&emulated(&["run", &saxpy, "--code-object", "none.co"]));
     assert_eq!(status, 2, "{out}");
-    assert!(out.contains("none.co: cannot be read"), "{out}");
+    assert!(out.contains("none.co: cannot be read") && out.contains("; check its name"), "{out}");
     let (status, out, _) = hiplaunch(&emulated(&["run", &saxpy, "--code-object", folder_name]));
     assert_eq!(status, 2, "{out}");
     assert!(out.contains("no regular file"), "{out}");

@@ -113,6 +113,27 @@ fn every_way_is_measured_and_written() {
         }
     }
 
+    // What does not depend on the machine: calls of a launch, one in sixteen of the wait.
+    let typical = points.iter().find(|point| point["axis"] == "args" && point["value"] == 64).unwrap();
+    for (way, calls) in [
+        ("old", 8.0),
+        ("async", 7.06),
+        ("value", 3.06),
+        ("block", 4.06),
+        ("unchanged", 3.06),
+        ("mapped", 2.06),
+        ("graph", 0.31),
+        ("raw-value", 2.06),
+        ("raw-block", 3.06),
+        ("raw-unchanged", 2.06),
+        ("raw-mapped", 1.06),
+        ("raw-graph", 0.13),
+    ] {
+        let found = typical["ways"].as_array().unwrap().iter().find(|case| case["way"] == way).unwrap();
+        let counted = found["driver_calls"].as_f64().unwrap();
+        assert!((counted - calls).abs() < 0.011, "{way}: {counted}");
+    }
+
     // The typical launch; arguments, arguments in calls, depth.
     assert_eq!(check_page(&fs::read_to_string(&html).unwrap()), 4);
     let picture = fs::read_to_string(&svg).unwrap();

@@ -147,6 +147,7 @@ fn each_option_header_and_target_is_another_entry() {
         (compiler.clone().name("other.hip"), SOURCE, 1),
         (header(7), &with_header, 7),
         (header(8), &with_header, 8),
+        (compiler.clone().header("add.h", ""), &with_header, 1),
         (exact, SOURCE, 1),
     ];
     for (i, (compiler, source, adds)) in cases.iter().enumerate() {
@@ -296,6 +297,10 @@ fn in_a_process_of_its_own() {
             Ok(found) => println!("found {found}"),
             Err(e) => println!("error: {e}"),
         },
+        "error" => {
+            let compiler = Compiler::new(&gfx90a()).cache(&DiskCache::off());
+            println!("error: {}", compiler.compile(SOURCE).unwrap_err());
+        }
         // Twice, so that a warning that comes every time would show.
         "compile" => {
             // A shared cache: that of the environment.
@@ -360,6 +365,21 @@ fn a_full_or_read_only_disk_is_a_warning() {
         assert_eq!(said.matches("warning: cache of compiled kernels").count(), 1, "{said}");
         assert!(said.contains("can't be written") && said.contains("HIPLAUNCH_CACHE_DIR"), "{said}");
     }
+}
+
+/// hiprtc says nothing then.
+#[test]
+#[cfg(target_os = "linux")]
+fn without_room_for_temporary_files_the_error_says_so() {
+    if compiler(&DiskCache::off()).is_none() {
+        return;
+    }
+    let folder = Folder::new();
+    let file = folder.0.join("file");
+    std::fs::write(&file, b"").unwrap();
+    let output = child(&[], "error", &folder.0, &[("TMPDIR", file.to_str().unwrap())]).output().unwrap();
+    let said = said(&output);
+    assert!(output.status.success() && said.contains("room for temporary files, in TMPDIR"), "{said}");
 }
 
 /// Files of the right names that are no libraries, where the loader looks first.

@@ -47,7 +47,7 @@ fn program() -> Result<PathBuf, String> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let sources =
             std::fs::read_dir(root.join("examples/cpp_jit")).unwrap().map(|file| file.unwrap().path());
-        let program = library.join("cpp_jit");
+        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cpp_jit");
         let output = Command::new(&compiler)
             .args(["-std=c++17", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I"])
             .arg(root.join("hip"))

@@ -58,3 +58,41 @@ fn the_bench_beside_its_results() {
     std::fs::remove_file(&made).unwrap();
     compare("bench.svg", &svg);
 }
+
+/// Links between documents, and from them to files and headings, lead somewhere.
+#[test]
+fn links_lead_somewhere() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let anchors = |text: &str| -> Vec<String> {
+        let heads = text.lines().filter(|line| line.starts_with('#'));
+        let plain = heads.map(|line| line.trim_start_matches('#').trim().to_lowercase().replace(' ', "-"));
+        plain
+            .map(|head| head.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect())
+            .collect()
+    };
+    let mut seen = 0;
+    for folder in ["", "docs", "examples", "hip", "crates/gfx9-emulator"] {
+        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|extension| extension != "md") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap();
+            for link in text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link)
+            {
+                let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+                if file.contains("://") || file.contains(char::is_whitespace) {
+                    continue;
+                }
+                let to = if file.is_empty() { path.clone() } else { path.parent().unwrap().join(file) };
+                assert!(to.exists(), "{}: {link}", path.display());
+                if !anchor.is_empty() {
+                    let found = anchors(&std::fs::read_to_string(&to).unwrap()).contains(&anchor.to_owned());
+                    assert!(found, "{}: {link}", path.display());
+                }
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 30, "{seen} links");
+}

@@ -24,6 +24,12 @@ mod pool;
 #[path = "../examples/08_timeline.rs"]
 mod timeline;
 
+#[path = "../examples/09_graph.rs"]
+mod graph;
+
+#[path = "../examples/10_compile.rs"]
+mod compile;
+
 #[path = "../examples/lds_layout.rs"]
 mod lds_layout;
 
@@ -33,17 +39,16 @@ mod lazy_chain;
 #[path = "../examples/jit.rs"]
 mod jit;
 
-/// The README's programs are examples, word for word, so that they keep compiling.
+/// Every example is run here and listed for its readers.
 #[test]
-fn the_readme_shows_examples() {
-    for example in [include_str!("../examples/01_first_launch.rs"), include_str!("../examples/07_pool.rs")] {
-        let start = example.find("use hiplaunch").unwrap();
-        let end = example.find("\n#[test]").unwrap();
-        let readme = include_str!("../README.md");
-        assert!(
-            readme.contains(&format!("```rust\n{}```", &example[start..end])),
-            "{}",
-            &example[start..end]
-        );
+fn every_example_is_listed() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let (list, this) = (include_str!("../examples/README.md"), include_str!("examples.rs"));
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if name.ends_with(".rs") {
+            assert!(list.contains(&format!("]({name}) |")), "examples/README.md does not list {name}");
+            assert!(this.contains(&format!("\"../examples/{name}\"")), "{name} is not run here");
+        }
     }
 }

@@ -119,7 +119,7 @@ bool run(const Options &options) {
     std::cout << "  compile  " << time_text(made.took) << " " << made.how << "\n";
     const jit::Outcome outcome = runtime.run(program, options.values, *made.kernels, options.launches);
     std::cout << "  launch   " << time_text(outcome.took / options.launches) << " each, " << options.launches << " times "
-              << program.stages.size() << " kernels\n";
+              << program.stages.size() << (program.stages.size() == 1 ? " kernel\n" : " kernels\n");
     std::cout << "  result   " << shown(program, outcome.result) << "\n";
     const auto difference = jit::difference(program, options.values, outcome.result);
     good = good && !difference;

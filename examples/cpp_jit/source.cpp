@@ -75,10 +75,10 @@ std::string literal(double number) {
   return text;
 }
 
-void write_steps(std::ostream &out, const Stage &stage) {
+void write_steps(std::ostream &out, const Stage &stage, const char *indent) {
   for (std::size_t i = 0; i < stage.steps.size(); ++i) {
     const Step &step = stage.steps[i];
-    out << "  const double v" << i << " = ";
+    out << indent << "const double v" << i << " = ";
     switch (step.what) {
       case Step::What::Number: out << literal(step.number); break;
       case Step::What::Scalar: out << "s" << step.index; break;
@@ -114,16 +114,16 @@ void write_stage(std::ostream &out, const Program &program, std::size_t index) {
   if (!stage.fold) {
     out << "  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;\n"
         << "  if (i >= n) return;\n";
-    write_steps(out, stage);
+    write_steps(out, stage, "  ");
     out << "  out[i] = v" << last << ";\n}\n\n";
     return;
   }
   out << "  __shared__ double sums[" << kBlock << "];\n"
       << "  double sum = " << begin_of(*stage.fold) << ";\n"
       << "  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {\n";
-  write_steps(out, stage);
-  out << "  const double a = sum, b = v" << last << ";\n"
-      << "  sum = " << next_of(*stage.fold) << ";\n"
+  write_steps(out, stage, "    ");
+  out << "    const double a = sum, b = v" << last << ";\n"
+      << "    sum = " << next_of(*stage.fold) << ";\n"
       << "  }\n"
       << "  sums[threadIdx.x] = sum;\n"
       << "  for (unsigned half = " << kBlock << " / 2; half > 0; half /= 2) {\n"

@@ -66,7 +66,7 @@ fn write_stage(text: &mut String, program: &Program, index: usize, stage: &Stage
         None => {
             line(format_args!("  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;"));
             line(format_args!("  if (i >= n) return;"));
-            write_steps(&mut line, stage);
+            write_steps(&mut line, stage, "  ");
             line(format_args!("  out[i] = v{};", stage.steps.len() - 1));
         }
         Some(how) => {
@@ -76,9 +76,9 @@ fn write_stage(text: &mut String, program: &Program, index: usize, stage: &Stage
             line(format_args!(
                 "  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {{"
             ));
-            write_steps(&mut line, stage);
-            line(format_args!("  const double a = sum, b = v{};", stage.steps.len() - 1));
-            line(format_args!("  sum = {next};"));
+            write_steps(&mut line, stage, "    ");
+            line(format_args!("    const double a = sum, b = v{};", stage.steps.len() - 1));
+            line(format_args!("    sum = {next};"));
             line(format_args!("  }}"));
             line(format_args!("  sums[threadIdx.x] = sum;"));
             line(format_args!("  for (unsigned half = {BLOCK} / 2; half > 0; half /= 2) {{"));
@@ -94,7 +94,7 @@ fn write_stage(text: &mut String, program: &Program, index: usize, stage: &Stage
     line(format_args!("}}\n"));
 }
 
-fn write_steps(line: &mut impl FnMut(std::fmt::Arguments<'_>), stage: &Stage) {
+fn write_steps(line: &mut impl FnMut(std::fmt::Arguments<'_>), stage: &Stage, indent: &str) {
     for (v, step) in stage.steps.iter().enumerate() {
         let value = match step {
             // The shortest text that is read as the same number; C++ takes it as a double.
@@ -104,7 +104,7 @@ fn write_steps(line: &mut impl FnMut(std::fmt::Arguments<'_>), stage: &Stage) {
             Step::Reduction(index) => format!("f{index}"),
             Step::Apply(op, operands) => apply(*op, operands),
         };
-        line(format_args!("  const double v{v} = {value};"));
+        line(format_args!("{indent}const double v{v} = {value};"));
     }
 }
 

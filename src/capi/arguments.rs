@@ -33,32 +33,32 @@ impl hiplaunch_dims {
     }
 }
 
-/// What an argument of a launch is. Which fields of hiplaunch_arg count, besides kind, follows in brackets.
+/// What an argument of a launch is. Which fields of hiplaunch_arg count, besides kind, follows in parentheses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum hiplaunch_arg_kind {
-    /// A number of `size` 1, 2, 4 or 8 bytes, in the low bytes of `bits`. [bits, size]
+    /// A number of `size` 1, 2, 4 or 8 bytes, in the low bytes of `bits`. (bits, size)
     Scalar = 0,
-    /// A struct or any other value, in memory order. [data, size]
+    /// A struct or any other value, in memory order. (data, size)
     Value = 1,
-    /// A device address for a pointer parameter. What uses it is not noticed. [bits]
+    /// A device address for a pointer parameter. What uses it is not noticed. (bits)
     Address = 2,
     /// A hiplaunch_buffer for a pointer parameter: `data` is its handle. It may be closed as soon as the launch returned.
-    /// [data]
+    /// (data)
     Buffer = 3,
-    /// A hiplaunch_view for a pointer parameter, the address of its first element: `data` is its handle. [data]
+    /// A hiplaunch_view for a pointer parameter, the address of its first element: `data` is its handle. (data)
     View = 4,
     /// Where the destination of hiplaunch_launch_into goes.
     Destination = 5,
-    /// A host array that the kernel reads. Copied at the call. [data, size]
+    /// A host array that the kernel reads. Copied at the call. (data, size)
     HostIn = 6,
-    /// A host array that the kernel reads and writes: copied at the call, and an output of the ticket. [data, size]
+    /// A host array that the kernel reads and writes: copied at the call, and an output of the ticket. (data, size)
     HostInout = 7,
-    /// Room that the kernel writes: an output of the ticket. [size]
+    /// Room that the kernel writes: an output of the ticket. (size)
     HostOut = 8,
-    /// An argument block for a pointer parameter: `data` is a hiplaunch_block*. [data]
+    /// An argument block for a pointer parameter: `data` is a hiplaunch_block*. (data)
     Block = 9,
-    /// Bytes for a parameter of any kind, checked for size alone. [data, size]
+    /// Bytes for a parameter of any kind, checked for size alone. (data, size)
     Raw = 10,
 }
 enumeration!(hiplaunch_arg_kind: Scalar, Value, Address, Buffer, View, Destination, HostIn, HostInout, HostOut, Block, Raw);
@@ -185,7 +185,7 @@ pub(super) unsafe fn with_args<R>(
         reserved(arg.reserved, "hiplaunch_arg")?;
         let named = |failure: Failure| failure.of_argument(index);
         match enumerator(arg.kind).map_err(named)? {
-            hiplaunch_arg_kind::Buffer => memory.push(buffer(arg.data.cast(), owner).map_err(named)?),
+            hiplaunch_arg_kind::Buffer => memory.push(buffer(arg.data.cast(), stream, owner).map_err(named)?),
             hiplaunch_arg_kind::View => memory.push(view(arg.data.cast(), owner).map_err(named)?),
             hiplaunch_arg_kind::Block => {
                 // SAFETY: the caller's promise.
@@ -240,10 +240,17 @@ pub(super) unsafe fn with_args<R>(
     launch(&all)
 }
 
-fn buffer(handle: *const hiplaunch_buffer, owner: Owner) -> Result<Memory> {
+/// The buffer's memory, whose use by the stream is noted: on the buffer's own block, so that it is once only.
+fn buffer(handle: *const hiplaunch_buffer, stream: &Stream, owner: Owner) -> Result<Memory> {
     BUFFERS.look(handle, |found| {
         owner.same(found.owner, "buffer")?;
-        Ok(Memory::Buffer(found.value.block().cloned(), found.value.bytes() as u64))
+        let block = found.value.block();
+        if let Some(block) = block
+            && stream.device() == found.value.device()
+        {
+            stream.note_use(block);
+        }
+        Ok(Memory::Buffer(block.cloned(), found.value.bytes() as u64))
     })?
 }
 
@@ -294,10 +301,9 @@ unsafe fn read_block<'a>(
             hiplaunch_patch_target::Address => PatchTarget::Device(DevicePtr(patch.value)),
             hiplaunch_patch_target::Buffer => {
                 let handle = std::ptr::without_provenance(patch.value as usize);
-                let Memory::Buffer(Some(block), _) = buffer(handle, owner)? else {
+                let Memory::Buffer(Some(block), _) = buffer(handle, stream, owner)? else {
                     return Err(Failure::invalid("a patch names a buffer without memory"));
                 };
-                stream.record_use(&block)?;
                 PatchTarget::Device(block.ptr())
             }
         };

@@ -38,19 +38,19 @@ pub(super) fn recording<R>(
     GRAPHS.with(graph, |found| record(&mut found.value, found.owner))?
 }
 
-/// What an argument of a recorded launch is. Which fields of hiplaunch_graph_arg count, besides kind, follows in brackets.
+/// What an argument of a recorded launch is. Which fields of hiplaunch_graph_arg count, besides kind, follows in parentheses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum hiplaunch_graph_arg_kind {
-    /// A number of `size` 1, 2, 4 or 8 bytes, in the low bytes of `bits`. [bits, size]
+    /// A number of `size` 1, 2, 4 or 8 bytes, in the low bytes of `bits`. (bits, size)
     Scalar = 0,
-    /// A struct by value, in memory order. [data, size]
+    /// A struct by value, in memory order. (data, size)
     Value = 1,
-    /// A pointer to bytes that the kernel reads. [value]
+    /// A pointer to bytes that the kernel reads. (value)
     Read = 2,
-    /// A pointer to bytes all of which the kernel writes and none of which it reads. [value]
+    /// A pointer to bytes all of which the kernel writes and none of which it reads. (value)
     Write = 3,
-    /// A pointer to bytes that the kernel reads and may write. [value]
+    /// A pointer to bytes that the kernel reads and may write. (value)
     ReadWrite = 4,
 }
 enumeration!(hiplaunch_graph_arg_kind: Scalar, Value, Read, Write, ReadWrite);

@@ -19,6 +19,6 @@
  * Versions: structs that begin with struct_size may grow; set it to the struct's sizeof and all else to zero before
  * filling them in. A size that the library does not know is HIPLAUNCH_STATUS_STRUCT_SIZE.
  *
- * Threads: every function may be called from any thread at any time, on the same objects too. After a fork, calls in the
- * child return errors.
+ * Threads: every function may be called from any thread at any time, on the same objects too. A child of a fork must not
+ * call the library; it may start a program that does.
  */

@@ -1,11 +1,11 @@
 //! The C API: what `hip/hiplaunch.h` declares, which is made from this folder's files (`tests/capi_header.rs`).
 //!
-//! Each file has one kind of object. Every function is a [`call`](status::call): nothing that goes wrong, a panic
+//! Each file has one kind of object. Every function runs in a frame (`status.rs`): nothing that goes wrong, a panic
 //! included, leaves it but as a status and a message of the calling thread. Objects are named by checked numbers in the
 //! shape of pointers (`handles.rs`) and never addressed, so that no handle can lead astray. Pointers proper are what
 //! C's are: null is found, anything else is trusted to be as long as the function says, for as long as it says.
 //!
-//! From Rust, [`adopt`](launcher::adopt) gives a launcher to C.
+//! From Rust, [`hiplaunch_adopt`] gives a launcher to C.
 #![allow(non_camel_case_types, reason = "the names that C sees")]
 #![allow(clippy::missing_safety_doc, reason = "the header's head says what holds for every pointer")]
 

@@ -112,7 +112,11 @@ const EXAMPLES: [(&str, &[Example]); 10] = [
                 "hiplaunch inspect hip/reduce.gfx90a.co --block 256",
                 "show what is in a code object, and how many blocks of 256 a compute unit holds",
             ),
-            ("hiplaunch inspect hip/vector.gfx942.co --kernel saxpy --json", "one kernel, as JSON"),
+            (
+                "hiplaunch inspect hip/vector.gfx942.co --kernel saxpy --disassemble",
+                "one kernel, with its machine code",
+            ),
+            ("hiplaunch inspect hip/*.co --json", "all of many code objects, for a program"),
         ],
     ),
     (

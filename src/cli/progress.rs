@@ -50,6 +50,13 @@ impl Progress {
         Progress(bar)
     }
 
+    /// What the step is that begins now.
+    pub(crate) fn at(&self, what: &str) {
+        if let Some(bar) = &self.0 {
+            bar.set_message(what.to_owned());
+        }
+    }
+
     /// One step is done.
     pub(crate) fn step(&self) {
         if let Some(bar) = &self.0 {

@@ -128,10 +128,11 @@ impl DiskCache {
         }
     }
 
-    /// The entry of a key. Counts a hit; a miss is counted by [`miss`](DiskCache::miss), as who compiles may look twice.
-    pub(super) fn get(&self, key: &Digest) -> Option<Entry> {
+    /// What `read` makes of a key's entry; one that it refuses counts as damaged. Counts a hit; a miss is counted by
+    /// [`miss`](DiskCache::miss), as who compiles may look twice.
+    pub(super) fn get<T>(&self, key: &Digest, read: impl FnOnce(Entry) -> Result<T, String>) -> Option<T> {
         let path = self.path(key)?;
-        let bytes = match read(&path, self.0.limit) {
+        let bytes = match bytes_of(&path, self.0.limit) {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return None,
             Err(e) => {
@@ -139,12 +140,12 @@ impl DiskCache {
                 return None;
             }
         };
-        match decode(key, &bytes) {
-            Ok(entry) => {
+        match decode(key, &bytes).map_err(str::to_owned).and_then(read) {
+            Ok(found) => {
                 count(&self.0.counts.hits);
                 // Its time says when it was used last. Where that can't be set, it goes sooner.
                 let _ = File::open(&path).and_then(|file| file.set_modified(SystemTime::now()));
-                Some(entry)
+                Some(found)
             }
             Err(why) => {
                 count(&self.0.counts.corrupt);
@@ -257,7 +258,7 @@ fn count(counter: &AtomicU64) {
 }
 
 /// A file's bytes. One that is larger than any entry is read as cut, and found to be damaged.
-fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+fn bytes_of(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     // What is no file, a pipe for one, might never end.
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other("it is no file"));

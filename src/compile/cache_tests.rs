@@ -35,15 +35,19 @@ fn entry(bytes: usize) -> Entry {
     Entry { log: "a warning".to_owned(), code: vec![7; bytes] }
 }
 
+fn get(cache: &DiskCache, key: &Digest) -> Option<Entry> {
+    cache.get(key, Ok)
+}
+
 #[test]
 fn what_is_put_is_found_by_another_cache_in_the_same_folder() {
     let folder = Folder::new();
     let (one, other) = (DiskCache::new(&folder.0), DiskCache::new(&folder.0));
     let key = digest(b"a");
-    assert_eq!(one.get(&key), None);
+    assert_eq!(get(&one, &key), None);
     one.put(&key, &entry(100));
-    assert_eq!(other.get(&key), Some(entry(100)));
-    assert_eq!(other.get(&digest(b"b")), None);
+    assert_eq!(get(&other, &key), Some(entry(100)));
+    assert_eq!(get(&other, &digest(b"b")), None);
     assert_eq!(one.counters(), CacheCounters { stored: 1, ..Default::default() });
     assert_eq!(other.clone().counters(), CacheCounters { hits: 1, ..Default::default() });
     assert_eq!(folder.files(), [format!("{}.hlco", key.hex())]);
@@ -64,16 +68,20 @@ fn a_damaged_entry_is_removed_and_counted() {
     let good = fs::read(&path).unwrap();
     for bad in [&good[..good.len() / 2], b"", &[&good[..], b"more"].concat(), &vec![0; good.len()]] {
         fs::write(&path, bad).unwrap();
-        assert_eq!(cache.get(&key), None);
+        assert_eq!(get(&cache, &key), None);
         assert!(!path.exists());
     }
     // Another key's entry under this name.
     cache.put(&digest(b"b"), &entry(100));
     fs::rename(cache.path(&digest(b"b")).unwrap(), &path).unwrap();
-    assert_eq!(cache.get(&key), None);
+    assert_eq!(get(&cache, &key), None);
     assert_eq!(cache.counters(), CacheCounters { stored: 2, corrupt: 5, ..Default::default() });
     cache.put(&key, &entry(100));
-    assert_eq!(cache.get(&key), Some(entry(100)));
+    assert_eq!(get(&cache, &key), Some(entry(100)));
+    // Whole, but nothing that who asked can read.
+    assert_eq!(cache.get(&key, |_| Err::<(), _>("no code object".to_owned())), None);
+    assert!(!path.exists());
+    assert_eq!((cache.counters().corrupt, cache.counters().hits), (6, 1));
 }
 
 #[test]
@@ -91,7 +99,7 @@ fn entries_used_longest_ago_go_when_the_limit_is_reached() {
         long_ago(key, 100 - i as u64);
     }
     // The oldest is used: it is the newest now.
-    assert!(cache.get(&keys[0]).is_some());
+    assert!(get(&cache, &keys[0]).is_some());
     cache.put(&keys[3], &entry(1000));
     let there = |key: &Digest| cache.path(key).unwrap().exists();
     assert_eq!(keys.iter().map(there).collect::<Vec<_>>(), [true, false, true, true, false]);
@@ -132,13 +140,13 @@ fn a_folder_that_can_not_be_made_or_written_keeps_nothing_and_fails_nothing() {
     let cache = DiskCache::new(file.join("cache"));
     cache.put(&digest(b"a"), &entry(10));
     cache.put(&digest(b"b"), &entry(10));
-    assert_eq!(cache.get(&digest(b"a")), None);
+    assert_eq!(get(&cache, &digest(b"a")), None);
     assert_eq!(cache.counters(), CacheCounters { failed: 2, ..Default::default() });
     // A folder where the entry should be: it can't be read, nor replaced, and nothing unfinished stays.
     let cache = DiskCache::new(&folder.0);
     let key = digest(b"c");
     fs::create_dir_all(cache.path(&key).unwrap().join("inside")).unwrap();
-    assert_eq!(cache.get(&key), None);
+    assert_eq!(get(&cache, &key), None);
     cache.put(&key, &entry(10));
     assert_eq!(cache.counters(), CacheCounters { failed: 1, ..Default::default() });
     assert_eq!(folder.files().iter().filter(|name| name.ends_with("tmp")).count(), 0);
@@ -148,7 +156,7 @@ fn a_folder_that_can_not_be_made_or_written_keeps_nothing_and_fails_nothing() {
 fn no_cache_keeps_nothing() {
     let cache = DiskCache::off();
     cache.put(&digest(b"a"), &entry(10));
-    assert_eq!((cache.get(&digest(b"a")), cache.folder()), (None, None));
+    assert_eq!((get(&cache, &digest(b"a")), cache.folder()), (None, None));
     assert_eq!(cache.counters(), CacheCounters::default());
 }
 
@@ -162,7 +170,7 @@ fn threads_that_write_the_same_entry_leave_one() {
             scope.spawn(|| {
                 for _ in 0..50 {
                     cache.put(&key, &entry(5000));
-                    assert_eq!(cache.get(&key), Some(entry(5000)));
+                    assert_eq!(get(&cache, &key), Some(entry(5000)));
                 }
             });
         }

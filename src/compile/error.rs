@@ -76,7 +76,8 @@ pub enum CompileError {
 }
 
 fn or_nothing(log: &str) -> &str {
-    if log.is_empty() { "(the compiler said nothing)" } else { log }
+    const NOTHING: &str = "(the compiler said nothing; it needs room for temporary files, in TMPDIR or /tmp)";
+    if log.is_empty() { NOTHING } else { log }
 }
 
 /// `HIPRTC_ERROR_BUILTIN_OPERATION_FAILURE`: hip/hiprtc.h.

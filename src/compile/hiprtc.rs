@@ -222,15 +222,20 @@ fn c_text(text: &str, what: impl FnOnce() -> String) -> Result<CString, CompileE
     CString::new(text).map_err(|_| CompileError::Text { what: what(), problem: "has a NUL byte in it" })
 }
 
+/// hiprtc of HIP 5.2 takes no empty text (`HIPRTC_ERROR_INVALID_INPUT`), though a header may well say nothing.
+fn not_empty(text: &str) -> &str {
+    if text.is_empty() { "\n" } else { text }
+}
+
 impl Turn<'_> {
     /// Compiles to a code object; also what the compiler said.
     pub(super) fn compile(&self, unit: &Unit<'_>) -> Result<(Vec<u8>, String), CompileError> {
-        let source = c_text(unit.source, || format!("the source {}", unit.name))?;
+        let source = c_text(not_empty(unit.source), || format!("the source {}", unit.name))?;
         let name = c_text(unit.name, || "the source's name".to_owned())?;
         let (mut names, mut texts, mut options) = (Vec::new(), Vec::new(), Vec::new());
         for (name, text) in unit.headers {
             names.push(c_text(name, || "a header's name".to_owned())?);
-            texts.push(c_text(text, || format!("the header {name}"))?);
+            texts.push(c_text(not_empty(text), || format!("the header {name}"))?);
         }
         for option in unit.options {
             options.push(c_text(option, || "a compile option".to_owned())?);

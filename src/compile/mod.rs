@@ -43,7 +43,7 @@ pub use self::cache::{CACHE_VARIABLE, CacheCounters, DEFAULT_LIMIT, DiskCache};
 pub use self::error::CompileError;
 pub use crate::library::Attempt;
 
-use self::digest::{Digest, Sha256};
+use self::digest::{Digest, Fields};
 use self::entry::Entry;
 use self::hiprtc::{Hiprtc, Unit};
 
@@ -108,7 +108,8 @@ impl Compiler {
         self.option(format!("-D{name}={value}"))
     }
 
-    /// A header that sources may include by that name; one given earlier under the same name goes.
+    /// A header that sources may include by that name; one given earlier under the same name goes. A source that is also
+    /// compiled by hipcc may include `hip/hip_runtime.h`: give that as an empty text, as hiprtc has it built in.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, text: impl Into<String>) -> Compiler {
         let name = name.into();
@@ -177,14 +178,15 @@ impl Compiler {
             Unit { name: &self.name, source, headers: &self.headers, options: &options, target: &target };
 
         let key = self.cache.folder().and_then(|_| self.key_if_kept(hiprtc.identity(), &unit));
-        let found = || key.as_ref().and_then(|key| self.cache.get(key));
-        if let Some(entry) = found() {
-            return self.read(hiprtc, entry, true);
+        let read = |entry| self.read(hiprtc, entry, true).map_err(|e| e.to_string());
+        let found = || key.as_ref().and_then(|key| self.cache.get(key, read));
+        if let Some(compiled) = found() {
+            return Ok(compiled);
         }
         let turn = hiprtc.turn();
         // Who had the turn before may have compiled the very same.
-        if let Some(entry) = found() {
-            return self.read(hiprtc, entry, true);
+        if let Some(compiled) = found() {
+            return Ok(compiled);
         }
         if key.is_some() {
             self.cache.miss();
@@ -239,23 +241,23 @@ impl Compiler {
 
 /// Of everything that decides what the compiler writes.
 fn key(identity: &str, unit: &Unit<'_>, variables: &[String]) -> Digest {
-    let mut sha = Sha256::new();
+    let mut all = Fields::default();
     let number = |n: usize| (n as u64).to_le_bytes();
-    sha.field(KEY);
-    sha.field(identity.as_bytes());
-    sha.field(unit.target.as_bytes());
-    sha.field(unit.name.as_bytes());
+    all.field(KEY);
+    all.field(identity.as_bytes());
+    all.field(unit.target.as_bytes());
+    all.field(unit.name.as_bytes());
     // How many there are, so that an option is never read as a header.
-    sha.field(&number(unit.options.len()));
-    unit.options.iter().for_each(|option| sha.field(option.as_bytes()));
-    sha.field(&number(unit.headers.len()));
+    all.field(&number(unit.options.len()));
+    unit.options.iter().for_each(|option| all.field(option.as_bytes()));
+    all.field(&number(unit.headers.len()));
     for (name, text) in unit.headers {
-        sha.field(name.as_bytes());
-        sha.field(text.as_bytes());
+        all.field(name.as_bytes());
+        all.field(text.as_bytes());
     }
-    variables.iter().for_each(|value| sha.field(value.as_bytes()));
-    sha.field(unit.source.as_bytes());
-    sha.finish()
+    variables.iter().for_each(|value| all.field(value.as_bytes()));
+    all.field(unit.source.as_bytes());
+    all.finish()
 }
 
 /// A code object that was compiled, now or earlier.

@@ -14,7 +14,8 @@ pub enum Branches {
     One,
     /// At the same time, on that stream and up to so many less one (at most 31) that go with it: they wait for what was
     /// enqueued on it before, and it waits for them. Steps of different streams that depend on each other are joined by
-    /// events. Temporaries of branches that may run together never share bytes, so that the arena may be larger.
+    /// events. Temporaries of branches that may run together never share bytes, so that the arena may be larger. (Of more
+    /// than 128 temporaries, those that several streams touch share with each other, and wait for each other.)
     Streams(u32),
 }
 

@@ -265,7 +265,8 @@ impl CompiledGraph {
         self.instance.program.arena_bytes
     }
 
-    #[cfg(test)]
+    /// Its program, to be changed by tests.
+    #[cfg(all(test, feature = "emulator"))]
     pub(super) fn instance_mut(&mut self) -> &mut Instance {
         self.recorded.graph.launcher.graphs().clear();
         Arc::get_mut(&mut self.instance).expect("nobody else has it")

@@ -16,6 +16,38 @@
 //! graph again and again [compiles](Graph::compile) it, and records it once.
 //!
 //! Independent [branches](Branches) run on several streams when told to.
+//!
+//! ```no_run
+//! use hiplaunch::graph::{Branches, GraphArg, NodeId};
+//! use hiplaunch::{DeviceBuffer, LaunchDims, Launcher};
+//!
+//! # fn main() -> hiplaunch::Result<()> {
+//! let launcher = Launcher::new()?;
+//! let device = launcher.device(0)?;
+//! let stream = launcher.stream(device)?;
+//! # let code: &[u8] = &[];
+//! // SAFETY: the kernel is trusted: `vscale(a, x, out, n)` writes `a * x` to `out`.
+//! let scale = unsafe { launcher.register(device, code, "vscale") }?;
+//! let x = DeviceBuffer::from_slice(&stream, &[1.0f32; 1024])?;
+//! let outs = [DeviceBuffer::<f32>::on(&stream, 1024)?, DeviceBuffer::on(&stream, 1024)?];
+//!
+//! let mut graph = launcher.graph(device)?;
+//! graph.set_branches(Branches::Streams(2));
+//! let from = graph.buffer(&x)?;
+//! for out in &outs {
+//!     let args = [2.0f32.into(), GraphArg::Read(from), GraphArg::Write(graph.buffer(out)?), 1024i32.into()];
+//!     // SAFETY: as the kernel takes it.
+//!     unsafe { graph.launch(scale, LaunchDims::cover(1024, 256), &args) }?;
+//! }
+//! let mut compiled = graph.compile(&stream)?;
+//! compiled.submit()?;
+//! // The second launch with another factor.
+//! // SAFETY: as the kernel takes it.
+//! unsafe { compiled.set_scalar(NodeId(1), 0, 3.0f32) }?;
+//! compiled.submit()?.read()?;
+//! # Ok(())
+//! # }
+//! ```
 
 mod branches;
 mod break_even;

@@ -1,36 +1,43 @@
 //! Where temporaries lie in the arena: by the order of the steps on one stream, or by what is before what on several.
 
+use smallvec::SmallVec;
+
 use crate::error::Result;
-use crate::offsets::{Buffer, BufferId, Goal, NodeId, PlanOptions, ProblemBuilder, plan, verify};
+use crate::offsets::{
+    Budget, Buffer, BufferId, Goal, NodeId, OffsetsError, PlanOptions, ProblemBuilder, plan, verify,
+};
 
 use super::branches::Order;
 use super::error::GraphProblem;
 use super::program::ALIGN;
 use super::record::{Graph, Place, Use, Work, problem};
 
-/// The steps that touch each temporary which is to be placed, in order; empty for every other value.
-struct Touched(Vec<Vec<u32>>);
+/// Temporaries of branches up to which they are planned by the partial order: that takes milliseconds, and the square of
+/// their number.
+const MOST_BY_ORDER: usize = 128;
+/// Search nodes of such a plan, times temporaries: each takes as long as there are temporaries.
+const SEARCH: u64 = 200_000;
 
-impl Touched {
-    fn of(&self, value: u32) -> &[u32] {
-        &self.0[value as usize]
-    }
-}
+/// What runs on several streams: the order, and the earlier steps that each step comes after.
+pub(super) type Ordered<'a> = (&'a Order, &'a [SmallVec<[u32; 4]>]);
 
 /// Offsets of the temporaries for which `placed` says so, by value, and the arena's size. Each lives from its first to its
-/// last use; a kernel that is declared in place may have its result where an input ends. With an `order`, two share bytes
-/// only if every step that touches one is before every step that touches the other.
+/// last use; a kernel that is declared in place may have its result where an input ends.
+///
+/// With an `order`, two share bytes only if every step that touches one is before every step that touches the other. Where
+/// there are too many for that, those of one stream share with each other, and those of several with each other, in the
+/// order of the steps: what that puts after what is in the bytes, and found there.
 pub(super) fn place_temporaries(
     graph: &Graph,
     live: &[u32],
     placed: impl Fn(u32) -> bool,
-    order: Option<(&Order, &[smallvec::SmallVec<[u32; 4]>])>,
+    order: Option<Ordered<'_>>,
 ) -> Result<(Vec<u64>, u64)> {
-    let mut touched = Touched(vec![Vec::new(); graph.values.len()]);
+    let mut touched: Vec<Vec<u32>> = vec![Vec::new(); graph.values.len()];
     for (position, &index) in live.iter().enumerate() {
         for u in graph.uses_of(index as usize) {
             let info = &graph.values[u.value as usize];
-            let steps = &mut touched.0[u.value as usize];
+            let steps = &mut touched[u.value as usize];
             if matches!(info.place, Place::Temporary)
                 && info.bytes > 0
                 && placed(u.value)
@@ -40,61 +47,124 @@ pub(super) fn place_temporaries(
             }
         }
     }
-    let failed =
-        |e: &dyn std::fmt::Display| problem(None, GraphProblem::Plan(e.to_string().into_boxed_str()));
-    let mut builder = ProblemBuilder::new();
-    let nodes = match order {
-        Some((order, after)) => {
-            Some(Nodes::new(&mut builder, order, after, live.len()).map_err(|e| failed(&e))?)
+    let mut arena = Arena { graph, live, touched, offsets: vec![0; graph.values.len()], end: 0 };
+    let count = arena.touched.iter().filter(|steps| !steps.is_empty()).count();
+    match order {
+        None => arena.place(None, |_| true),
+        Some(_) if count <= MOST_BY_ORDER => arena.place(order, |_| true),
+        Some((order, _)) => {
+            let stream = |steps: &[u32]| {
+                let of = |step: &u32| order.stream_of[*step as usize];
+                let first = steps.first().map(of);
+                first.filter(|first| steps.iter().all(|step| of(step) == *first))
+            };
+            (0..order.streams)
+                .map(|s| Some(s as u8))
+                .chain([None])
+                .try_for_each(|region| arena.place(None, |steps| stream(steps) == region))
         }
-        None => None,
-    };
-    let mut ids: Vec<Option<BufferId>> = vec![None; graph.values.len()];
-    for (value, steps) in touched.0.iter().enumerate() {
-        let (Some(first), Some(last)) = (steps.first(), steps.last()) else { continue };
-        let (name, size) = (format!("temporary {value}"), graph.values[value].bytes.next_multiple_of(ALIGN));
-        let buffer = match &nodes {
-            None => Buffer::closed(name, size, u64::from(*first)..=u64::from(*last)),
-            Some(nodes) => {
-                let (definition, uses) = nodes.lifetime(steps);
-                Buffer::nodes(name, size, definition, uses)
-            }
-        };
-        ids[value] = Some(builder.add(buffer.aligned(ALIGN)).map_err(|e| failed(&e))?);
     }
-    let before = |a: u32, b: u32| match order {
-        Some((order, _)) => order.before(a as usize, b as usize),
-        None => a < b,
-    };
-    for (position, &index) in live.iter().enumerate() {
-        let position = position as u32;
-        let in_place =
-            matches!(&graph.nodes[index as usize].work, Work::Launch { kernel, .. } if kernel.is_in_place());
-        if !in_place {
-            continue;
+    .map_err(|e| problem(None, GraphProblem::Plan(e)))?;
+    Ok((arena.offsets, arena.end))
+}
+
+/// An arena that is being filled, region by region.
+struct Arena<'a> {
+    graph: &'a Graph,
+    live: &'a [u32],
+    /// The steps that touch each temporary which is to be placed, in order; empty for every other value.
+    touched: Vec<Vec<u32>>,
+    offsets: Vec<u64>,
+    end: u64,
+}
+
+fn say(e: &dyn std::fmt::Display) -> Box<str> {
+    e.to_string().into_boxed_str()
+}
+
+impl Arena<'_> {
+    /// Places those whose steps `here` says belong, behind what is placed.
+    fn place(
+        &mut self,
+        order: Option<Ordered<'_>>,
+        here: impl Fn(&[u32]) -> bool,
+    ) -> std::result::Result<(), Box<str>> {
+        let mut builder = ProblemBuilder::new();
+        let nodes = order
+            .map(|(order, after)| Nodes::new(&mut builder, order, after, self.live.len()))
+            .transpose()
+            .map_err(|e| say(&e))?;
+        let mut ids: Vec<Option<BufferId>> = vec![None; self.touched.len()];
+        let mut count = 0;
+        for (value, steps) in self.touched.iter().enumerate() {
+            let (Some(first), Some(last)) = (steps.first(), steps.last()) else { continue };
+            if !here(steps) {
+                continue;
+            }
+            let (name, bytes) = (format!("temporary {value}"), self.graph.values[value].bytes);
+            let size = bytes.next_multiple_of(ALIGN);
+            let buffer = match &nodes {
+                None => Buffer::closed(name, size, u64::from(*first)..=u64::from(*last)),
+                Some(nodes) => {
+                    let (definition, uses) = nodes.lifetime(steps);
+                    Buffer::nodes(name, size, definition, uses)
+                }
+            };
+            ids[value] = Some(builder.add(buffer.aligned(ALIGN)).map_err(|e| say(&e))?);
+            count += 1;
         }
-        let uses = graph.uses_of(index as usize);
-        let whole = |u: &Use| u.offset == 0 && u.bytes == graph.values[u.value as usize].bytes;
-        for w in uses.iter().filter(|u| u.write && !u.read && whole(u)) {
-            let begins = touched.of(w.value).iter().all(|&t| t == position || before(position, t));
-            for r in uses.iter().filter(|u| u.read && whole(u) && u.bytes == w.bytes) {
-                let ends = touched.of(r.value).iter().all(|&t| t == position || before(t, position));
-                if begins
-                    && ends
-                    && let (Some(r), Some(w)) = (ids[r.value as usize], ids[w.value as usize])
-                {
-                    builder.in_place(r, w).map_err(|e| failed(&e))?;
+        if count == 0 {
+            return Ok(());
+        }
+        for (earlier, later) in self.in_place(order) {
+            if let (Some(earlier), Some(later)) = (ids[earlier as usize], ids[later as usize]) {
+                builder.in_place(earlier, later).map_err(|e| say(&e))?;
+            }
+        }
+        let instance = builder.build().map_err(|e| say(&e))?;
+        let mut options = PlanOptions { goal: Goal::Least, ..PlanOptions::default() };
+        if order.is_some() {
+            options.budget = Budget::Nodes(SEARCH / count);
+        }
+        let found = plan(&instance, &options).map_err(|e| say(&e))?;
+        // A wrong plan would be silent corruption: it is checked by what shares no code with the planner.
+        verify(&instance, &found).map_err(|e| say(&e))?;
+        for (offset, id) in self.offsets.iter_mut().zip(&ids) {
+            if let Some(found) = id.and_then(|id| found.offset(id)) {
+                *offset = self.end + found;
+            }
+        }
+        self.end += found.total().next_multiple_of(ALIGN);
+        Ok(())
+    }
+
+    /// Pairs of values, of which the second may begin at the first byte of the first: a kernel that is declared in place
+    /// is the last to read the one and the first to write the other.
+    fn in_place(&self, order: Option<Ordered<'_>>) -> Vec<(u32, u32)> {
+        let before = |a: u32, b: u32| match order {
+            Some((order, _)) => order.before(a as usize, b as usize),
+            None => a < b,
+        };
+        let mut pairs = Vec::new();
+        for (position, &index) in (0u32..).zip(self.live) {
+            let work = &self.graph.nodes[index as usize].work;
+            if !matches!(work, Work::Launch { kernel, .. } if kernel.is_in_place()) {
+                continue;
+            }
+            let uses = self.graph.uses_of(index as usize);
+            let whole = |u: &Use| u.offset == 0 && u.bytes == self.graph.values[u.value as usize].bytes;
+            let touched = |u: &Use| self.touched[u.value as usize].iter().copied();
+            for w in uses.iter().filter(|u| u.write && !u.read && whole(u)) {
+                let begins = touched(w).all(|t| t == position || before(position, t));
+                for r in uses.iter().filter(|u| u.read && whole(u) && u.bytes == w.bytes) {
+                    if begins && touched(r).all(|t| t == position || before(t, position)) {
+                        pairs.push((r.value, w.value));
+                    }
                 }
             }
         }
+        pairs
     }
-    let instance = builder.build().map_err(|e| failed(&e))?;
-    let options = PlanOptions { goal: Goal::Least, ..PlanOptions::default() };
-    let found = plan(&instance, &options).map_err(|e| failed(&e))?;
-    // A wrong plan would be silent corruption: it is checked by what shares no code with the planner.
-    verify(&instance, &found).map_err(|e| failed(&e))?;
-    let offset = |id: &Option<BufferId>| id.and_then(|id| found.offset(id)).unwrap_or(0);
-    Ok((ids.iter().map(offset).collect(), found.total()))
 }
 
 /// The steps as nodes of a planning problem.
@@ -109,9 +179,9 @@ impl<'a> Nodes<'a> {
     fn new(
         builder: &mut ProblemBuilder,
         order: &'a Order,
-        after: &[smallvec::SmallVec<[u32; 4]>],
+        after: &[SmallVec<[u32; 4]>],
         count: usize,
-    ) -> std::result::Result<Nodes<'a>, crate::offsets::OffsetsError> {
+    ) -> std::result::Result<Nodes<'a>, OffsetsError> {
         let start = builder.node("start");
         let steps: Vec<NodeId> = (0..count).map(|i| builder.node(format!("step {i}"))).collect();
         let mut last = vec![start; order.streams];

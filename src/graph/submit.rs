@@ -48,8 +48,8 @@ struct Stopped {
 }
 
 impl Graph {
-    /// Runs the graph on `stream`, once: kernels, copies and fills in the order of recording, with nothing between. Never
-    /// waits for the device. The ticket's outputs are what [`read`](Graph::read) named, in that order.
+    /// Runs the graph on `stream`, once: kernels, copies and fills in the order of recording, with nothing between, or its
+    /// [branches](Graph::set_branches) on several streams. Never waits for the device. The ticket's outputs are what [`read`](Graph::read) named, in that order.
     ///
     /// The first compute of a structure plans it and takes its arena from the pool; later ones find it and allocate
     /// nothing.

@@ -1,4 +1,11 @@
 //! The launcher: register kernels, launch them by handle, read their results.
+//!
+//! ```text
+//!  code object ──register──▶ KernelHandle ─┐
+//!                            Stream ───────┼─launch──▶ Ticket ──read──▶ Output
+//!            LaunchDims, args![a, &x, n] ──┘  checked, staged,    waits for that
+//!                                             enqueued; no wait   launch alone
+//! ```
 
 mod args;
 mod destination;
@@ -368,7 +375,8 @@ impl Launcher {
         self.0.graphs.set_break_even(nodes);
     }
 
-    /// Forgets every graph's program and gives its memory back to the pool; how many there were.
+    /// Forgets every graph's program and gives its memory back to the pool, but what a
+    /// [`CompiledGraph`](crate::graph::CompiledGraph) keeps; how many there were.
     pub fn forget_graphs(&self) -> usize {
         self.0.graphs.clear()
     }

@@ -1,4 +1,13 @@
 //! Memory that a launch uses: the device's pool, buffers and scratch from it, and pinned staging in both directions.
+//!
+//! | type | holds | lives |
+//! |---|---|---|
+//! | [`DeviceBuffer`] | elements of a type in device memory, with a shape | as long as its owner and its views want, and until the work that uses it has run |
+//! | [`DeviceView`] | a part of one, with offset, shape and strides | as a buffer: it is another owner of the memory |
+//! | [`PoolBlock`] | bytes in device memory | as a buffer |
+//! | [`DeviceScratchBuffer`] | bytes that grow and are never read back | as long as its owner |
+//!
+//! All come from the device's [`Pool`] and go back to it in the order of their stream.
 
 mod buffer;
 mod device_pool;

@@ -101,7 +101,7 @@ impl DeviceScratchBuffer {
     }
 
     /// Another buffer that believes it owns the same memory: the mistake that the validation layer has to notice.
-    #[cfg(test)]
+    #[cfg(all(test, feature = "emulator"))]
     pub(crate) fn alias(&self) -> DeviceScratchBuffer {
         let (device, block) = (self.device.clone(), self.block.clone());
         DeviceScratchBuffer { device, block, capacity: self.capacity, growths: 0 }

@@ -4,13 +4,18 @@
 //! A good plan takes hardly more nodes than there are items in some order, and very many in most. So many orders take
 //! turns that are mostly short; how long they are follows the sequence of Luby, Sinclair and Zuckerman ("Optimal speedup
 //! of Las Vegas algorithms", 1993): 1, 1, 2, 1, 1, 2, 4, 1, ...
+//!
+//! A turn that ran out is completed to a plan, and what ends too high in it comes earlier in the next turn of the same
+//! kind (Joslin and Clements, "Squeaky wheel optimization", 1999). Each kind of turn learns for itself: which items come
+//! too late depends on the order.
 
+use std::cmp::Reverse;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use super::cliques::Cliques;
 use super::greedy::Scratch;
-use super::instance::{Instance, Item};
+use super::instance::Instance;
 use super::plan::{Best, Budget, Fit, Method, PlanOptions};
 use super::polish::Polish;
 use super::search::{Engine, Outcome, Pick};
@@ -25,23 +30,26 @@ const POLISH: u64 = 256;
 const FEW: usize = 32;
 
 /// A plan is far from the lower bound when it is above it by more than one part of so many.
-const FAR: u64 = 20;
+const FAR: u64 = 12;
+
+/// In one turn of so many a total above the least is asked for, too: where the best plan is far from the bound, and else.
+const OFTEN: u64 = 4;
+const SELDOM: u64 = 13;
+
+/// What an item weighs at first, and at most.
+const WEIGHT: u32 = 1 << 10;
+const MOST_WEIGHT: u32 = 1 << 14;
 
 /// Conflicts at most, counted from both sides: a node looks at all of them.
 const MOST_CONFLICTS: usize = 1_000_000;
 
-/// What items are sorted by in a round's turns, the most of it first, and which clique is next. After the first round every
-/// measure is multiplied by a number between 0.75 and 1.25, another one each time.
-const TURNS: [(Measure, Pick); 8] = [
-    (Measure::Area, Pick::Lowest),
-    (Measure::Length, Pick::Lowest),
-    (Measure::Size, Pick::Lowest),
-    (Measure::Length, Pick::LowestFullest),
-    (Measure::Area, Pick::LowestFullest),
-    (Measure::Size, Pick::LowestFullest),
-    (Measure::Length, Pick::Bound),
-    (Measure::Conflicts, Pick::Lowest),
-];
+/// Which clique is next in a round's turns, and what items are sorted by, the most of it first. In every fourth round the
+/// measures are multiplied by numbers between 0.75 and 1.25, other ones each time.
+const PICKS: [Pick; 3] = [Pick::Lowest, Pick::LowestFullest, Pick::Bound];
+const MEASURES: [Measure; 4] = [Measure::Length, Measure::Area, Measure::Size, Measure::Conflicts];
+
+/// Turns of a round.
+const TURNS: usize = PICKS.len() * MEASURES.len();
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Measure {
@@ -49,6 +57,19 @@ enum Measure {
     Size,
     Length,
     Conflicts,
+}
+
+impl Measure {
+    fn of(self, instance: &Instance, i: u32) -> u128 {
+        let item = &instance.items[i as usize];
+        let degree = || instance.conflicts.as_ref().map_or(0, |conflicts| conflicts.of(i as usize).len());
+        match self {
+            Measure::Area => item.area(),
+            Measure::Size => item.size.into(),
+            Measure::Length => item.length().into(),
+            Measure::Conflicts => degree() as u128,
+        }
+    }
 }
 
 /// What is left of the budget.
@@ -101,25 +122,25 @@ pub(super) fn improve(
     let (mut round, mut seed) = (0, 0);
     while !searches.is_empty() && !best.is_enough() {
         let mut open = false;
-        for (at, (measure, pick)) in TURNS.into_iter().enumerate() {
-            // The first round only looks for easy plans, and then a plan far from the bound is bettered more often.
+        for at in 0..TURNS {
+            let (pick, measure) = (PICKS[at / MEASURES.len()], MEASURES[at % MEASURES.len()]);
             let far = best.total - best.lower_bound > best.lower_bound / FAR;
-            let parts: &[u64] = if at % 4 == 0 || far && round > 0 { &[1, 2, 8] } else { &[1] };
+            let every = if far { OFTEN } else { SELDOM };
+            let parts: &[u64] =
+                if round == 0 || (at as u64 + round).is_multiple_of(every) { &[1, 2, 8] } else { &[1] };
             for search in &mut searches {
-                let rank = ranks(
-                    search.instance,
-                    measure,
-                    if round == 0 { None } else { Some(seed) },
-                    &search.weights,
-                );
+                let noise = (round % 4 == 3).then_some(seed);
+                let rank = ranks(search.instance, measure, noise, &search.weights[at]);
                 let items = search.instance.items.len();
+                let parts = if items <= FEW && seed < 3 { &[1] } else { parts };
                 let turn = match (items <= FEW, seed) {
                     // Some order mostly is lucky at once; if not, one is to see it through.
-                    (true, 0..3) => 4 * items as u64,
+                    (true, 0..3) => 3 * items as u64 / 2,
                     (true, _) => SHORTEST_TURN << round.min(32),
-                    (false, _) => SHORTEST_TURN.max(3 * items as u64).saturating_mul(luby(round + 1)),
+                    (false, _) if round == 0 => SHORTEST_TURN,
+                    (false, _) => SHORTEST_TURN.max(3 * items as u64).saturating_mul(luby(round)),
                 };
-                open |= search.turn(&rank, pick, turn, parts, best, &mut left, proves);
+                open |= search.turn(&rank, at, pick, turn, parts, best, &mut left, proves);
                 if left.spent || best.is_enough() {
                     return left.nodes;
                 }
@@ -179,8 +200,8 @@ struct Search<'a> {
     bound: u64,
     /// Of the last plan that was completed.
     order: Vec<u32>,
-    /// What measures are multiplied by: more for items that stuck out.
-    weights: Vec<u32>,
+    /// What measures are multiplied by in each turn of a round: more for items that stuck out.
+    weights: Vec<Vec<u32>>,
     scratch: Scratch,
 }
 
@@ -213,7 +234,7 @@ impl<'a> Search<'a> {
             unit,
             bound: 0,
             order: Vec::new(),
-            weights: vec![1024; items.len()],
+            weights: vec![vec![WEIGHT; items.len()]; TURNS],
             scratch: Scratch::default(),
         })
     }
@@ -232,6 +253,7 @@ impl<'a> Search<'a> {
     fn turn(
         &mut self,
         rank: &[u32],
+        at: usize,
         pick: Pick,
         turn: u64,
         parts: &[u64],
@@ -279,8 +301,8 @@ impl<'a> Search<'a> {
                         }
                     }
                     Outcome::Stopped => {
-                        self.complete(rank, target, best);
-                        if skip == 0 || left.spent {
+                        self.complete(rank, target, (part == 1).then_some(at), best);
+                        if skip == 0 || left.spent || self.instance.items.len() <= FEW {
                             break;
                         }
                         skip = 0;
@@ -296,36 +318,52 @@ impl<'a> Search<'a> {
 }
 
 impl Search<'_> {
-    /// Makes a plan of where the search got furthest: what it had placed lies as it did, the rest in the gaps and on top.
-    /// What then ends above the target comes earlier in the next turns.
-    fn complete(&mut self, rank: &[u32], target: u64, best: &mut Best) {
+    /// Makes plans of where the search got furthest: what it had placed lies as it did, the rest in the gaps and on top.
+    /// What then ends above the target comes earlier the next time in the turn `at`.
+    fn complete(&mut self, rank: &[u32], target: u64, at: Option<usize>, best: &mut Best) {
         let Some(conflicts) = &self.instance.conflicts else { return };
+        let items = &self.instance.items;
         let deepest = self.engine.deepest();
-        self.order.clear();
-        self.order.extend_from_slice(deepest);
-        let mut placed = vec![false; rank.len()];
+        let mut placed = vec![false; items.len()];
         for &i in deepest {
             placed[i as usize] = true;
         }
-        self.order.extend((0..rank.len() as u32).filter(|&i| !placed[i as usize]));
-        if let Some(rest) = self.order.get_mut(deepest.len()..) {
-            rest.sort_unstable_by_key(|&i| rank[i as usize]);
-        }
-        for fit in [Fit::First, Fit::Best] {
-            let placed = self.scratch.place(self.instance, conflicts, &self.order, fit, u64::MAX);
-            let Some(offsets) = placed else { return };
-            if fit == Fit::First {
-                let limit = target * self.unit;
-                let ends = offsets.iter().zip(&self.instance.items).map(|(offset, item)| offset + item.size);
-                for (weight, end) in self.weights.iter_mut().zip(ends) {
-                    *weight = match end > limit {
-                        true => (*weight * 5 / 4).min(1 << 14),
-                        false => (*weight - *weight / 64).max(1 << 10),
-                    };
+        self.order.clear();
+        self.order.extend_from_slice(deepest);
+        self.order.extend((0..items.len() as u32).filter(|&i| !placed[i as usize]));
+        let open = deepest.len();
+        // By rank, and many items also by what mostly sticks out.
+        let by = [None, Some(Measure::Size), Some(Measure::Length), Some(Measure::Area)];
+        for (k, by) in by.into_iter().enumerate().take(if items.len() <= FEW { 1 } else { 4 }) {
+            if let Some(open) = self.order.get_mut(open..) {
+                match by {
+                    Some(by) => open.sort_by_key(|&i| Reverse(by.of(self.instance, i))),
+                    None => open.sort_unstable_by_key(|&i| rank[i as usize]),
                 }
             }
-            best.offer(self.instance, offsets, Method::Search);
+            for fit in [Fit::First, Fit::Best] {
+                // The first plan is learned from even if it is no better.
+                let learns = at.filter(|_| k == 0 && fit == Fit::First);
+                let limit = if learns.is_some() { u64::MAX } else { best.total };
+                let placed = self.scratch.place(self.instance, conflicts, &self.order, fit, limit);
+                let Some(offsets) = placed else { continue };
+                if let Some(weights) = learns.and_then(|at| self.weights.get_mut(at)) {
+                    learn(weights, self.instance, offsets, target * self.unit);
+                }
+                best.offer(self.instance, offsets, Method::Search);
+            }
         }
+    }
+}
+
+/// Items that end above a limit weigh more the next time, and the others slowly as much as at first again.
+fn learn(weights: &mut [u32], instance: &Instance, offsets: &[u64], limit: u64) {
+    let ends = offsets.iter().zip(&instance.items).map(|(offset, item)| offset + item.size);
+    for (weight, end) in weights.iter_mut().zip(ends) {
+        *weight = match end > limit {
+            true => (*weight * 5 / 4).min(MOST_WEIGHT),
+            false => (*weight - *weight / 64).max(WEIGHT),
+        };
     }
 }
 
@@ -342,25 +380,12 @@ fn ranks(instance: &Instance, measure: Measure, seed: Option<u64>, weights: &[u3
         random ^= random << 17;
         768 + u128::from(random >> 55)
     };
-    let degree = |i: usize| instance.conflicts.as_ref().map_or(0, |conflicts| conflicts.of(i).len());
-    let measure = |(i, item): (usize, &Item)| match measure {
-        Measure::Area => item.area(),
-        Measure::Size => item.size.into(),
-        Measure::Length => item.length().into(),
-        Measure::Conflicts => degree(i) as u128,
-    };
-    let measures: Vec<u128> = instance
-        .items
-        .iter()
-        .enumerate()
-        .map(|i| {
-            measure(i)
-                .saturating_mul(factor())
-                .saturating_mul(weights.get(i.0).copied().unwrap_or(1024).into())
-        })
+    let measures: Vec<u128> = (0..)
+        .zip(weights)
+        .map(|(i, &weight)| measure.of(instance, i).saturating_mul(factor()).saturating_mul(weight.into()))
         .collect();
     let mut sorted: Vec<u32> = (0..measures.len() as u32).collect();
-    sorted.sort_unstable_by_key(|&i| (std::cmp::Reverse(measures[i as usize]), i));
+    sorted.sort_unstable_by_key(|&i| (Reverse(measures[i as usize]), i));
     let mut ranks = vec![0; measures.len()];
     for (place, item) in sorted.into_iter().enumerate() {
         ranks[item as usize] = place as u32;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum ScriptError {
     /// A file can't be read.
-    #[error("{}: cannot be read: {source}", .file.display())]
+    #[error("{}: cannot be read: {source}{}", .file.display(), advice(source))]
     Read {
         /// The file.
         file: PathBuf,
@@ -309,4 +309,12 @@ pub(super) fn position(text: &str, offset: usize) -> (usize, usize) {
 /// The error for a file that can't be read.
 pub(super) fn unreadable(file: &Path, source: io::Error) -> ScriptError {
     ScriptError::Read { file: file.to_owned(), source }
+}
+
+/// What to do about a file that can't be read.
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => "; check its name (those in a script are relative to the script)",
+        _ => "",
+    }
 }

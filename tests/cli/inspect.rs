@@ -245,6 +245,12 @@ fn input_that_cannot_be_used() {
         assert_eq!(status, 2, "{args:?}: {err}");
         assert!(err.contains(words), "{args:?}: {err}");
     }
+    // What has no end, or is long, is not read to it.
+    #[cfg(target_os = "linux")]
+    assert!(hiplaunch(&["inspect", "/dev/zero"]).2.contains("found 64 bytes"));
+    let long = folder.write("long", "text");
+    fs::File::options().write(true).open(&long).unwrap().set_len(1 << 40).unwrap();
+    assert!(hiplaunch(&["inspect", &long]).2.contains("found 1099511627776 bytes"));
     // The others are shown nevertheless, and the document is one.
     let (status, out, _) = hiplaunch(&["inspect", &v5, "none.co", &v6]);
     assert_eq!(status, 2);
@@ -286,14 +292,48 @@ fn from_stdin() {
     assert!(out.starts_with("-: code object"), "{out}");
 }
 
-/// The README shows what it prints.
+/// The machine code of each kernel: all of it, from its entry on, in instructions that the processor has.
 #[test]
-fn the_readme_shows_it() {
+fn the_machine_code() {
+    for target in ["gfx90a", "gfx942"] {
+        let path = hip(&format!("reduce.{target}.co"));
+        let document = inspect(&[&path, "--disassemble"]);
+        let object = &document["files"][0]["code_objects"][0];
+        let functions = object["code"].as_array().unwrap();
+        for kernel in object["kernels"].as_array().unwrap() {
+            let code = functions.iter().find(|code| code["function"] == kernel["name"]).unwrap();
+            assert_eq!((&code["address"], &code["bytes"]), (&kernel["entry_address"], &kernel["code_bytes"]));
+            let instructions = code["instructions"].as_array().unwrap();
+            let dwords: usize = instructions.iter().map(|i| i["words"].as_array().unwrap().len()).sum();
+            assert_eq!(code["bytes"], 4 * dwords);
+            assert!(instructions.iter().all(|i| i["legal"] == true), "{code:#}");
+            let is = |text: &str| instructions.iter().any(|i| i["text"] == text);
+            assert!(is("s_barrier") && is("s_endpgm"), "{code:#}");
+            // Branches go to instructions.
+            let at = |to: &Value| instructions.iter().any(|i| i["address"] == *to);
+            let mut targets = instructions.iter().map(|i| &i["branch_target"]).filter(|to| !to.is_null());
+            assert!(targets.clone().next().is_some() && targets.all(at), "{code:#}");
+        }
+        let (status, out, _) = hiplaunch(&["inspect", &path, "--kernel", "reduce_sum_f32", "--disassemble"]);
+        assert_eq!(status, 0);
+        assert!(out.contains("  code of reduce_sum_f32 at 0x"), "{out}");
+        assert!(!out.contains("code of reduce_sum_dyn_f32"), "{out}");
+        let label = out.split(" -> ").nth(1).unwrap().lines().next().unwrap();
+        assert!(label.starts_with('L') && out.contains(&format!("\n   {label}:\n")), "{label}: {out}");
+    }
+    // What can't be disassembled is shown nevertheless.
+    let (status, out, err) = hiplaunch(&["inspect", &object("generic.co"), "--disassemble"]);
+    assert!(status == 2 && out.contains("  kernel scale\n"), "{out}");
+    assert!(err.contains("generic.co: --disassemble: ") && err.contains("gfx9-4-generic"), "{err}");
+}
+
+/// All that it prints of one kernel.
+#[test]
+fn a_kernel_is_shown_whole() {
     let root = env!("CARGO_MANIFEST_DIR");
-    let readme = fs::read_to_string(format!("{root}/README.md")).unwrap().replace("\r\n", "\n");
-    let shown = readme.split("$ hiplaunch inspect ").nth(1).unwrap();
-    let (args, shown) = shown.split("```").next().unwrap().split_once('\n').unwrap();
-    let args: Vec<&str> = ["inspect"].into_iter().chain(args.split(' ')).collect();
+    let shown = fs::read_to_string(format!("{root}/tests/data/inspect.txt")).unwrap().replace("\r\n", "\n");
+    let (args, shown) = shown.strip_prefix("$ hiplaunch ").unwrap().split_once('\n').unwrap();
+    let args: Vec<&str> = args.split(' ').collect();
     let (status, out, _) = super::read(super::command(&args).current_dir(root).output().unwrap());
     assert_eq!((status, out.as_str()), (0, shown));
 }

@@ -113,9 +113,20 @@ fn fields_of_inspect() {
     let end = broken.len() - 3000;
     broken[end..].fill(0xff);
     let broken = folder.write("broken.hipfb", broken);
+    let generic = concat!(env!("CARGO_MANIFEST_DIR"), "/crates/code-object/tests/data/generic.co");
     check(
         "inspect",
-        &[&["inspect", "--json", "--symbols", bundle, "none.co", &broken, &hip("reduce.gfx942.co")]],
+        &[&[
+            "inspect",
+            "--json",
+            "--symbols",
+            "--disassemble",
+            bundle,
+            generic,
+            "none.co",
+            &broken,
+            &hip("reduce.gfx942.co"),
+        ]],
         &[],
     );
 }

@@ -137,6 +137,53 @@ fn concurrent_branches_share_no_bytes_and_branches_of_one_stream_do() {
 }
 
 #[test]
+fn many_nodes_are_planned_by_stream_and_compute_the_same() {
+    on_each(|rig| {
+        let k = Kernels::of(&rig);
+        let x = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; N]).unwrap();
+        let outs = [(); 2].map(|()| DeviceBuffer::<f32>::on(&rig.stream, N).unwrap());
+        let of = |streams, out| {
+            let mut g = rig.launcher.graph(&rig.device).unwrap();
+            g.set_branches(streams);
+            let (x, out) = (g.buffer(&x).unwrap(), g.buffer(out).unwrap());
+            // Four chains that meet every 50 steps, and read what the others had.
+            let mut ends = [x; 4];
+            for _ in 0..5 {
+                let met: Vec<Value> = (0..4)
+                    .map(|i| {
+                        let sum = g.temporary::<f32>(N).unwrap();
+                        k.add(&mut g, &ends[i], &ends[(i + 1) % 4], &sum);
+                        (0..49).fold(sum, |last, step| {
+                            let next = g.temporary::<f32>(N).unwrap();
+                            k.scale(&mut g, if step % 2 == 0 { -0.5 } else { -2.0 }, &last, &next);
+                            next
+                        })
+                    })
+                    .collect();
+                ends.copy_from_slice(&met);
+            }
+            k.add(&mut g, &ends[0], &ends[3], &out);
+            g.compile(&rig.stream).unwrap()
+        };
+        let mut one = of(Branches::One, &outs[0]);
+        let mut four = of(Branches::Streams(4), &outs[1]);
+        // Nobody reads two ends of the last round, and so one of the round before.
+        assert_eq!((four.streams(), four.steps()), (4, 1001 - 3 * 50));
+        // Two a stream, and those that several streams read: two times four at once.
+        assert!(four.arena_bytes() <= 16 * 2048, "{}", four.arena_bytes());
+        for _ in 0..3 {
+            one.submit().unwrap();
+            four.submit().unwrap();
+            let [a, b] = [0, 1].map(|i| outs[i].to_vec(&rig.stream).unwrap());
+            assert_eq!(a, b);
+            // Each round takes twice of 25 factors of -0.5 and 24 of -2.
+            assert_eq!(a[N - 1], 2.0 * (-1.0f32).powi(5));
+        }
+        rig.assert_clean();
+    });
+}
+
+#[test]
 fn a_branch_is_done_while_another_runs() {
     // What is looked at here is a race, on purpose.
     let launcher = Launcher::builder().backend(Backend::Emulator).validate(false).build().unwrap();
@@ -205,6 +252,31 @@ fn a_failure_in_a_branch_names_the_node_and_leaves_the_stream_in_order() {
         drop((x, out, rig));
         assert_eq!(validation.report_leaks(), []);
     });
+}
+
+#[test]
+fn a_fault_in_a_branch_comes_out_where_the_graph_is_waited_for() {
+    // On the emulator alone: a GPU may need a reset afterwards.
+    let rig = Rig::open(Launcher::builder(), Backend::Emulator);
+    let k = Kernels::of(&rig);
+    let store = rig.kernel(&PROBE, "oob_store");
+    let x = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; N]).unwrap();
+    let outs = [(); 2].map(|()| DeviceBuffer::<f32>::on(&rig.stream, N).unwrap());
+    let mut g = rig.launcher.graph(&rig.device).unwrap();
+    g.set_branches(Branches::Streams(2));
+    let [from, a, b] = [&x, &outs[0], &outs[1]].map(|o| g.buffer(o).unwrap());
+    k.scale(&mut g, 2.0, &from, &a);
+    let args = [GraphArg::Write(b), (1i64 << 40).into()];
+    // SAFETY: the emulator finds the address that is nobody's.
+    unsafe { g.launch(store, LaunchDims::linear(1, 64), &args) }.unwrap();
+    g.read(&a).unwrap();
+    let ticket = g.compute(&rig.stream).unwrap();
+    match ticket.read() {
+        Err(Error::DeviceLost(report)) => assert!(report.to_string().contains("oob_store"), "{report}"),
+        other => panic!("{other:?}"),
+    }
+    let late = fan(&rig, &k, (&x, &outs[0]), (2, 1), Branches::Streams(2)).compute(&rig.stream);
+    assert!(matches!(late, Err(Error::DeviceLost(_))), "{late:?}");
 }
 
 #[test]

@@ -226,6 +226,24 @@ fn a_kernel_that_is_gone_or_replaced_is_named() {
 }
 
 #[test]
+fn it_may_be_submitted_by_another_thread() {
+    on_each(|rig| {
+        let k = Kernels::of(&rig);
+        let a = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; N]).unwrap();
+        let out = DeviceBuffer::<f32>::on(&rig.stream, N).unwrap();
+        let (mut graph, _) = compiled(&rig, &k, [&a, &a, &out]);
+        let other = compiled(&rig, &k, [&out, &a, &out]).0;
+        std::thread::scope(|scope| {
+            for mut graph in [other, compiled(&rig, &k, [&a, &a, &out]).0] {
+                scope.spawn(move || (0..20).for_each(|_| drop(graph.submit().unwrap())));
+            }
+        });
+        assert_eq!(graph.submit().unwrap().read().unwrap().value::<f32>(0).unwrap(), 3.0);
+        rig.assert_clean();
+    });
+}
+
+#[test]
 fn as_a_driver_s_graph_it_is_made_once() {
     on_each(|rig| {
         if !rig.launcher.driver().capabilities().has(hiplaunch::driver::Capability::Graphs) {

@@ -197,6 +197,7 @@ fn a_failure_while_it_is_made_names_the_node_and_submits_nothing() {
             }
             let counts = rig.validation().counts().since(&before);
             assert_eq!(counts.get(CallKind::MemcpyDtohAsync) + counts.get(CallKind::LaunchKernel), 0);
+            assert!(call == CallKind::GraphLaunch || counts.get(CallKind::GraphLaunch) == 0);
             // With `Auto` the burst takes its place, before anything was submitted.
             rig.validation().clear_injections();
             rig.launcher.set_graph_break_even(1);

@@ -10,3 +10,4 @@ mod memory;
 mod steady_state;
 mod support;
 mod tickets;
+mod views;

@@ -158,9 +158,24 @@ fn a_refused_submission_names_the_node_and_the_next_one_works() {
         assert_eq!(rig.validation().counts().since(&before).get(CallKind::LaunchKernel), 0);
         assert_eq!(out.shape(), [4]);
         rig.validation().clear_injections();
+        // None for what is in between: the same, and it says for what.
+        let mut large = DeviceBuffer::<f32>::on(&rig.stream, 1 << 20).unwrap();
+        rig.validation().inject_repeating(CallKind::Malloc, 1, ErrorCode::OUT_OF_MEMORY);
+        let before = rig.validation().counts();
+        match big.add(1.0).mul(2.0).compute_into(&mut large) {
+            Err(Error::OutOfMemory(e)) => {
+                let why = e.why.unwrap_or_default();
+                assert!(why.contains("the arena of a graph of 2 nodes, the largest temporary"), "{why}");
+            }
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(rig.validation().counts().since(&before).get(CallKind::LaunchKernel), 0);
+        rig.validation().clear_injections();
+        big.add(1.0).mul(2.0).compute_into(&mut large).unwrap();
+        assert_eq!(large.to_vec(&rig.stream).unwrap()[1 << 19], 4.0);
         rig.assert_clean();
         let validation = rig.validation().clone();
-        drop((t, a, chain, out, big, rig));
+        drop((t, a, chain, out, big, large, rig));
         assert_eq!(validation.report_leaks(), [], "kernels, modules and memory are given back");
     });
 }

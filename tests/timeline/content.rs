@@ -165,23 +165,28 @@ fn work_is_where_the_host_saw_it() {
         let fill = rig.kernel("fill_u32");
         let buffer = DeviceBuffer::<u32>::on(&rig.stream, N).unwrap();
         let pause = Duration::from_millis(20);
-        // SAFETY: a live stream; the function calls nothing of the driver.
+        let (open, gate) = std::sync::mpsc::channel::<()>();
+        // SAFETY: a live stream; the function calls nothing of the driver. The buffer has N elements.
         unsafe {
-            let sleep = Box::new(move || std::thread::sleep(pause));
-            rig.launcher.driver().launch_host_func(rig.device.id(), rig.stream.raw(), sleep).unwrap();
+            let wait = Box::new(move || {
+                gate.recv().expect("it is opened below");
+                std::thread::sleep(pause);
+            });
+            rig.launcher.driver().launch_host_func(rig.device.id(), rig.stream.raw(), wait).unwrap();
             rig.launcher.launch(fill, &rig.stream, dims(), &args![&buffer, 1u32, N as i32]).unwrap();
         }
+        open.send(()).unwrap();
         let timeline = rig.snapshot();
         assert_well_formed(&timeline);
         let work = work(&timeline);
         let [sleep, fill] = work[..] else { panic!("{timeline:#?}") };
         assert_eq!((&sleep.work, &fill.work), (&Work::HostFunction, &kernel("fill_u32")));
         assert!(sleep.end - sleep.begin >= pause, "{sleep:?}");
-        // The launch returned long before its kernel began; the wait ended after it.
+        // The launch returned long before its kernel began. The wait ended after it; events tell that only about.
         let launch = named(&timeline, "hipModuleLaunchKernel")[0];
         assert!(launch.end < fill.begin, "{launch:?}\n{fill:?}");
         let wait = *named(&timeline, "hipStreamSynchronize").last().unwrap();
-        assert!(wait.begin < fill.begin && fill.end <= wait.end, "{wait:?}\n{fill:?}");
+        assert!(!rig.observed || fill.end <= wait.end, "{wait:?}\n{fill:?}");
     });
 }
 

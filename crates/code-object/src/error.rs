@@ -10,7 +10,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The bytes are not an ELF file.
-    #[error("not an AMDGPU code object: expected an ELF file, found {len} bytes starting with {start:02x?}")]
+    #[error(
+        "not an AMDGPU code object: expected an ELF file, found {len} bytes starting with {start:02x?}; give it what `hipcc --genco --offload-arch=gfx90a` writes"
+    )]
     NotElf {
         /// Length of the input, in bytes.
         len: usize,
@@ -27,7 +29,7 @@ pub enum Error {
     },
     /// An ELF file, but for another machine: the host's part of a program, for example.
     #[error(
-        "ELF file for another machine: {reason}; give the device's code object, not the host's executable"
+        "ELF file for another machine: {reason}; give the device's code object, as `hipcc --genco` writes it, not the host's executable"
     )]
     WrongMachine {
         /// Which header field differs, and how.
@@ -164,7 +166,11 @@ pub enum Error {
         reason: &'static str,
     },
     /// No kernel of that name.
-    #[error("no kernel `{name}` in the code object; {}", list("it has", available))]
+    #[error(
+        "no kernel `{name}` in the code object; {}{}",
+        list("it has", available),
+        as_cpp(name, available)
+    )]
     UnknownKernel {
         /// The name that was looked for.
         name: String,
@@ -188,7 +194,11 @@ pub enum Error {
         limit: u64,
     },
     /// Nothing in the file runs on the device.
-    #[error("no code object for {wanted}; {}", list("the file has", available))]
+    #[error(
+        "no code object for {wanted}; {}; compile it with --offload-arch={}",
+        list("the file has", available),
+        wanted.processor
+    )]
     NoMatchingTarget {
         /// The device.
         wanted: Box<TargetId>,
@@ -214,6 +224,15 @@ impl Error {
     /// A [`Error::BadBundle`].
     pub(crate) fn bundle(reason: impl Into<String>) -> Error {
         Error::BadBundle { reason: reason.into() }
+    }
+}
+
+/// What to do where a kernel is there under its name in C++: `_Z`, the name's length, the name, its parameters.
+fn as_cpp(name: &str, available: &[String]) -> String {
+    let start = format!("_Z{}{name}", name.len());
+    match available.iter().find(|kernel| kernel.starts_with(&start)) {
+        Some(kernel) => format!("; write extern \"C\" before its __global__, or ask for `{kernel}`"),
+        None => String::new(),
     }
 }
 

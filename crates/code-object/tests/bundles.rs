@@ -83,7 +83,8 @@ fn the_entry_for_the_device_is_taken() {
         assert_eq!(
             error.to_string(),
             "no code object for amdgcn-amd-amdhsa--gfx1100; the file has host-x86_64-unknown-linux-gnu-, \
-             hipv4-amdgcn-amd-amdhsa--gfx90a, hipv4-amdgcn-amd-amdhsa--gfx942"
+             hipv4-amdgcn-amd-amdhsa--gfx90a, hipv4-amdgcn-amd-amdhsa--gfx942; \
+             compile it with --offload-arch=gfx1100"
         );
     }
 }

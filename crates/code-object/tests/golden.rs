@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use code_object::{
-    Access, ArgSignature, CodeObject, CodeObjectVersion, KernelKind, KernelSignature, RelocationKind,
+    Access, ArgSignature, CodeObject, CodeObjectVersion, Error, KernelKind, KernelSignature, RelocationKind,
     ValueKind, WorkitemIds,
 };
 
@@ -403,6 +403,14 @@ fn one_line_descriptions() {
 fn an_unknown_kernel_lists_those_there_are() {
     let error = CodeObject::parse(OBJECTS[0].1).unwrap().kernel("scala").unwrap_err();
     assert_eq!(error.to_string(), "no kernel `scala` in the code object; it has scale, dynamic, empty");
+    // One whose name is C++'s says how to get rid of that.
+    let of = |available: &[&str]| {
+        let available = available.iter().map(|name| (*name).to_owned()).collect();
+        Error::UnknownKernel { name: "histogram".to_owned(), available }.to_string()
+    };
+    let advice = "; write extern \"C\" before its __global__, or ask for `_Z9histogramPKfj`";
+    assert!(of(&["_Z5otherv", "_Z9histogramPKfj"]).ends_with(advice));
+    assert!(!of(&["_Z5otherv", "_Z10histogramsPKfj"]).contains("extern"));
 }
 
 #[test]

@@ -216,7 +216,7 @@ fn not_an_elf_file() {
     assert_eq!(
         error.to_string(),
         "not an AMDGPU code object: expected an ELF file, found 5 bytes starting with \
-         [68, 65, 6c, 6c, 6f, 00, 00, 00]"
+         [68, 65, 6c, 6c, 6f, 00, 00, 00]; give it what `hipcc --genco --offload-arch=gfx90a` writes"
     );
     assert!(matches!(exercise(b""), Err(Error::NotElf { len: 0, .. })));
 }

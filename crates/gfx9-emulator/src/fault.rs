@@ -157,6 +157,8 @@ pub struct FaultReport {
     pub function: Option<(String, u64)>,
     /// The instruction's mnemonic, or `(illegal)`.
     pub mnemonic: &'static str,
+    /// The instruction as `llvm-objdump` prints it, or `.long` with its first dword if it is none.
+    pub instruction: String,
     /// Its encoding, such as `VOP3`.
     pub encoding: &'static str,
     /// Its first two dwords.
@@ -178,7 +180,11 @@ impl fmt::Display for FaultReport {
         if let Some((name, offset)) = &self.function {
             write!(f, " ({name}+{offset:#x})")?;
         }
-        write!(f, ", {} [{}: {:08x} {:08x}]", self.mnemonic, self.encoding, self.raw[0], self.raw[1])?;
+        // What is no instruction may still have a known opcode.
+        let known = !self.mnemonic.starts_with('(') && self.instruction.starts_with(".long");
+        let mnemonic = if known { format!(" {}", self.mnemonic) } else { String::new() };
+        let [first, second] = self.raw;
+        write!(f, ", {} [{}{mnemonic}: {first:08x} {second:08x}]", self.instruction, self.encoding)?;
         for defect in &self.defects {
             write!(f, "\n{defect}")?;
         }

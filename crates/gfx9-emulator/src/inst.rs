@@ -54,7 +54,7 @@ pub(crate) struct Inst {
     pub(crate) ext: Option<Box<Ext>>,
 }
 
-/// `Inst::flags` of memory instructions.
+/// `Inst::flags`, of memory instructions but for the last.
 pub(crate) mod flag {
     /// Return the value before (atomics); sc0 on gfx942.
     pub(crate) const GLC: u16 = 1;
@@ -72,4 +72,6 @@ pub(crate) mod flag {
     pub(crate) const SC1: u16 = 64;
     /// SCRATCH: there is a vaddr operand.
     pub(crate) const VADDR: u16 = 128;
+    /// Any: no instruction, whatever else there is.
+    pub(crate) const ILLEGAL: u16 = 256;
 }

@@ -412,6 +412,7 @@ impl Job {
             pc,
             function: program.object().function_at(pc).map(|f| (f.name.clone(), pc - f.address)),
             mnemonic: i.row.name,
+            instruction: crate::disasm::instruction(cx.code.target, i.raw, pc).text,
             encoding: crate::tables::encoding_of(i.row).map_or("", |e| e.name()),
             raw: i.raw,
             nearest,

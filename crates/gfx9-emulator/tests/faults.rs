@@ -36,6 +36,8 @@ fn stray_accesses_name_the_lane_and_the_allocation() {
         assert_eq!((report.kernel.as_str(), report.wave), ("store_at", 1));
         assert_eq!(report.function.as_ref().unwrap().0, "store_at");
         assert!(report.mnemonic.contains("store_dword"), "{report}");
+        assert!(report.instruction.starts_with(&format!("{} v", report.mnemonic)), "{report}");
+        assert!(report.to_string().contains(&format!(", {} [", report.instruction)), "{report}");
         assert!(report.nearest.as_ref().unwrap().contains("16 bytes past the end of"), "{report}");
         assert!(report.to_string().contains("lane 6"), "{report}");
         alive(&rig);
@@ -96,16 +98,20 @@ fn traps_and_illegal_instructions() {
         rig.machine.memory().write(out + 40, &9u32.to_le_bytes()).unwrap();
         let report = fault(rig.launch("trap_if", [1, 1, 1], [64, 1, 1], 0, &[U64(out), U32(9)]));
         assert_eq!(report.cause, FaultCause::Trap { id: 2 }, "{}", rig.name);
-        assert_eq!(report.mnemonic, "s_trap");
+        assert_eq!((report.mnemonic, report.instruction.as_str()), ("s_trap", "s_trap 2"));
 
         let report = fault(rig.launch("illegal", [1, 1, 1], [64, 1, 1], 0, &[U64(out)]));
         assert_eq!(report.cause, FaultCause::IllegalInstruction, "{}", rig.name);
         assert_eq!(report.raw[0], 0xbe80_ff00);
+        assert_eq!(report.instruction, ".long 0xbe80ff00");
         assert_eq!(rig.read(out, 64), [1; 64], "what came before was executed");
 
         let report = fault(rig.launch("image", [1, 1, 1], [64, 1, 1], 0, &[U64(out)]));
         match report.cause {
-            FaultCause::Unimplemented { .. } => assert_eq!(report.mnemonic, "image_load"),
+            FaultCause::Unimplemented { .. } => {
+                assert_eq!(report.mnemonic, "image_load");
+                assert_eq!(report.instruction, "image_load v0, v0, s[0:7] dmask:0x1");
+            }
             FaultCause::IllegalInstruction => assert!(rig.name.contains("gfx942")),
             _ => panic!("{report}"),
         }

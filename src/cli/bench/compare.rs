@@ -22,7 +22,7 @@ pub(super) struct Change {
     /// Median nanoseconds of a launch.
     pub(super) old: f64,
     pub(super) new: f64,
-    /// New over old, and between which it lies, with at least 95 % confidence in each of the medians.
+    /// New over old, and between which it lies: the ends of both medians' intervals.
     pub(super) ratio: f64,
     pub(super) low: f64,
     pub(super) high: f64,

@@ -90,6 +90,7 @@ fn point(measured: &Measured) -> Value {
                 "total_ns": summary(case.total()),
                 "host_ns": summary(case.host()),
                 "device_ns": case.device.map(round),
+                "driver_calls": case.calls.map(round),
                 "times_as_fast_as_old": summary(measured.over_old(way)),
                 "times_the_floor": summary(measured.over_floor(way)),
                 "total_ns_samples": samples(&case.total),
@@ -187,6 +188,7 @@ fn parse_case(value: &Value, at: &str) -> Parsed<Case> {
         skipped,
         total: numbers(case, "total_ns_samples", at)?,
         host: numbers(case, "host_ns_samples", at)?,
+        calls: field(case, "driver_calls", at)?.as_f64(),
         device: field(case, "device_ns", at)?.as_f64(),
     })
 }
@@ -202,6 +204,7 @@ pub(super) mod tests {
             skipped: None,
             total: vec![ns, ns + 1.0, ns + 4.0],
             host: vec![ns / 2.0; 3],
+            calls: Some(ns / 1000.0),
             device: Some(ns / 4.0),
         };
         let lines = vec![("date".to_owned(), "2026-11-21 <&>".to_owned())];

@@ -29,6 +29,8 @@ const LEAST_ROUNDS: usize = 5;
 const SETS: usize = 5;
 /// Batches before anything is timed: every slot was used, graphs are made, clocks are up.
 const WARM_UP: usize = 3;
+/// Batches whose calls are counted: as many as make what is rare, such as a fence of the staging ring, small.
+const COUNTED: usize = 8;
 /// Batches whose time on the device is taken.
 const DEVICE_BATCHES: usize = 9;
 /// Most batches of a sample.
@@ -103,6 +105,7 @@ pub(super) fn measure(
         skipped: None,
         total: one.total,
         host: one.host,
+        calls: None,
         device: one.device,
     };
     cases.extend(running.into_iter().map(done));
@@ -110,6 +113,31 @@ pub(super) fn measure(
     // Their arenas are of no use to the next point.
     setup.launcher.forget_graphs();
     Ok(Measured { point, cases })
+}
+
+/// Calls of the driver that a launch makes in each way, with its share of a read; `setup` is over the validation layer,
+/// which counts them.
+///
+/// # Errors
+/// What stopped the way that it names.
+pub(super) fn count(measured: &mut Measured, setup: &Setup<'_>) -> Result<(), Stopped> {
+    let (point, job) = (measured.point, measured.point.job());
+    let Some(layer) = setup.launcher.validation() else { return Ok(()) };
+    for case in measured.cases.iter_mut().filter(|case| case.skipped.is_none()) {
+        let counted = || -> Result<f64, Stop> {
+            let mut lanes = case.way.prepare(&job, setup)?;
+            time(&mut lanes, job.depth, WARM_UP)?;
+            let before = layer.counts();
+            time(&mut lanes, job.depth, COUNTED)?;
+            let calls = layer.counts().since(&before).device_calls();
+            lanes.iter_mut().flatten().try_for_each(|lane| lane.check())?;
+            Ok(calls as f64 / (COUNTED * job.depth * job.threads) as f64)
+        };
+        let calls = counted().map_err(|stop| Stopped { case: point.case(case.way), stop })?;
+        case.calls = Some(calls);
+    }
+    setup.launcher.forget_graphs();
+    Ok(())
 }
 
 impl Running {

@@ -7,7 +7,6 @@ mod html;
 mod json;
 mod measure;
 mod plots;
-mod progress;
 mod results;
 mod statistics;
 mod table;
@@ -20,12 +19,14 @@ use std::time::{Duration, Instant};
 use hiplaunch::Error;
 
 use super::output::{Output, complain};
+use super::progress::Progress;
 use super::session::{DriverArgs, Session, unusable};
+use super::timeline::TraceOption;
 use super::whole_file::WholeFile;
 use super::{Failure, Verdict};
 use cases::Point;
 use measure::{Effort, Stopped};
-use results::Results;
+use results::{Measured, Results};
 use ways::{Setup, Stop, Way};
 
 /// Rounds of a quick run, and how long a sample and all of it take; and of a full one.
@@ -37,7 +38,7 @@ const FULL: (usize, Duration) = (101, Duration::from_millis(1));
 /// Every way does the same work: the kernel reads its arguments, the host its result, which is compared with its own.
 /// Ways take turns in every round, so that noise hits all alike; what is shown are medians with their spread. BENCHMARKING.md
 /// says what each figure means and what disturbs it.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct BenchArgs {
     /// Fewer points, rounds and time: about half a minute.
     #[arg(long)]
@@ -81,6 +82,9 @@ pub(crate) struct BenchArgs {
 
     #[command(flatten)]
     driver: DriverArgs,
+
+    #[command(flatten)]
+    trace: TraceOption,
 }
 
 /// Files to be written: made before anything is measured, so that one that can't be is said at once.
@@ -126,6 +130,12 @@ pub(crate) fn run(args: &BenchArgs, out: &mut Output) -> Result<Verdict, Failure
     if args.list {
         return list(args, out);
     }
+    let Some(recording) = args.trace.start()? else { return report(args, out) };
+    let args = BenchArgs { driver: recording.on(&args.driver), ..args.clone() };
+    recording.finish(report(&args, out))
+}
+
+fn report(args: &BenchArgs, out: &mut Output) -> Result<Verdict, Failure> {
     let old = args.compare.as_deref().map(Results::read).transpose().map_err(unusable)?;
     let files = args.files()?;
     let (results, violations) = match &args.from {
@@ -183,23 +193,37 @@ fn measured(args: &BenchArgs) -> Result<(Results, Vec<String>), Failure> {
     };
     let session = Session::open(&args.driver)?;
     let options = if args.quick { "bench --quick" } else { "bench" };
-    let about = about::about(&session, options);
+    let mut about = about::about(&session, options);
+    if args.driver.timeline.is_some() {
+        about.lines.push(("timeline".to_owned(), "recorded, which is in every figure".to_owned()));
+    }
     let image = match &given {
         Some(image) => image,
         None => ways::image(&session.device).map_err(unusable)?,
     };
     let setup = Setup { launcher: &session.launcher, device: &session.device, image };
-    let progress = progress::Progress::new(points.len());
+    let progress = Progress::steps(points.len(), "measuring");
     let begun = Instant::now();
     let mut measured = Vec::new();
     for (i, (point, ways)) in points.iter().enumerate() {
-        progress.show(i, &format!("{}/{}", point.axis.name(), point.label()));
+        let name = format!("{}/{}", point.axis.name(), point.label());
+        progress.at(&name);
+        let _span = args.driver.span(&name);
         let effort = effort(args, begun, points.len() - i);
         let one = measure::measure(*point, ways, &setup, &effort, !about.emulated);
         measured.push(one.map_err(failure)?);
+        progress.step();
     }
     drop(progress);
-    Ok((Results { about, points: measured }, session.close()))
+    let mut violations = Vec::new();
+    if let Some(typical) = measured.iter_mut().find(|measured: &&mut Measured| measured.point.is_typical()) {
+        let counting = session.validated(&args.driver)?;
+        let setup = Setup { launcher: &counting.launcher, device: &counting.device, image };
+        measure::count(typical, &setup).map_err(failure)?;
+        violations = counting.close();
+    }
+    violations.extend(session.close());
+    Ok((Results { about, points: measured }, violations))
 }
 
 /// What a point may take, with so many to come.

@@ -14,6 +14,8 @@ pub(super) struct Case {
     pub(super) total: Vec<f64>,
     /// Within the launch calls of a thread.
     pub(super) host: Vec<f64>,
+    /// Calls of the driver that a launch makes, with its share of a read; counted at the typical launch.
+    pub(super) calls: Option<f64>,
     /// On the device, by events around a batch: the median.
     pub(super) device: Option<f64>,
 }
@@ -44,7 +46,14 @@ pub(super) struct Results {
 
 impl Case {
     pub(super) fn skipped(way: Way, reason: &str) -> Case {
-        Case { way, skipped: Some(reason.to_owned()), total: Vec::new(), host: Vec::new(), device: None }
+        Case {
+            way,
+            skipped: Some(reason.to_owned()),
+            total: Vec::new(),
+            host: Vec::new(),
+            calls: None,
+            device: None,
+        }
     }
 
     pub(super) fn total(&self) -> Option<Summary> {

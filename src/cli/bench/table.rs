@@ -35,6 +35,12 @@ pub(super) fn digits(figure: f64) -> String {
     }
 }
 
+/// A number of calls: whole ones as such.
+fn count(calls: f64) -> String {
+    let text = format!("{calls:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// A column of the typical launch's table: its head, and what of a way stands in it.
 type Column<'a> = (&'a str, Box<dyn Fn(Way) -> Option<String> + 'a>);
 
@@ -55,6 +61,9 @@ pub(super) fn columns<'a>(typical: &'a Measured, latency: Option<&'a Measured>) 
         ("faster", Box::new(|way| Some(format!("{}x", digits(typical.over_old(way)?.median))))),
         ("over floor", Box::new(|way| Some(format!("{}x", digits(typical.over_floor(way)?.median))))),
     ];
+    if typical.cases.iter().any(|case| case.calls.is_some()) {
+        columns.push(("calls", Box::new(|way| Some(count(typical.case(way)?.calls?)))));
+    }
     if typical.cases.iter().any(|case| case.device.is_some()) {
         columns.push(("on device", Box::new(|way| Some(time(typical.case(way)?.device?)))));
     }
@@ -62,7 +71,7 @@ pub(super) fn columns<'a>(typical: &'a Measured, latency: Option<&'a Measured>) 
 }
 
 /// What the columns of the typical launch's table mean.
-pub(super) const LEGEND: [(&str, &str); 8] = [
+pub(super) const LEGEND: [(&str, &str); 9] = [
     (
         "a launch",
         "from the first launch of a batch until its last result is read, over its launches: median of the rounds",
@@ -75,6 +84,10 @@ pub(super) const LEGEND: [(&str, &str); 8] = [
     (
         "over floor",
         "how many times the time of the driver's calls alone that do the same (the rows `floor`; the old way and hipMallocAsync against `floor: block`)",
+    ),
+    (
+        "calls",
+        "calls of the driver that a launch makes, with its share of the wait; counted by the validation layer in a run of its own",
     ),
     ("on device", "from before a batch to behind it on the stream, by events, over its launches"),
 ];

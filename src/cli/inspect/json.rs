@@ -6,6 +6,7 @@ use code_object::occupancy::{self, Occupancy};
 use code_object::{Access, ArgSignature, CodeObject, KernelKind, KernelSignature};
 use serde_json::{Value, json};
 
+use super::disassemble::{self, Code, Line};
 use super::read::{Entry, Found};
 use super::{InspectArgs, flags, vector_registers};
 
@@ -55,11 +56,35 @@ fn code_object(entry: &Entry, args: &InspectArgs) -> Value {
                     .collect();
                 value["relocations"] = json!(object.relocations().len());
             }
+            if args.disassemble {
+                match disassemble::functions(object, &args.kernel) {
+                    Ok(functions) => value["code"] = functions.iter().map(code).collect(),
+                    Err(error) => value["code_unknown"] = json!(error),
+                }
+            }
         }
         Ok(None) => value["skipped"] = json!(true),
         Err(error) => value["error"] = json!(error.to_string()),
     }
     value
+}
+
+fn code(code: &Code) -> Value {
+    let instruction = |line: &Line| {
+        json!({
+            "address": line.address,
+            "words": line.words,
+            "text": line.text,
+            "legal": line.is_legal,
+            "branch_target": line.branch_target,
+        })
+    };
+    json!({
+        "function": code.name,
+        "address": code.address,
+        "bytes": code.bytes,
+        "instructions": code.lines.iter().map(instruction).collect::<Vec<_>>(),
+    })
 }
 
 fn kernel(object: &CodeObject, kernel: &KernelSignature, args: &InspectArgs) -> Value {

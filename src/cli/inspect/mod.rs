@@ -1,5 +1,6 @@
 //! `hiplaunch inspect`: what is in code objects: targets, kernels with their arguments and needs, variables.
 
+mod disassemble;
 mod fat;
 mod json;
 mod read;
@@ -43,6 +44,10 @@ pub(crate) struct InspectArgs {
     /// Dynamic LDS of a workgroup in bytes, for the occupancy.
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     lds: u32,
+
+    /// Show the machine code, as LLVM's disassembler does (gfx90a and gfx942).
+    #[arg(long)]
+    disassemble: bool,
 
     /// List functions, segments and relocations, too.
     #[arg(long)]
@@ -104,6 +109,12 @@ pub(crate) fn run(args: &InspectArgs, out: &mut Output) -> Result<Verdict, Failu
                 Ok(Some(object)) => {
                     unseen.retain(|name| object.kernel(name).is_err());
                     names.extend(object.kernels().iter().map(|kernel| kernel.name.clone()));
+                    // Asked for none but for what can be.
+                    if args.disassemble
+                        && let Err(error) = disassemble::functions(object, &[String::new()])
+                    {
+                        refuse(format!("{file}: --disassemble: {error}"));
+                    }
                 }
                 Ok(None) => {}
                 Err(error) => refuse(format!("{file}: {}: {error}", entry.named())),

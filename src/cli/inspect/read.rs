@@ -13,6 +13,9 @@ use crate::cli::advice;
 /// Bytes of the longest file that is read.
 const LONGEST_FILE: u64 = 4 << 30;
 
+/// Bytes that tell what a file is.
+const START: u64 = 64;
+
 /// How a file holds its code objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Container {
@@ -82,27 +85,37 @@ impl Entry {
 
 /// Reads a file; an error names it and says what to do.
 pub(super) fn file(path: &Path) -> Result<Found, String> {
-    let bytes = bytes(path).map_err(|error| advice::unreadable(path, &error))?;
-    found(&bytes).map_err(|error| {
-        let next = match error {
-            Error::NotElf { .. } => "; give it what `hipcc --genco --offload-arch=gfx90a` writes",
-            _ => "",
-        };
-        format!("{}: {error}{next}", path.display())
+    let (bytes, whole) = bytes(path).map_err(|error| advice::unreadable(path, &error))?;
+    found(&bytes).map_err(|error| match error {
+        Error::NotElf { start, .. } => {
+            format!("{}: {}", path.display(), Error::NotElf { len: whole, start })
+        }
+        error => format!("{}: {error}", path.display()),
     })
 }
 
-fn bytes(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let limit = LONGEST_FILE + 1;
-    let read = match path.as_os_str() == "-" {
-        true => io::stdin().take(limit).read_to_end(&mut bytes)?,
-        false => File::open(path)?.take(limit).read_to_end(&mut bytes)?,
+/// What is in a file, but no more than its start where that can't be a code object's; and how long it is, as far as it is
+/// known.
+fn bytes(path: &Path) -> io::Result<(Vec<u8>, usize)> {
+    let (mut from, length): (Box<dyn Read>, u64) = match path.as_os_str() == "-" {
+        true => (Box::new(io::stdin()), 0),
+        false => {
+            let file = File::open(path)?;
+            let length = file.metadata()?.len();
+            (Box::new(file), length)
+        }
     };
-    match read as u64 > LONGEST_FILE {
-        true => Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("longer than {LONGEST_FILE} bytes"))),
-        false => Ok(bytes),
+    let mut bytes = Vec::new();
+    from.by_ref().take(START).read_to_end(&mut bytes)?;
+    if bytes.starts_with(b"\x7fELF") || bundle::is_bundle(&bytes) {
+        from.take(LONGEST_FILE).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > LONGEST_FILE {
+            let problem = format!("longer than {LONGEST_FILE} bytes");
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
+        }
     }
+    let whole = bytes.len().max(usize::try_from(length).unwrap_or(usize::MAX));
+    Ok((bytes, whole))
 }
 
 fn found(bytes: &[u8]) -> Result<Found, Error> {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use code_object::{Access, ArgSignature, CodeObject, KernelSignature, occupancy};
 
+use super::disassemble::{self, Code};
 use super::read::{Container, Entry, Found};
 use super::{InspectArgs, flags, vector_registers};
 use crate::cli::Failure;
@@ -55,6 +56,29 @@ fn entry(entry: &Entry, args: &InspectArgs, out: &mut Output) -> Result<(), Fail
     }
     if args.symbols {
         symbols(object, out)?;
+    }
+    // That it can't be was said.
+    if args.disassemble
+        && let Ok(functions) = disassemble::functions(object, &args.kernel)
+    {
+        functions.iter().try_for_each(|code| listing(code, out))?;
+    }
+    Ok(())
+}
+
+/// A function's instructions: label, text, and behind it where a branch goes, address and dwords.
+fn listing(code: &Code, out: &mut Output) -> Result<(), Failure> {
+    let size = grouped(code.bytes as u64);
+    let head = format!("  code of {} at {:#x}, {size} bytes", code.name, code.address);
+    out.line(out.styled(Style::Strong, &head))?;
+    for line in &code.lines {
+        if let Some(label) = &line.label {
+            out.line(format_args!("   {label}:"))?;
+        }
+        let words: String = line.words.iter().map(|word| format!(" {word:08x}")).collect();
+        let to = line.goes_to.as_deref().map(|to| format!(" -> {to}")).unwrap_or_default();
+        let behind = out.styled(Style::Faint, &format!("// {:06x}:{words}{to}", line.address));
+        out.line(format_args!("    {:60} {behind}", line.text))?;
     }
     Ok(())
 }

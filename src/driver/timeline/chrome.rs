@@ -22,7 +22,8 @@ const STREAMS: u32 = 1000;
 const NAMED: usize = 64;
 
 impl TimelineSnapshot {
-    /// Writes the timeline as a Chrome trace. `otherData` says how many spans found no room.
+    /// Writes the timeline as a Chrome trace. `otherData` says how many spans found no room. The writes are many and small:
+    /// a file wants a buffer.
     ///
     /// # Errors
     /// What writing fails with.

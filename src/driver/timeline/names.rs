@@ -40,14 +40,18 @@ impl<T> History<T> {
             return false;
         }
         self.len += weight;
-        self.values.entry((driver, handle)).or_default().push((since, value));
+        let values = self.values.entry((driver, handle)).or_default();
+        // At the end, but where two threads come here in another order than they looked at the clock.
+        let place = values.partition_point(|(earlier, _)| *earlier <= since);
+        values.insert(place, (since, value));
         true
     }
 
     /// What the handle stood for at a time.
     fn at(&self, driver: u32, handle: u64, time: u64) -> Option<&T> {
         let values = self.values.get(&(driver, handle))?;
-        values.iter().rev().find(|(since, _)| *since <= time).map(|(_, value)| value)
+        let later = values.partition_point(|(since, _)| *since <= time);
+        values.get(later.checked_sub(1)?).map(|(_, value)| value)
     }
 }
 
@@ -138,14 +142,15 @@ mod tests {
         let mut names = Names::default();
         names.add_kernel(0, RawFunction(5), 10, "old");
         names.add_kernel(0, RawFunction(5), 15, "old");
+        names.add_kernel(0, RawFunction(5), 30, "newest");
         names.add_kernel(0, RawFunction(5), 20, "new");
         let kernel = |driver, time| names.kernel(driver, RawFunction(5), time).to_string();
         assert_eq!(
-            [kernel(0, 10), kernel(0, 19), kernel(0, 20), kernel(0, 99)],
-            ["old", "old", "new", "new"]
+            [kernel(0, 10), kernel(0, 19), kernel(0, 20), kernel(0, 29), kernel(0, 99)],
+            ["old", "old", "new", "new", "newest"]
         );
         assert_eq!([kernel(0, 9), kernel(1, 30)], ["kernel 0x5", "kernel 0x5"]);
-        assert_eq!(names.kernels.len, 2);
+        assert_eq!(names.kernels.len, 3);
     }
 
     #[test]

@@ -27,7 +27,8 @@ pub enum DeviceTimes {
     #[default]
     Driver,
     /// From timed events before and after each piece of work. A span then begins when the stream came to the event before
-    /// it, a few microseconds early on a GPU, and work that would have overlapped on the device may not.
+    /// it, a few microseconds early on a GPU, and work that would have overlapped on the device may not. Not while the
+    /// program captures a stream by other means than this library's: asking for an event would break that.
     Events,
     /// None: the device's tracks are empty, and its work is not disturbed.
     Off,

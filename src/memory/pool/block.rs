@@ -107,7 +107,10 @@ impl Clone for PoolBlock {
     fn clone(&self) -> PoolBlock {
         self.arena.share(self.node);
         let Self { node, units, address, .. } = *self;
-        PoolBlock::new(self.arena.clone(), Taken { node, units, address }, self.bytes)
+        let clone = PoolBlock::new(self.arena.clone(), Taken { node, units, address }, self.bytes);
+        // The mark is on the block, whoever of its owners had it made.
+        clone.recorded.store(self.recorded.load(Ordering::Relaxed), Ordering::Relaxed);
+        clone
     }
 }
 

@@ -1,8 +1,8 @@
 //! Decoding of DS, FLAT, GLOBAL, SCRATCH, MUBUF and MTBUF.
 
-use super::{Bad, Decoder, Draft};
+use super::{Bad, Decoder, Draft, aligned};
 use crate::inst::{NONE, flag};
-use crate::tables::{Encoding, Target};
+use crate::tables::{Encoding, Target, Ty};
 use crate::wave::AGPR;
 
 impl Decoder<'_> {
@@ -40,6 +40,7 @@ impl Decoder<'_> {
         i.dst = field(56, 8) as u16 + data;
         i.sdst = match (encoding, field(48, 7)) {
             (Encoding::Flat, _) | (_, 0x7f) => NONE,
+            (Encoding::Global, s) => aligned(s, Ty::B64),
             (_, s) => s as u16,
         };
         i.imm = match encoding {
@@ -73,7 +74,7 @@ impl Decoder<'_> {
     /// descriptor, `sdst` the scalar slot of the offset, `imm` the unsigned offset.
     fn buffer(&mut self, draft: &mut Draft, long: u64) -> Result<(), Bad> {
         let field = |at: u32, bits: u32| (long >> at) as u32 & ((1 << bits) - 1);
-        let soffset = self.source(draft, 1, field(56, 8), crate::tables::Ty::B32)?;
+        let soffset = self.source(draft, 1, field(56, 8), Ty::B32)?;
         let crate::modifiers::Operand::Scalar(soffset) = soffset else { return Err(Bad) };
         let data = if field(55, 1) != 0 { AGPR } else { 0 };
         let i = &mut draft.inst;

@@ -8,7 +8,7 @@ mod vop3p;
 use std::collections::HashMap;
 
 use crate::exec::control::{BranchOff, Goto, Illegal, Unimplemented};
-use crate::inst::{Inst, NONE};
+use crate::inst::{Inst, NONE, flag};
 use crate::isa::{Columns, ExecFn, Level, same};
 use crate::modifiers::{Ext, MODIFIED, Operand};
 use crate::tables::{Encoding, ILLEGAL, Impl, Index, Row, Target, Ty};
@@ -95,12 +95,19 @@ impl Code {
     }
 }
 
+/// The first of an operand's scalar registers: pairs start at even ones, larger tuples at multiples of 4, and the bits
+/// below count for nothing (LLVM, `AMDGPUDisassembler::createSRegOperand`).
+fn aligned(code: u32, ty: Ty) -> u16 {
+    let registers = u32::from(ty.dwords()).clamp(1, 4).next_power_of_two();
+    (code & !(registers - 1)) as u16
+}
+
 /// The dword that a direct branch goes to. Its distance is in `imm`, from the next instruction.
 fn branch_target(i: &Inst) -> Option<i64> {
     let direct = i.row.name.starts_with("s_branch")
         || i.row.name.starts_with("s_cbranch") && i.row.src[0] == Ty::None
         || i.row.name == "s_call_b64";
-    direct.then(|| i64::from(i.pc) + 1 + i64::from(i.imm as i32))
+    (direct && i.flags & flag::ILLEGAL == 0).then(|| i64::from(i.pc) + 1 + i64::from(i.imm as i32))
 }
 
 /// Constants of a program, each once.
@@ -270,9 +277,12 @@ impl Decoder<'_> {
                 }
             }
         };
-        if done.is_err() {
+        // What has no text is no instruction either, so that a report can always show what was executed.
+        let next = self.words.get(at + 1).copied();
+        if done.is_err() || crate::disasm::length(self.target, word, next).is_none() {
             // The row stays, if it is known, to name the instruction.
             draft.inst.exec = self.executor(same::<Illegal>());
+            draft.inst.flags = flag::ILLEGAL;
             draft.inst.ext = None;
             draft.zero_flags = false;
             draft.literal = None;
@@ -291,15 +301,13 @@ impl Decoder<'_> {
         Ok(row)
     }
 
-    /// The literal that follows the instruction.
+    /// The literal that follows the instruction: one, however many sources it is.
     pub(crate) fn literal(&self, draft: &mut Draft) -> Result<u32, Bad> {
-        let at = draft.inst.pc as usize + draft.len;
-        let value = *self.words.get(at).ok_or(Bad)?;
         if draft.len == 1 {
-            draft.inst.raw[1] = value;
+            draft.inst.raw[1] = *self.words.get(draft.inst.pc as usize + 1).ok_or(Bad)?;
+            draft.len = 2;
         }
-        draft.len += 1;
-        Ok(value)
+        Ok(draft.inst.raw[1])
     }
 
     /// A slot that holds a constant, for source `n` of the instruction.
@@ -320,7 +328,7 @@ impl Decoder<'_> {
             Ok(Operand::Scalar(d.constant(draft, n, value, wide)))
         };
         match code {
-            0..=127 => Ok(Operand::Scalar(code as u16)),
+            0..=127 => Ok(Operand::Scalar(aligned(code, ty))),
             128..=192 => constant(self, draft, u64::from(code - 128)),
             193..=208 => constant(self, draft, (192 - i64::from(code)) as u64),
             // The aperture's base is in the high dword.

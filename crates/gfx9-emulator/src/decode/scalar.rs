@@ -1,6 +1,6 @@
 //! Decoding of SOP1, SOP2, SOPK, SOPC, SOPP and SMEM.
 
-use super::{Bad, Decoder, Draft};
+use super::{Bad, Decoder, Draft, aligned};
 use crate::inst::{NONE, flag};
 use crate::modifiers::Operand;
 use crate::tables::{ACC, Encoding, LIT, Ty};
@@ -16,14 +16,14 @@ impl Decoder<'_> {
 
     pub(super) fn sop2(&mut self, draft: &mut Draft, word: u32) -> Result<(), Bad> {
         let row = self.find(draft, Encoding::Sop2, word >> 23 & 0x7f)?;
-        draft.inst.dst = (word >> 16 & 0x7f) as u16;
+        draft.inst.dst = aligned(word >> 16 & 0x7f, row.dst);
         self.scalar_source(draft, 0, word, row.src[0])?;
         self.scalar_source(draft, 1, word >> 8, row.src[1])
     }
 
     pub(super) fn sop1(&mut self, draft: &mut Draft, word: u32) -> Result<(), Bad> {
         let row = self.find(draft, Encoding::Sop1, word >> 8 & 0xff)?;
-        draft.inst.dst = (word >> 16 & 0x7f) as u16;
+        draft.inst.dst = aligned(word >> 16 & 0x7f, row.dst);
         if row.src[0] != Ty::None {
             self.scalar_source(draft, 0, word, row.src[0])?;
         }
@@ -43,7 +43,7 @@ impl Decoder<'_> {
 
     pub(super) fn sopk(&mut self, draft: &mut Draft, word: u32) -> Result<(), Bad> {
         let row = self.find(draft, Encoding::Sopk, word >> 23 & 0x1f)?;
-        draft.inst.dst = (word >> 16 & 0x7f) as u16;
+        draft.inst.dst = aligned(word >> 16 & 0x7f, row.dst);
         // Sign-extended; executors of unsigned comparisons and hardware registers take the low half.
         draft.inst.imm = word as i16 as u32;
         if row.flags & LIT != 0 {
@@ -64,10 +64,11 @@ impl Decoder<'_> {
     /// 21-bit offset.
     pub(super) fn smem(&mut self, draft: &mut Draft, long: u64) -> Result<(), Bad> {
         let field = |at: u32, bits: u32| (long >> at) as u32 & ((1 << bits) - 1);
-        self.find(draft, Encoding::Smem, field(18, 8))?;
+        let row = self.find(draft, Encoding::Smem, field(18, 8))?;
         let i = &mut draft.inst;
-        i.src[0] = (field(0, 6) * 2) as u16;
-        i.dst = field(6, 7) as u16;
+        let base = if row.name.contains("_buffer_") { Ty::Wide(4) } else { Ty::B64 };
+        i.src[0] = aligned(field(0, 6) * 2, base);
+        i.dst = aligned(field(6, 7), if row.dst == Ty::None { row.src[0] } else { row.dst });
         let (soffset_en, imm) = (field(14, 1) != 0, field(17, 1) != 0);
         // LLVM's SIInstrFormats / SMInstructions: offset bits 52:32 with imm; soffset in 63:57 with soffset_en, else,
         // without imm, in the offset's low bits.

@@ -1,6 +1,6 @@
 //! Decoding of VOP1, VOP2, VOPC, VOP3, SDWA and DPP.
 
-use super::{Bad, Decoder, Draft};
+use super::{Bad, Decoder, Draft, aligned};
 use crate::inst::{Inst, NONE};
 use crate::lanes::Forms;
 use crate::modifiers::{Dpp, Ext, Fix, MODIFIED, Operand, Part, Post, Rest, TEMP_DST, temp};
@@ -132,7 +132,7 @@ impl Decoder<'_> {
         mods.parts[1] = Part::sdwa(control >> 24 & 7).ok_or(Bad)?;
         if row.dst == Ty::Mask {
             if bit(15) != 0 {
-                draft.inst.sdst = (control >> 8 & 0x7f) as u16;
+                draft.inst.sdst = aligned(control >> 8 & 0x7f, Ty::Mask);
             }
         } else {
             mods.clamp = bit(13) != 0;
@@ -175,13 +175,13 @@ impl Decoder<'_> {
         let mut mods = Mods { neg: field(61, 3), omod: field(59, 2) as u8, ..Mods::of(row) };
         mods.clamp = field(15, 1) != 0;
         if row.flags & SDST != 0 {
-            draft.inst.sdst = field(8, 7) as u16;
+            draft.inst.sdst = aligned(field(8, 7), Ty::Mask);
         } else {
             mods.abs = field(8, 3);
             op_sel(row, field(11, 4), &mut mods);
         }
         if encoding == Encoding::Vopc {
-            draft.inst.sdst = field(0, 8) as u16;
+            draft.inst.sdst = aligned(field(0, 8), Ty::Mask);
         }
         let mut sources = [Operand::None; 3];
         for (n, source) in sources.iter_mut().enumerate() {

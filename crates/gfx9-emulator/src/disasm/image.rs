@@ -16,9 +16,7 @@ impl Words {
             row.name,
             "image_load" | "image_load_mip" | "image_store" | "image_store_mip" | "image_sample"
         );
-        if d16 && !halves || !samples && field(53, 5) != 0 || field(0, 1) != 0 {
-            return Err(Bad);
-        }
+        self.reserved(d16 && !halves || !samples && field(53, 5) != 0 || field(0, 1) != 0)?;
         // As many registers as components are chosen, one at least; atomics have none or all of a second value.
         let chosen = dmask.count_ones().max(1);
         let registers = match row.name {

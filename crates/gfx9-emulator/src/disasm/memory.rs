@@ -44,24 +44,32 @@ impl Words {
         t.mnemonic(row.name, "");
         if row.dst != Ty::None {
             t.try_operand(self.data(field(56, 8), row.dst, acc, free))?;
-        } else if field(56, 8) != 0 {
-            return Err(Bad);
+        } else {
+            self.reserved(field(56, 8) != 0)?;
         }
         for n in 0..3u32 {
             let (ty, register) = (row.src[n as usize], field(32 + 8 * n, 8));
             if ty != Ty::None {
                 t.try_operand(self.data(register, ty, acc && (n > 0 || is_gws), free))?;
-            } else if register != 0 {
-                return Err(Bad);
+            } else {
+                self.reserved(register != 0)?;
             }
         }
         let offset = field(0, 16);
         if row.name == "ds_nop" {
-            return if (offset, gds, acc) == (0, false, false) { Ok(()) } else { Err(Bad) };
+            return self.reserved((offset, gds, acc) != (0, false, false));
         }
-        if gds && permutes || !gds && is_gws {
-            return Err(Bad);
+        let no_data = row.src[0] == Ty::None && row.src[1] == Ty::None && row.dst == Ty::None;
+        self.reserved(gds && permutes || !gds && is_gws || acc && no_data)?;
+        if offset != 0 {
+            self.ds_offset(t, row, offset);
         }
+        // gfx942 has no GDS; its bit is ignored.
+        t.flag(gds && (!self.is_gfx942() || is_gws), "gds");
+        Ok(())
+    }
+
+    fn ds_offset(&self, t: &mut Text<'_>, row: &Row, offset: u32) {
         let two = ["write2_", "write2st64_", "read2_", "read2st64_", "wrxchg2_", "wrxchg2st64_"];
         if two.iter().any(|name| row.name.contains(name)) {
             for (n, part) in [offset & 0xff, offset >> 8].into_iter().enumerate() {
@@ -69,18 +77,12 @@ impl Words {
                     t.modifier(format_args!("offset{n}:{part}"));
                 }
             }
-        } else if offset != 0 {
-            match row.name {
-                "ds_swizzle_b32" => {
-                    let swizzle = Swizzle { bits: offset as u16, gfx942: self.is_gfx942() };
-                    t.modifier(format_args!("offset:{swizzle}"));
-                }
-                _ => t.modifier(format_args!("offset:{offset}")),
-            }
+        } else if row.name == "ds_swizzle_b32" {
+            let swizzle = Swizzle { bits: offset as u16, gfx942: self.is_gfx942() };
+            t.modifier(format_args!("offset:{swizzle}"));
+        } else {
+            t.modifier(format_args!("offset:{offset}"));
         }
-        // gfx942 has no GDS; its bit is ignored.
-        t.flag(gds && (!self.is_gfx942() || is_gws), "gds");
-        Ok(())
     }
 
     /// The cache policy bits, as each target calls them.
@@ -108,19 +110,16 @@ impl Words {
         let lds = lds_or_vaddr && (encoding != Encoding::Scratch || !self.is_gfx942());
         let atomic = row.name.contains("_atomic_");
         let returns = row.dst != Ty::None && (!atomic || glc);
-        if lds && (self.is_gfx942() || !loads_to_lds(row) || encoding == Encoding::Flat)
-            || scc && !self.is_gfx942() && is_float_atomic(row)
-            || acc && (lds || row.name.contains("_lds_"))
-            || encoding == Encoding::Flat && field(48, 7) != 0
-        {
-            return Err(Bad);
-        }
+        let no_lds = self.is_gfx942() || !loads_to_lds(row) || encoding == Encoding::Flat;
+        self.reserved(lds && no_lds)?;
+        self.reserved(scc && !self.is_gfx942() && is_float_atomic(row))?;
+        self.reserved(acc && (lds || row.name.contains("_lds_")))?;
+        self.reserved(encoding == Encoding::Flat && field(48, 7) != 0)?;
+        let lds = lds && !no_lds;
         // What LLVM 22 has no AGPR form of.
         let narrow_float = row.name == "global_atomic_add_f32" || row.name == "global_atomic_pk_add_f16";
         let double = is_float_atomic(row) && row.name.ends_with("_f64");
-        if self.is_gfx942() && acc && glc && (narrow_float || double && scc) {
-            return Err(Bad);
-        }
+        self.reserved(self.is_gfx942() && acc && glc && (narrow_float || double && scc))?;
         if returns && !lds {
             t.try_operand(self.data(field(56, 8), row.dst, acc, atomic))?;
         }
@@ -173,13 +172,16 @@ impl Words {
     ) -> Result<(), Bad> {
         let data = if row.src[0] == Ty::None { row.dst } else { row.src[0] };
         if !lds {
-            let returns = row.name.contains("_atomic_") && field(14, 1) != 0;
-            t.try_operand(self.data(field(40, 8), data, field(55, 1) != 0, returns))?;
+            t.try_operand(self.vector(field(40, 8), count(data), field(55, 1) != 0))?;
         }
         let (offen, idxen) = (field(12, 1) != 0, field(13, 1) != 0);
         match (offen, idxen) {
             (false, false) => t.operand(OFF),
-            (true, true) => t.try_operand(any_vector(field(32, 8), 2, false))?,
+            // LLVM 22 lets those of MTBUF start anywhere.
+            (true, true) if row.name.starts_with("tbuffer_") => {
+                t.try_operand(any_vector(field(32, 8), 2, false))?;
+            }
+            (true, true) => t.try_operand(self.vector(field(32, 8), 2, false))?,
             _ => t.try_operand(self.vector(field(32, 8), 1, false))?,
         }
         t.try_operand(self.tuple(field(48, 5) * 4, 4))?;
@@ -202,16 +204,15 @@ impl Words {
         t.mnemonic(row.name, "");
         let (glc, slc, scc) = (field(14, 1) != 0, field(17, 1) != 0, field(15, 1) != 0);
         let lds = field(16, 1) != 0;
-        if lds && !loads_to_lds(row) || scc && !self.is_gfx942() && is_float_atomic(row) {
-            return Err(Bad);
-        }
+        self.reserved(lds && !loads_to_lds(row))?;
+        self.reserved(scc && !self.is_gfx942() && is_float_atomic(row))?;
+        let lds = lds && loads_to_lds(row);
+        self.reserved(lds && self.is_gfx942() && field(55, 1) != 0)?;
         if row.src[0] == Ty::None && row.dst == Ty::None {
             // Caches: nothing but, on gfx942, which scope.
             let invalidates = row.name.starts_with("buffer_wbinvl1") || row.name == "buffer_invl2";
             let acc = field(55, 1) != 0 && !row.name.starts_with("buffer_wbinvl1");
-            if field(12, 2) != 0 || acc || invalidates && (glc || scc) {
-                return Err(Bad);
-            }
+            self.reserved(field(12, 2) != 0 || acc || invalidates && (glc || scc))?;
             if self.is_gfx942() {
                 self.cache_policy(t, glc, false, scc);
             }

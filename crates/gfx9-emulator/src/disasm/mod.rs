@@ -3,6 +3,10 @@
 //! The text is `llvm-objdump`'s, to the letter: LLVM 15's for gfx90a, LLVM 22's for gfx942. An encoding that LLVM takes
 //! for no instruction, or prints with a remark that an operand is invalid, is none here either.
 
+#[cfg(test)]
+mod enumeration;
+#[cfg(test)]
+mod golden_tests;
 mod image;
 mod listing;
 mod memory;
@@ -95,8 +99,19 @@ pub(crate) fn disassemble_words(
     second: Option<u32>,
     pc: u64,
 ) -> Option<Instruction> {
+    disassemble_leniently(target, first, second, pc, false)
+}
+
+/// [`disassemble_words`]; with `lenient` also what LLVM refuses only for bits that the hardware ignores.
+fn disassemble_leniently(
+    target: Target,
+    first: u32,
+    second: Option<u32>,
+    pc: u64,
+    lenient: bool,
+) -> Option<Instruction> {
     let mut text = String::new();
-    let mut words = Words { target, first, second, len: 1, branch: None };
+    let mut words = Words { target, first, second, len: 1, branch: None, lenient };
     words.instruction(&mut Text::new(Some(&mut text))).ok()?;
     let branch_target =
         words.branch.map(|dwords| pc.wrapping_add(4).wrapping_add_signed(4 * i64::from(dwords)));
@@ -110,9 +125,16 @@ pub(crate) fn disassemble_words(
     })
 }
 
-/// The dwords of an instruction that there is; `None` if the target has none of this encoding.
+/// An instruction of the two dwords that the decoder keeps of it. What is executed has a text.
+pub(crate) fn instruction(target: Target, words: [u32; 2], pc: u64) -> Instruction {
+    disassemble_leniently(target, words[0], Some(words[1]), pc, true)
+        .unwrap_or_else(|| Instruction::illegal(words[0], pc))
+}
+
+/// The dwords of an instruction that may be executed; `None` if the target has none of this encoding. Reserved bits
+/// count for nothing, other than in [`disassemble`].
 pub(crate) fn length(target: Target, first: u32, second: Option<u32>) -> Option<usize> {
-    let mut words = Words { target, first, second, len: 1, branch: None };
+    let mut words = Words { target, first, second, len: 1, branch: None, lenient: true };
     words.instruction(&mut Text::new(None)).ok()?;
     Some(words.len)
 }
@@ -126,12 +148,20 @@ struct Words {
     len: usize,
     /// Dwords from the next instruction to the one branched to.
     branch: Option<i16>,
+    /// Takes encodings whose reserved bits are set.
+    lenient: bool,
 }
 
 impl Words {
     /// Whether LLVM 22's texts are wanted.
     fn is_gfx942(&self) -> bool {
         self.target == Target::Gfx942
+    }
+
+    /// For bits that LLVM wants to be zero, or forms that only newer LLVMs have of a processor's instructions. The
+    /// hardware ignores what an instruction has no use for, so the emulator executes them.
+    fn reserved(&self, set: bool) -> Result<(), Bad> {
+        if set && !self.lenient { Err(Bad) } else { Ok(()) }
     }
 
     fn row(&self, encoding: Encoding, op: u32) -> Result<&'static Row, Bad> {

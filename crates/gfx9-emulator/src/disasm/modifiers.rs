@@ -33,90 +33,94 @@ pub(super) fn is_float(ty: Ty) -> bool {
     matches!(ty, Ty::F16 | Ty::F32 | Ty::F64 | Ty::P16F)
 }
 
+/// Whether a name starts with one of these.
+fn starts(name: &str, with: &[&str]) -> bool {
+    with.iter().any(|start| name.starts_with(start))
+}
+
+/// The sources that a test holds of, a bit each.
+fn sources(row: &Row, test: impl Fn(Ty) -> bool) -> u8 {
+    (0..3).filter(|n| test(row.src[*n])).fold(0, |mask, n| mask | 1 << n)
+}
+
+/// Converts integers or eight-bit floats, whatever its type says of inline constants.
+fn converts_bits(name: &str) -> bool {
+    starts(name, &["v_cvt_off_f32_i4", "v_cvt_f32_ubyte", "v_cvt_f32_fp8", "v_cvt_f32_bf8", "v_cvt_pk_f32_"])
+}
+
+/// Gives eight-bit floats, which have neither clamp nor omod.
+fn gives_eight_bits(name: &str) -> bool {
+    starts(name, &["v_cvt_pk_fp8_", "v_cvt_pk_bf8_", "v_cvt_sr_"])
+}
+
+/// Dot products that add to their destination, of integers.
+fn is_integer_dot(name: &str) -> bool {
+    matches!(name, "v_dot2c_i32_i16" | "v_dot4c_i32_i8" | "v_dot8c_i32_i4")
+}
+
 impl Accepts {
+    /// No modifiers.
+    pub(super) const NOTHING: Accepts =
+        Accepts { float: 0, ignored: 0, sext: 0, clamp: false, omod: false, op_sel: OpSel::Ignored };
+
     /// What a row takes in VOP3.
     pub(super) fn vop3(row: &Row, encoding: Encoding, target: Target) -> Accepts {
-        let gfx942 = target == Target::Gfx942;
-        let name = row.name;
-        let sources = row.src.iter().filter(|ty| **ty != Ty::None).count();
-        let of = |test: &dyn Fn(Ty) -> bool| {
-            (0..3).filter(|n| test(row.src[*n])).fold(0u8, |mask, n| mask | 1 << n)
+        let (name, gfx942) = (row.name, target == Target::Gfx942);
+        let float = match name {
+            "v_cndmask_b32" => 3,
+            _ if converts_bits(name) => 0,
+            _ => sources(row, is_float),
         };
-        let mut float = of(&is_float);
-        // They convert integers, whatever the type says of inline constants.
-        let converts_integer =
-            ["v_cvt_off_f32_i4", "v_cvt_f32_ubyte", "v_cvt_f32_fp8", "v_cvt_f32_bf8", "v_cvt_pk_f32_"]
-                .iter()
-                .any(|start| name.starts_with(start));
-        if converts_integer {
-            float = 0;
-        }
-        if name == "v_cndmask_b32" {
-            float = 3;
-        }
-        let sized = |ty: Ty| matches!(ty, Ty::F16 | Ty::I16);
-        let op_sel = if encoding == Encoding::Vop3
-            && !name.contains("_legacy_")
-            && (row.src.iter().any(|ty| sized(*ty))
-                || name.starts_with("v_cvt_pk_fp8")
-                || name.starts_with("v_cvt_pk_bf8")
-                || name.starts_with("v_cvt_sr_")
-                || gfx942 && name.starts_with("v_align"))
-        {
-            OpSel::All
-        } else {
-            OpSel::Ignored
-        };
-        let all = (1u8 << sources) - 1;
-        // Mixed ones have the bits for all their sources.
-        let mixed = name.starts_with("v_ldexp_")
-            || name == "v_trig_preop_f64"
-            || name == "v_cvt_pk_u8_f32"
-            || name == "v_cvt_pkaccum_u8_f32"
-            || name.starts_with("v_cvt_sr_");
-        let dot = matches!(name, "v_dot2c_i32_i16" | "v_dot4c_i32_i8" | "v_dot8c_i32_i4");
-        let sixteen = op_sel == OpSel::All && float == 0 && !gfx942;
-        let ignored = if mixed || dot || sixteen { all & !float } else { 0 };
-        // Their bits for a third source are there.
-        let ignored = if name.starts_with("v_cvt_sr_") { 6 } else { ignored };
-        let sext = if mixed && !gfx942 { ignored } else { 0 };
-        let saturates = matches!(row.exec, Impl::Lanes { clamp: Some(_), .. });
-        let is_class = name.contains("_class_");
-        let clamp = match encoding {
-            Encoding::Vopc => float != 0 && !is_class,
-            _ if name == "v_cndmask_b32" => false,
-            _ if name.starts_with("v_cvt_pk_fp8")
-                || name.starts_with("v_cvt_pk_bf8")
-                || name.starts_with("v_cvt_sr_") =>
-            {
-                false
+        let halves = sources(row, |ty| matches!(ty, Ty::F16 | Ty::I16)) != 0 && !name.contains("_legacy_")
+            || gives_eight_bits(name)
+            || gfx942 && name.starts_with("v_align");
+        let op_sel = if encoding == Encoding::Vop3 && halves { OpSel::All } else { OpSel::Ignored };
+        // Where some sources are floats the others have bits for signs too; LLVM 15 has them for all 16-bit integers.
+        let mixed =
+            starts(name, &["v_ldexp_", "v_trig_preop_f64", "v_cvt_pk_u8_f32", "v_cvt_pkaccum_u8_f32"]);
+        let ignored = match name {
+            // A third source's as well.
+            _ if name.starts_with("v_cvt_sr_") => 6,
+            _ if row.flags & SDST != 0 => 0,
+            _ if mixed || is_integer_dot(name) || op_sel == OpSel::All && float == 0 && !gfx942 => {
+                sources(row, |ty| ty != Ty::None) & !float
             }
-            _ if matches!(name, "v_mul_i32_i24" | "v_mul_u32_u24") => true,
-            _ if name == "v_mul_lo_u16" => false,
-            _ => {
-                float != 0
-                    || is_float(row.dst)
-                    || saturates
-                    || converts_integer
-                    || op_sel == OpSel::All && !name.starts_with("v_align")
-                    || op_sel == OpSel::All
-            }
+            _ => 0,
         };
-        let sixteen_float = op_sel == OpSel::All;
-        let omod = match encoding {
-            Encoding::Vopc => false,
-            _ if name == "v_cndmask_b32" || dot => false,
-            _ if matches!(name, "v_cvt_rpi_i32_f32" | "v_cvt_flr_i32_f32" | "v_frexp_exp_i32_f32") => false,
-            _ if name.starts_with("v_cvt_pknorm_") || name == "v_pack_b32_f16" => false,
-            _ if name.starts_with("v_cvt_pk_u8") || name.starts_with("v_cvt_pkaccum") => false,
-            _ if name.starts_with("v_cvt_pk_fp8") || name.starts_with("v_cvt_pk_bf8") => false,
-            _ if name.starts_with("v_cvt_sr_") => false,
-            _ if sixteen_float => gfx942 && float != 0,
-            _ => float != 0 || is_float(row.dst) || converts_integer,
-        };
-        let (float, ignored) =
-            if row.flags & SDST != 0 { (float, all & !float & ignored) } else { (float, ignored) };
-        Accepts { float, ignored, sext, clamp, omod, op_sel }
+        Accepts {
+            float,
+            ignored,
+            sext: if mixed && !gfx942 { ignored } else { 0 },
+            clamp: clamps(row, encoding, float, op_sel),
+            omod: multiplies(row, encoding, float, op_sel, gfx942),
+            op_sel,
+        }
+    }
+}
+
+/// Whether the clamp bit may be set.
+fn clamps(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel) -> bool {
+    let saturates = matches!(row.exec, Impl::Lanes { clamp: Some(_), .. });
+    match row.name {
+        name if encoding == Encoding::Vopc => float != 0 && !name.contains("_class_"),
+        "v_cndmask_b32" | "v_mul_lo_u16" => false,
+        "v_mul_i32_i24" | "v_mul_u32_u24" => true,
+        name if gives_eight_bits(name) => false,
+        name => float != 0 || is_float(row.dst) || saturates || converts_bits(name) || op_sel == OpSel::All,
+    }
+}
+
+/// Whether the result may be multiplied.
+fn multiplies(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel, gfx942: bool) -> bool {
+    let whole =
+        ["v_cvt_rpi_i32_f32", "v_cvt_flr_i32_f32", "v_frexp_exp_i32_f32", "v_pack_b32_f16", "v_cndmask_b32"];
+    let packs = ["v_cvt_pknorm_", "v_cvt_pk_u8", "v_cvt_pkaccum"];
+    match row.name {
+        _ if encoding == Encoding::Vopc => false,
+        name if whole.contains(&name) || starts(name, &packs) => false,
+        name if gives_eight_bits(name) || is_integer_dot(name) => false,
+        _ if op_sel == OpSel::All => gfx942 && float != 0,
+        name => float != 0 || is_float(row.dst) || converts_bits(name),
     }
 }
 

@@ -14,16 +14,12 @@ impl Words {
             return self.matrix(t, row);
         }
         let count = row.src.iter().filter(|ty| **ty != Ty::None).count() as u32;
-        if !self.is_gfx942() && field(32 + 9 * count, 27 - 9 * count) != 0 {
-            return Err(Bad);
-        }
+        self.reserved(!self.is_gfx942() && field(32 + 9 * count, 27 - 9 * count) != 0)?;
         let all = (1 << count) - 1;
         let (neg_lo, neg_hi) = (field(61, 3), field(8, 3));
         let (op_sel, op_sel_hi) = (field(11, 3), (field(59, 2) | field(14, 1) << 2) & all);
         if row.name.starts_with("v_accvgpr_") {
-            if neg_lo | neg_hi | op_sel != 0 {
-                return Err(Bad);
-            }
+            self.reserved(neg_lo | neg_hi | op_sel != 0)?;
             let write = row.name == "v_accvgpr_write_b32";
             t.try_operand(self.vector(field(0, 8), 1, write))?;
             if !write && self.is_gfx942() && field(32, 9) < 256 {
@@ -37,9 +33,8 @@ impl Words {
         // LLVM 22 has no halves to choose for the dot products of bytes and nibbles.
         let whole = self.is_gfx942() && (row.name.starts_with("v_dot4") || row.name.starts_with("v_dot8"));
         let signs = if self.is_gfx942() { all } else { all & signs(row) };
-        if (neg_lo | neg_hi) & !signs != 0 || op_sel & !all != 0 || whole && op_sel != 0 {
-            return Err(Bad);
-        }
+        self.reserved((neg_lo | neg_hi) & !signs != 0 || op_sel & !all != 0 || whole && op_sel != 0)?;
+        let (neg_lo, neg_hi, op_sel) = (neg_lo & all, neg_hi & all, op_sel & all);
         t.try_operand(self.vector(field(0, 8), u32::from(row.dst.dwords()), false))?;
         let mixed = row.src[0] == Ty::Mix;
         for n in 0..count {
@@ -100,9 +95,7 @@ impl Words {
             t.modifier(format_args!("abid:{abid}"));
         }
         if blgp != 0 {
-            if sparse {
-                return Err(Bad);
-            }
+            self.reserved(sparse)?;
             if self.is_gfx942() && row.name.starts_with("v_mfma_f64") {
                 t.modifier(Bits { name: "neg", bits: blgp, count: 3 });
             } else {

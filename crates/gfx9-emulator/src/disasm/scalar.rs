@@ -108,7 +108,7 @@ impl Words {
                 t.operand(imm);
             }
             "s_waitcnt" => t.operand(Waitcnt(imm)),
-            "s_sendmsg" | "s_sendmsghalt" => t.operand(Message(imm)),
+            "s_sendmsg" | "s_sendmsghalt" => t.operand(Message { bits: imm, gfx942: self.is_gfx942() }),
             "s_set_gpr_idx_mode" => t.operand(GprIndex(imm)),
             "s_endpgm" if imm == 0 => {}
             "s_endpgm" => t.operand(imm),
@@ -118,7 +118,7 @@ impl Words {
             | "s_ttracedata"
             | "s_endpgm_saved"
             | "s_set_gpr_idx_off"
-            | "s_endpgm_ordered_ps_done" => return if imm == 0 { Ok(()) } else { Err(Bad) },
+            | "s_endpgm_ordered_ps_done" => return self.reserved(imm != 0),
             _ => t.operand(immediate(u32::from(imm))),
         }
         Ok(())
@@ -152,28 +152,23 @@ impl Words {
         if data == Ty::None && !name.contains("discard") && !name.contains("probe")
             || name.starts_with("s_mem")
         {
-            // Nothing but the destination.
-            return if field(17, 1) == 0 { Ok(()) } else { Err(Bad) };
+            // Caches and clocks have no address.
+            return self.reserved(field(17, 1) != 0);
         }
-        let has_address = data != Ty::None && !name.starts_with("s_mem")
-            || name.contains("probe")
-            || name.contains("discard");
-        if has_address {
-            let registers = if name.contains("_buffer") { 4 } else { 2 };
-            t.try_operand(self.tuple(field(0, 6) * 2, registers))?;
-            let (soffset_en, imm) = (field(14, 1) != 0, field(17, 1) != 0);
-            let offset = Signed((field(32, 21) << 11) as i32 >> 11);
-            match (soffset_en, imm) {
-                (true, true) => {
-                    t.try_operand(scalar(field(57, 7), 1))?;
-                    t.modifier(format_args!("offset:{offset}"));
-                }
-                (true, false) => t.try_operand(scalar(field(57, 7), 1))?,
-                (false, true) => t.operand(offset),
-                (false, false) => t.try_operand(scalar(field(32, 7), 1))?,
+        let registers = if name.contains("_buffer") { 4 } else { 2 };
+        t.try_operand(self.tuple(field(0, 6) * 2, registers))?;
+        let (soffset_en, imm) = (field(14, 1) != 0, field(17, 1) != 0);
+        let offset = Signed((field(32, 21) << 11) as i32 >> 11);
+        match (soffset_en, imm) {
+            (true, true) => {
+                t.try_operand(scalar(field(57, 7), 1))?;
+                t.modifier(format_args!("offset:{offset}"));
             }
-            t.flag(field(16, 1) != 0 && data != Ty::None, "glc");
+            (true, false) => t.try_operand(scalar(field(57, 7), 1))?,
+            (false, true) => t.operand(offset),
+            (false, false) => t.try_operand(scalar(field(32, 7), 1))?,
         }
+        t.flag(field(16, 1) != 0 && data != Ty::None, "glc");
         Ok(())
     }
 }

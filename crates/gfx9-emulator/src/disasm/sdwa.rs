@@ -14,12 +14,9 @@ impl Words {
     pub(super) fn controlled(&mut self, t: &mut Text<'_>, row: &Row, encoding: Encoding) -> Result<(), Bad> {
         let control = self.literal()?;
         let is_wide = wide(row.dst) || row.src.iter().any(|ty| wide(*ty));
-        if row.name == "v_pk_fmac_f16" && !self.is_gfx942() {
-            return Err(Bad);
-        }
+        self.reserved(row.name == "v_pk_fmac_f16" && !self.is_gfx942())?;
         if self.first & 0x1ff == SDWA
-            && (is_wide && !converts_eight_bits(row)
-                || row.flags & ACC != 0 && !(row.name == "v_pk_fmac_f16" && self.is_gfx942()))
+            && (is_wide && !converts_eight_bits(row) || row.flags & ACC != 0 && row.name != "v_pk_fmac_f16")
         {
             return Err(Bad);
         }
@@ -58,22 +55,16 @@ impl Words {
             };
             let (sext, neg, abs) = (field(at + 3, 1) != 0, field(at + 4, 1) != 0, field(at + 5, 1) != 0);
             let float = accepts.float >> n & 1 != 0 && (row.name != "v_cndmask_b32" || self.is_gfx942());
-            if float && sext || !float && (neg || abs) {
-                return Err(Bad);
-            }
+            self.reserved(float && sext || !float && (neg || abs))?;
             let shown = row.name != "v_pk_fmac_f16";
             t.operand(Modified { operand, abs: abs && shown, neg: neg && shown, sext });
         }
         if row.flags & MASK_IN != 0 {
             t.operand(VCC);
         }
-        if sources == 1 && control >> 24 & 0xbf != 0 {
-            return Err(Bad);
-        }
+        self.reserved(sources == 1 && control >> 24 & 0xbf != 0)?;
         if encoding != Encoding::Vopc {
-            if field(14, 2) != 0 && !is_float(row.dst) && !is_eight_bits {
-                return Err(Bad);
-            }
+            self.reserved(field(14, 2) != 0 && !is_float(row.dst) && !is_eight_bits)?;
             t.flag(field(13, 1) != 0, "clamp");
             if let Some(omod) = omod(field(14, 2)) {
                 t.modifier(omod);
@@ -84,8 +75,8 @@ impl Words {
             if !is_eight_bits {
                 t.modifier(format_args!("dst_sel:{sel}"));
                 t.modifier(format_args!("dst_unused:{unused}"));
-            } else if sel != "DWORD" {
-                return Err(Bad);
+            } else {
+                self.reserved(sel != "DWORD")?;
             }
         }
         t.modifier(format_args!("src0_sel:{}", part(field(16, 3))?));
@@ -97,27 +88,24 @@ impl Words {
 
     fn dpp(&self, t: &mut Text<'_>, row: &Row, encoding: Encoding, control: u32) -> Result<(), Bad> {
         let field = |at: u32, bits: u32| control >> at & ((1 << bits) - 1);
-        if encoding == Encoding::Vopc {
-            return Err(Bad);
-        }
+        let compares = encoding == Encoding::Vopc;
+        self.reserved(compares)?;
         t.mnemonic(row.name, "_dpp");
-        t.try_operand(self.vector(self.first >> 17 & 0xff, u32::from(row.dst.dwords()), false))?;
-        if row.flags & SDST != 0 {
+        if !compares {
+            t.try_operand(self.vector(self.first >> 17 & 0xff, u32::from(row.dst.dwords()), false))?;
+        }
+        if row.flags & SDST != 0 || compares {
             t.operand(VCC);
         }
         let accepts = Accepts::vop3(row, encoding, self.target);
         let sources = row.src.iter().filter(|ty| **ty != Ty::None).count() as u32;
-        if sources == 1 && field(22, 2) != 0 {
-            return Err(Bad);
-        }
+        self.reserved(sources == 1 && field(22, 2) != 0)?;
         for n in 0..sources {
             let code = if n == 0 { field(0, 8) } else { self.first >> 9 & 0xff };
             let operand = self.vector(code, u32::from(row.src[n as usize].dwords()), false)?;
             let (neg, abs) = (field(20 + 2 * n, 1) != 0, field(21 + 2 * n, 1) != 0);
             let shown = accepts.float >> n & 1 != 0 && (row.name != "v_cndmask_b32" || self.is_gfx942());
-            if (accepts.float | accepts.ignored) >> n & 1 == 0 && (neg || abs) {
-                return Err(Bad);
-            }
+            self.reserved((accepts.float | accepts.ignored) >> n & 1 == 0 && (neg || abs))?;
             let sext = neg && accepts.sext >> n & 1 != 0;
             t.operand(Modified { operand, abs: abs && shown, neg: neg && shown, sext });
         }

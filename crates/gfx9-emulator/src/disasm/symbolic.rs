@@ -62,11 +62,14 @@ impl fmt::Display for Hwreg {
 }
 
 /// `sendmsg(NAME, operation, stream)`.
-pub(super) struct Message(pub(super) u16);
+pub(super) struct Message {
+    pub(super) bits: u16,
+    pub(super) gfx942: bool,
+}
 
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (id, operation, stream) = (self.0 & 0xf, self.0 >> 4 & 7, self.0 >> 8 & 3);
+        let (id, operation, stream) = (self.bits & 0xf, self.bits >> 4 & 7, self.bits >> 8 & 3);
         let streams = ["GS_OP_NOP", "GS_OP_CUT", "GS_OP_EMIT", "GS_OP_EMIT_CUT"];
         let system = [
             "",
@@ -87,17 +90,22 @@ impl fmt::Display for Message {
             _ => "",
         };
         // The bits that are no field count only where there is no name.
-        let exact = self.0 & !0x37f == 0;
+        let exact = self.bits & !0x37f == 0;
         match (id, usize::from(operation)) {
             (_, 0) if !simple.is_empty() && stream == 0 => write!(f, "sendmsg({simple})"),
             (2, 1..=3) => write!(f, "sendmsg(MSG_GS, {}, {stream})", streams[usize::from(operation)]),
             (3, 0) if stream == 0 => f.write_str("sendmsg(MSG_GS_DONE, GS_OP_NOP)"),
             (3, 1..=3) => write!(f, "sendmsg(MSG_GS_DONE, {}, {stream})", streams[usize::from(operation)]),
-            (15, 1..=4) if stream == 0 => {
+            // LLVM 22 has no such message from gfx9 on.
+            (15, 3) if self.gfx942 && exact => write!(f, "sendmsg({id}, {operation}, {stream})"),
+            (15, 1 | 2 | 4) if stream == 0 => {
+                write!(f, "sendmsg(MSG_SYSMSG, {})", system[usize::from(operation)])
+            }
+            (15, 3) if stream == 0 && !self.gfx942 => {
                 write!(f, "sendmsg(MSG_SYSMSG, {})", system[usize::from(operation)])
             }
             _ if exact => write!(f, "sendmsg({id}, {operation}, {stream})"),
-            _ => write!(f, "{}", self.0),
+            _ => write!(f, "{}", self.bits),
         }
     }
 }

@@ -33,7 +33,7 @@ impl Words {
         match row.name {
             "v_nop" | "v_clrexcp" => {
                 t.mnemonic(row.name, "");
-                return if dst == 0 { Ok(()) } else { Err(Bad) };
+                return self.reserved(dst != 0);
             }
             "v_readfirstlane_b32" => {
                 if is_number(code) || code < 256 && self.is_gfx942() {
@@ -75,7 +75,10 @@ impl Words {
         if row.flags & LIT != 0 {
             t.mnemonic(row.name, "");
             t.try_operand(dst)?;
-            let a = self.short_source(word & 0x1ff, row.src[0])?;
+            // LLVM 15 shows all of a literal that both sources are.
+            let whole = word & 0x1ff == LITERAL && row.name == "v_madmk_f16" && !self.is_gfx942();
+            let ty = if whole { Ty::B32 } else { row.src[0] };
+            let a = self.short_source(word & 0x1ff, ty)?;
             let k = Operand::Hex(u64::from(self.literal()?));
             t.operand(a);
             // madmk: d = a * k + b; madak: d = a * b + k.
@@ -126,15 +129,13 @@ impl Words {
         if row.flags & LIT != 0 || encoding == Encoding::Vop1 && self.has_no_long_form(row) {
             return Err(Bad);
         }
-        if encoding == Encoding::Vop2 && !self.is_gfx942() && is_packed_accumulation(row.name) {
-            return Err(Bad);
-        }
+        self.reserved(!self.is_gfx942() && encoding == Encoding::Vop2 && is_packed_accumulation(row.name))?;
         if row.dst == Ty::None {
             // v_nop, v_clrexcp.
             t.mnemonic(row.name, "");
             let sources = if self.is_gfx942() { 0 } else { field(32, 27) };
             let others = (field(0, 11), field(15, 1), field(59, 5), sources);
-            return if others == (0, 0, 0, 0) { Ok(()) } else { Err(Bad) };
+            return self.reserved(others != (0, 0, 0, 0));
         }
         t.mnemonic(row.name, if encoding == Encoding::Vop3 { "" } else { "_e64" });
         let count = |ty: Ty| u32::from(ty.dwords());
@@ -145,7 +146,11 @@ impl Words {
         } else {
             t.try_operand(self.vector(field(0, 8), count(row.dst), false))?;
         }
-        let accepts = Accepts::vop3(row, encoding, self.target);
+        // Most instructions have nothing modified.
+        let accepts = match (field(8, 8), field(59, 5)) {
+            (0, 0) => Accepts::NOTHING,
+            _ => Accepts::vop3(row, encoding, self.target),
+        };
         let (mut abs, neg) = (field(8, 3), field(61, 3));
         let mut op_sel = field(11, 4);
         if row.flags & SDST != 0 {
@@ -153,12 +158,8 @@ impl Words {
             (abs, op_sel) = (0, 0);
         }
         let (float, ignored) = (u32::from(accepts.float), u32::from(accepts.ignored));
-        if (abs | neg) & !(float | ignored) != 0 {
-            return Err(Bad);
-        }
-        if field(15, 1) != 0 && !accepts.clamp || field(59, 2) != 0 && !accepts.omod {
-            return Err(Bad);
-        }
+        self.reserved((abs | neg) & !(float | ignored) != 0)?;
+        self.reserved(field(15, 1) != 0 && !accepts.clamp || field(59, 2) != 0 && !accepts.omod)?;
         let mut sources = 0;
         for n in 0..3 {
             let code = field(32 + 9 * n, 9);
@@ -170,8 +171,8 @@ impl Words {
                         return Err(Bad);
                     }
                     t.try_operand(self.scalar_source(code, Ty::Mask))?;
-                } else if code != 0 && !self.is_gfx942() {
-                    return Err(Bad);
+                } else {
+                    self.reserved(code != 0 && !self.is_gfx942())?;
                 }
                 continue;
             }
@@ -191,10 +192,11 @@ impl Words {
                 if op_sel != 0 {
                     t.modifier(Bits { name: "op_sel", bits: op_sel, count: 4 });
                 }
-            } else if sources == 2 && op_sel & 4 != 0 {
-                return Err(Bad);
-            } else if written != 0 {
-                t.modifier(Bits { name: "op_sel", bits: written, count: sources + 1 });
+            } else {
+                self.reserved(sources == 2 && op_sel & 4 != 0)?;
+                if written != 0 {
+                    t.modifier(Bits { name: "op_sel", bits: written, count: sources + 1 });
+                }
             }
         }
         t.flag(field(15, 1) != 0, "clamp");
@@ -209,7 +211,9 @@ impl Words {
         let vgpr = code >= 256;
         match (row.name, n) {
             ("v_readlane_b32", 0) if !vgpr => Err(Bad),
-            ("v_readlane_b32", 1) | ("v_writelane_b32", _) if vgpr => Err(Bad),
+            ("v_readlane_b32", 1) | ("v_writelane_b32", _) if vgpr || code == 254 && self.is_gfx942() => {
+                Err(Bad)
+            }
             ("v_mqsad_u32_u8", 2) if is_number(code) || !vgpr && self.is_gfx942() => Err(Bad),
             ("v_mqsad_u32_u8", 2) if !vgpr => self.tuple(code, 4),
             // LLVM has the exponent as an f16.

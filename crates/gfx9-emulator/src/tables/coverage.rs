@@ -1,6 +1,6 @@
 //! The README's table of what is executed, against what the instructions of these tables do.
 
-use super::{Encoding, Row, Target, rows};
+use super::{Encoding, Row, Target, Ty, rows};
 use crate::fault::FaultCause;
 use crate::isa::Level;
 use crate::testing::{Rig, word};
@@ -13,7 +13,15 @@ fn is_executed(row: &Row, encoding: Encoding, target: Target) -> bool {
     let vector = 256;
     let (low, high) = match encoding {
         Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc => (vector, 0),
-        Encoding::Vop3 | Encoding::Vop3p => (0, vector | vector << 9 | vector << 18),
+        // The lane that they name is a scalar.
+        Encoding::Vop3 if row.name == "v_readlane_b32" => (0, vector),
+        Encoding::Vop3 if row.name == "v_writelane_b32" => (0, 0),
+        Encoding::Vop3 | Encoding::Vop3p => {
+            let sources = (0..3).filter(|n| row.src[*n] != Ty::None);
+            (0, sources.fold(0, |all, n| all | vector << (9 * n)))
+        }
+        // Only GDS has these.
+        Encoding::Ds if row.name.starts_with("ds_gws_") => (1 << 16, 0),
         // No scalar address.
         Encoding::Global | Encoding::Scratch => (0, 0x7f << 16),
         _ => (0, 0),
