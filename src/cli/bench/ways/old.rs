@@ -156,11 +156,7 @@ impl Lane for StreamOrdered {
 
     fn collect(&mut self) -> Result<(), Error> {
         self.raw.wait()?;
-        let each = self.results;
-        if each > 0 {
-            let read = &self.read;
-            self.work.results().chunks_exact_mut(each).enumerate().for_each(|(slot, to)| read.read(slot, to));
-        }
+        self.read.read_all(self.results, self.work.results());
         self.work.collected();
         Ok(())
     }

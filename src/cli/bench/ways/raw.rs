@@ -196,6 +196,13 @@ impl Slots {
         // SAFETY: inside the slot; what wrote it was waited for.
         unsafe { copy_nonoverlapping(from, to.as_mut_ptr(), len) };
     }
+
+    /// Reads `each` bytes from every slot's start, one after the other; none where a launch has no results.
+    pub(super) fn read_all(&self, each: usize, to: &mut [u8]) {
+        if each > 0 {
+            to.chunks_exact_mut(each).enumerate().for_each(|(slot, to)| self.read(slot, to));
+        }
+    }
 }
 
 impl Drop for Slots {
@@ -308,11 +315,7 @@ impl Lane for Calls {
 
     fn collect(&mut self) -> Result<(), Error> {
         self.raw.wait()?;
-        let each = self.results;
-        if each > 0 {
-            let read = &self.read;
-            self.work.results().chunks_exact_mut(each).enumerate().for_each(|(slot, to)| read.read(slot, to));
-        }
+        self.read.read_all(self.results, self.work.results());
         self.work.collected();
         Ok(())
     }
