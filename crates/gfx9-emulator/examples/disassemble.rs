@@ -39,7 +39,8 @@ fn print(file: &str) -> Result<()> {
 
 /// The dwords and the text of each line of `llvm-objdump -d`.
 fn listed(objdump: &str, file: &str) -> Result<Vec<(Vec<u32>, String)>> {
-    let output = Command::new(objdump).args(["-d", "-z", file]).output().map_err(|e| format!("{objdump}: {e}"))?;
+    let output =
+        Command::new(objdump).args(["-d", "-z", file]).output().map_err(|e| format!("{objdump}: {e}"))?;
     if !output.status.success() {
         return Err(format!("{objdump} {file}: {}", output.status).into());
     }

@@ -29,7 +29,8 @@ fn functions_of_a_code_object() {
                 assert!(instructions.iter().any(|i| i.address == *to), "{}: {to:#x}", kernel.name);
             }
             let within = function.address()..function.address() + function.code().len() as u64;
-            let targets = || instructions.iter().filter_map(|i| i.branch_target).filter(|to| within.contains(to));
+            let targets =
+                || instructions.iter().filter_map(|i| i.branch_target).filter(|to| within.contains(to));
             assert!(targets().all(|to| labels.contains_key(&to)));
             assert_eq!(targets().count() == 0, labels.is_empty());
         }
