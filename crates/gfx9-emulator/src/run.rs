@@ -131,7 +131,7 @@ impl Job {
             space,
             stash,
             grid,
-            total: grid.iter().map(|n| u64::from(*n)).product(),
+            total: grid.iter().fold(1, |total: u64, n| total.saturating_mul((*n).into())),
             next: AtomicU64::new(0),
             ended: AtomicU64::new(0),
             resident: AtomicUsize::new(0),
@@ -276,6 +276,8 @@ impl Job {
     fn run(&self, workgroup: &mut Workgroup) -> bool {
         let Workgroup { members, cx } = workgroup;
         let mut turn = 0;
+        // A small budget isn't overrun by a slice of each wave.
+        let slice = self.instruction_budget.clamp(1, SLICE);
         loop {
             let before = cx.count;
             let mut ready = false;
@@ -284,10 +286,10 @@ impl Job {
                     continue;
                 }
                 let count = cx.count;
-                match run_wave(&mut member.wave, cx, SLICE) {
+                match run_wave(&mut member.wave, cx, slice) {
                     Stop::Slice => {
                         ready = true;
-                        if cx.count - count < SLICE {
+                        if cx.count - count < slice {
                             turn += GIVE_WAY;
                         }
                     }
