@@ -76,7 +76,8 @@ fn broken_code_objects() {
             let mut object = object.to_vec();
             for _ in 0..1 + bytes.next() % 8 {
                 // Headers, symbols and descriptors are at the front, metadata too.
-                let end = if bytes.next() % 4 == 0 { object.len() } else { object.len().min(0x2000) };
+                let end =
+                    if bytes.next().is_multiple_of(4) { object.len() } else { object.len().min(0x2000) };
                 let at = bytes.next() as usize % end;
                 object[at] = bytes.next() as u8;
             }
@@ -106,4 +107,13 @@ fn other_processors_are_refused_by_name() {
         assert!(matches!(&error, Error::UnsupportedTarget { target: of } if of.contains(target)), "{error}");
         assert!(error.to_string().contains("compile it for one of these"), "{error}");
     }
+}
+
+#[test]
+fn image_instructions_are_refused_by_name() {
+    let error = refusal(include_bytes!("data/assembly/image.gfx90a.co"));
+    let Error::ImageInstruction { target, function, instruction, .. } = &error else { panic!("{error}") };
+    assert_eq!((target.as_str(), function.as_str()), ("amdgcn-amd-amdhsa--gfx90a", "empty"));
+    assert_eq!(instruction, "image_load v0, v0, s[0:7] dmask:0x1 unorm");
+    assert!(error.to_string().contains("gfx90a has an image instruction"), "{error}");
 }
