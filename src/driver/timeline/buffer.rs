@@ -128,11 +128,14 @@ impl<T: Copy> Buffer<T> {
         let mut next = self.first.load(Ordering::Acquire);
         // SAFETY: null, or a chunk that was whole before it was published, and lives as long as the list.
         while let Some(chunk) = unsafe { next.as_ref() } {
+            // Before the length: a chunk that has another behind it is full, and seen so by who sees the other. The
+            // other way round the writer may fill this one and begin the other in between, and a gap comes out.
+            let behind = chunk.next.load(Ordering::Acquire);
             for cell in chunk.entries.iter().take(chunk.len.load(Ordering::Acquire)) {
                 // SAFETY: below `len`, so it is written, and is not written again.
                 each(unsafe { (*cell.get()).assume_init() });
             }
-            next = chunk.next.load(Ordering::Acquire);
+            next = behind;
         }
     }
 }
