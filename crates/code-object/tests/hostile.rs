@@ -75,18 +75,30 @@ impl Patch {
     }
 
     /// Replaces the metadata note by one at the end of the file.
-    fn metadata(mut self, note: &[u8]) -> Patch {
-        let header = self.program_header(4, 0);
-        self.0.resize(self.0.len().next_multiple_of(4), 0);
-        let start = self.0.len();
-        for word in [7, note.len() as u32, 32] {
-            self.0.extend(u32::to_le_bytes(word));
-        }
-        self.0.extend(b"AMDGPU\0\0");
-        self.0.extend(note);
-        let size = (self.0.len() - start) as u64;
-        self.set(header + 8, &(start as u64).to_le_bytes()).set(header + 32, &size.to_le_bytes())
+    fn metadata(self, note: &[u8]) -> Patch {
+        Patch(exercise::with_metadata(&self.0, note))
     }
+}
+
+/// Runs every file of a corpus that cargo-fuzz found; there must be some.
+fn replay(target: &str, body: impl Fn(&[u8])) {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
+    let mut count = 0;
+    for entry in folder.read_dir().unwrap_or_else(|e| panic!("{}: {e}", folder.display())) {
+        let path = entry.unwrap().path();
+        // Printed when the test fails.
+        println!("{}", path.display());
+        body(&std::fs::read(&path).unwrap());
+        count += 1;
+    }
+    assert!(count > 0, "{} is empty", folder.display());
+}
+
+#[test]
+fn corpora_of_the_fuzz_targets() {
+    replay("read", |bytes| drop(exercise(bytes)));
+    replay("metadata", exercise::metadata);
+    replay("compressed", exercise::compressed);
 }
 
 #[test]

@@ -18,6 +18,21 @@ pub enum Error {
         /// The code object's target.
         target: String,
     },
+    /// The code object has an image instruction.
+    #[error(
+        "the code object for {target} has an image instruction, which the emulator doesn't run: {instruction} at \
+         {address:#x} in {function}; compile it without textures and surfaces"
+    )]
+    ImageInstruction {
+        /// The code object's target.
+        target: String,
+        /// The function that it is in.
+        function: String,
+        /// Its ELF virtual address.
+        address: u64,
+        /// Disassembled.
+        instruction: String,
+    },
     /// The code object can't be loaded as it is.
     #[error("the code object can't be loaded: {0}")]
     BadCodeObject(String),

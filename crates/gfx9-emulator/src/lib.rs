@@ -29,6 +29,7 @@ mod fault;
 mod float;
 mod half16;
 mod hostcall;
+mod images;
 mod inst;
 mod isa;
 mod lanes;

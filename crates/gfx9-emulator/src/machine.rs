@@ -114,7 +114,7 @@ impl Machine {
     /// Maps a code object into memory.
     ///
     /// # Errors
-    /// [`Error::UnsupportedTarget`], [`Error::BadCodeObject`], or [`Error::OutOfMemory`].
+    /// [`Error::UnsupportedTarget`], [`Error::ImageInstruction`], [`Error::BadCodeObject`], or [`Error::OutOfMemory`].
     pub fn load(&self, object: &CodeObject) -> Result<Program> {
         Program::load(object, &self.memory, self.config.level)
     }

@@ -1,23 +1,20 @@
 //! Device memory: allocations at deterministic addresses, host ranges, and bounds-checked guest access to both.
 //!
-//! All raw access to guest memory is in this module. A guest access is made of relaxed atomic operations, so that a
-//! kernel's data races, between its waves or with the host, are not undefined behaviour here. (Racing accesses of
-//! different sizes to the same bytes are the exception that Rust's memory model leaves open; on the hosts that this
-//! runs on they are plain loads and stores.)
+//! All raw access to guest memory is in this module, and through [`raw`], so that a kernel's data races, between its
+//! waves or with the host, are not undefined behaviour here.
 //!
 //! A dispatch works on a [`Snapshot`] of the allocations that are live when it starts. Freeing one during it keeps
 //! its memory alive until the dispatch ends.
 
 mod gather;
+#[cfg(test)]
+mod race_tests;
+mod raw;
 mod shadow;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::ptr::NonNull;
-use std::sync::atomic::{
-    AtomicU8, AtomicU32, AtomicU64,
-    Ordering::{self, Relaxed},
-};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::backing::Backing;
@@ -26,6 +23,7 @@ use crate::error::{Error, Result};
 use shadow::Shadow;
 
 pub(crate) use gather::{Addresses, Based, Checked, Element, Pattern, Wide, offsets_pattern};
+pub(crate) use raw::Cell;
 
 /// First address of device allocations: away from where Linux maps a process's memory, so that a host range mapped
 /// at its own address doesn't meet them.
@@ -482,7 +480,7 @@ pub(crate) struct Window {
     ptr: *mut u8,
 }
 
-// SAFETY: its accesses are atomic operations on memory that whoever holds it keeps alive (`Snapshot`, `View`).
+// SAFETY: its accesses may race (`raw`), on memory that whoever holds it keeps alive (`Snapshot`, `View`).
 unsafe impl Send for Window {}
 // SAFETY: as above.
 unsafe impl Sync for Window {}
@@ -507,87 +505,75 @@ impl Window {
     #[inline(always)]
     pub(crate) fn load_u32(&self, address: u64) -> Option<u32> {
         let p = self.at(address, 4)?;
-        if p.addr() & 3 == 0 {
-            // SAFETY: in bounds, aligned, and all accesses to guest memory are atomic.
-            Some(unsafe { AtomicU32::from_ptr(p.cast()) }.load(Relaxed))
-        } else {
-            let mut bytes = [0; 4];
-            self.read_bytes(address, &mut bytes);
-            Some(u32::from_le_bytes(bytes))
-        }
+        // SAFETY: in bounds, and guest memory is only accessed so.
+        Some(unsafe { raw::load32(p) })
     }
 
     #[inline(always)]
     pub(crate) fn store_u32(&self, address: u64, value: u32) -> Option<()> {
         let p = self.at(address, 4)?;
-        if p.addr() & 3 == 0 {
-            // SAFETY: in bounds, aligned, and all accesses to guest memory are atomic.
-            unsafe { AtomicU32::from_ptr(p.cast()) }.store(value, Relaxed);
-        } else {
-            self.write_bytes(address, &value.to_le_bytes());
-        }
+        // SAFETY: in bounds, and guest memory is only accessed so.
+        unsafe { raw::store32(p, value) };
         Some(())
     }
 
     /// The dword at `address` for atomic operations; none if it is out of bounds or not at a multiple of 4.
     #[inline(always)]
-    pub(crate) fn atomic_u32(&self, address: u64) -> Option<&AtomicU32> {
+    pub(crate) fn atomic_u32(&self, address: u64) -> Option<Cell<u32>> {
         let p = self.at(address, 4).filter(|p| p.addr() & 3 == 0)?;
-        // SAFETY: in bounds, aligned, all accesses to guest memory are atomic, and the result doesn't outlive the
-        // window, whose holder keeps the memory alive.
-        Some(unsafe { AtomicU32::from_ptr(p.cast()) })
+        // SAFETY: in bounds, aligned, guest memory is only accessed so, and whoever holds the window keeps it alive.
+        Some(unsafe { Cell::<u32>::new(p) })
     }
 
     /// The 64-bit word at `address` for atomic operations; none if it is out of bounds or not at a multiple of 8.
     #[inline(always)]
-    pub(crate) fn atomic_u64(&self, address: u64) -> Option<&AtomicU64> {
+    pub(crate) fn atomic_u64(&self, address: u64) -> Option<Cell<u64>> {
         let p = self.at(address, 8).filter(|p| p.addr() & 7 == 0)?;
         // SAFETY: as in `atomic_u32`.
-        Some(unsafe { AtomicU64::from_ptr(p.cast()) })
+        Some(unsafe { Cell::<u64>::new(p) })
     }
 
     /// Copies bytes out. The caller has checked that they lie in the window; else nothing is copied.
     pub(crate) fn read_bytes(&self, address: u64, out: &mut [u8]) {
         let Some(p) = self.at(address, out.len() as u64) else { return };
+        // Aligned words, so that none is seen half-written.
         let head = p.align_offset(8).min(out.len());
         let (first, rest) = out.split_at_mut(head);
         let (words, last) = rest.as_chunks_mut::<8>();
-        // SAFETY (all three loops): in bounds, aligned, and all accesses to guest memory are atomic.
         for (n, byte) in first.iter_mut().enumerate() {
-            // SAFETY: see above.
-            *byte = unsafe { AtomicU8::from_ptr(p.add(n)) }.load(Relaxed);
+            // SAFETY: in bounds, and guest memory is only accessed so.
+            *byte = unsafe { raw::load8(p.add(n)) };
         }
         for (n, word) in words.iter_mut().enumerate() {
-            // SAFETY: see above; `head` aligns it.
-            *word = unsafe { AtomicU64::from_ptr(p.add(head + n * 8).cast()) }.load(Relaxed).to_le_bytes();
+            // SAFETY: as above.
+            *word = unsafe { raw::load64(p.add(head + n * 8)) }.to_le_bytes();
         }
         let at = head + words.len() * 8;
         for (n, byte) in last.iter_mut().enumerate() {
-            // SAFETY: see above.
-            *byte = unsafe { AtomicU8::from_ptr(p.add(at + n)) }.load(Relaxed);
+            // SAFETY: as above.
+            *byte = unsafe { raw::load8(p.add(at + n)) };
         }
     }
 
     /// Copies bytes in. The caller has checked that they lie in the window; else nothing is copied.
     pub(crate) fn write_bytes(&self, address: u64, data: &[u8]) {
         let Some(p) = self.at(address, data.len() as u64) else { return };
+        // Aligned words, so that none is half-written to others.
         let head = p.align_offset(8).min(data.len());
         let (first, rest) = data.split_at(head);
         let (words, last) = rest.as_chunks::<8>();
-        // SAFETY (all three loops): in bounds, aligned, and all accesses to guest memory are atomic.
         for (n, byte) in first.iter().enumerate() {
-            // SAFETY: see above.
-            unsafe { AtomicU8::from_ptr(p.add(n)) }.store(*byte, Relaxed);
+            // SAFETY: in bounds, and guest memory is only accessed so.
+            unsafe { raw::store8(p.add(n), *byte) };
         }
         for (n, word) in words.iter().enumerate() {
-            // SAFETY: see above; `head` aligns it.
-            unsafe { AtomicU64::from_ptr(p.add(head + n * 8).cast()) }
-                .store(u64::from_le_bytes(*word), Relaxed);
+            // SAFETY: as above.
+            unsafe { raw::store64(p.add(head + n * 8), u64::from_le_bytes(*word)) };
         }
         let at = head + words.len() * 8;
         for (n, byte) in last.iter().enumerate() {
-            // SAFETY: see above.
-            unsafe { AtomicU8::from_ptr(p.add(at + n)) }.store(*byte, Relaxed);
+            // SAFETY: as above.
+            unsafe { raw::store8(p.add(at + n), *byte) };
         }
     }
 }
@@ -690,12 +676,6 @@ impl View {
         Some(window)
     }
 }
-
-/// The host ordering of a guest atomic.
-///
-/// The guest orders its atomics by waiting for its counters and invalidating caches around them, which have no
-/// counterpart here; so each is as strong as the host has it, which costs nothing on x86-64.
-pub(crate) const ATOMIC: Ordering = Ordering::SeqCst;
 
 #[cfg(test)]
 mod tests {

@@ -7,6 +7,7 @@ use code_object::{CodeObject, KernelSignature, RelocationKind};
 
 use crate::decode::Code;
 use crate::error::{Error, Result};
+use crate::images;
 use crate::isa::Level;
 use crate::memory::AddressSpace;
 use crate::observe::{self, Info};
@@ -54,6 +55,7 @@ impl Program {
     /// Maps a code object into guest memory.
     pub(crate) fn load(object: &CodeObject, space: &Arc<AddressSpace>, level: Level) -> Result<Program> {
         let target = Target::of(object)?;
+        images::refuse(object, target)?;
         let range = object.image_range();
         let start = range.start / PAGE * PAGE;
         if range.is_empty() {

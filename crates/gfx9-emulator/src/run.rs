@@ -144,7 +144,7 @@ impl Job {
             space,
             stash,
             grid,
-            total: grid.iter().map(|n| u64::from(*n)).product(),
+            total: grid.iter().fold(1, |total: u64, n| total.saturating_mul((*n).into())),
             next: AtomicU64::new(0),
             ended: AtomicU64::new(0),
             resident: AtomicUsize::new(0),
@@ -322,6 +322,8 @@ impl Job {
         let Workgroup { members, order, cx, dice } = workgroup;
         let limit = dice.as_mut().map_or(TURN, |dice| dice.spread(TURN));
         let mut turn = 0;
+        // A small budget isn't overrun by a slice of each wave.
+        let slice = self.instruction_budget.clamp(1, SLICE);
         loop {
             let before = cx.count;
             let mut ready = false;
@@ -333,7 +335,7 @@ impl Job {
                     continue;
                 };
                 let count = cx.count;
-                let slice = dice.as_mut().map_or(SLICE, |dice| dice.spread(SLICE));
+                let slice = dice.as_mut().map_or(slice, |dice| dice.spread(slice));
                 let stop = if dice.is_some() || cx.watch.is_some() {
                     run_wave_observed(&mut member.wave, cx, slice)
                 } else {

@@ -19,7 +19,7 @@ fn functions_of_a_code_object() {
         for kernel in object.kernels().iter().filter(|kernel| kernel.name != "illegal") {
             let function = listing.function(&kernel.name).unwrap();
             let instructions: Vec<_> = function.instructions().collect();
-            assert!(instructions.iter().all(|i| i.is_legal || kernel.name == "image"), "{}", kernel.name);
+            assert!(instructions.iter().all(|i| i.is_legal), "{}", kernel.name);
             assert_eq!(instructions.iter().map(|i| i.length).sum::<usize>(), function.code().len());
             assert_eq!(instructions[0].address, function.address());
             assert!(instructions.iter().any(|i| i.text == "s_endpgm"), "{}", kernel.name);

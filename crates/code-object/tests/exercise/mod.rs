@@ -1,6 +1,6 @@
-//! Everything that can be done with bytes from outside, in one function: the body of a fuzz target.
-//!
-//! With cargo-fuzz, `fuzz_target!(|data: &[u8]| exercise(data))` is all that is missing.
+//! Everything that can be done with bytes from outside: the bodies of the fuzz targets, which tests/hostile.rs runs too.
+
+#![allow(dead_code, reason = "each fuzz target uses one of them")]
 
 use code_object::limits::{MAX_IMAGE_SIZE, MAX_KERNARG_SIZE, MAX_WORKGROUP_SIZE};
 use code_object::{CodeObject, Error, TargetId, bundle};
@@ -27,6 +27,50 @@ pub(crate) fn exercise(bytes: &[u8]) -> Result<CodeObject, Error> {
     assert_eq!(object.elf(), bytes);
     check(&object);
     Ok(object)
+}
+
+/// A copy of `file` with this metadata instead of its own, in a note at its end.
+pub(crate) fn with_metadata(file: &[u8], metadata: &[u8]) -> Vec<u8> {
+    let mut bytes = file.to_vec();
+    let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
+    // The program header of type PT_NOTE.
+    let header = (0..9).map(|n| 64 + n * 56).find(|&at| word(at) == 4).expect("a note");
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    let start = bytes.len();
+    for word in [7, metadata.len() as u32, 32] {
+        bytes.extend(u32::to_le_bytes(word));
+    }
+    bytes.extend(b"AMDGPU\0\0");
+    bytes.extend(metadata);
+    let size = (bytes.len() - start) as u64;
+    bytes[header + 8..header + 16].copy_from_slice(&(start as u64).to_le_bytes());
+    bytes[header + 32..header + 40].copy_from_slice(&size.to_le_bytes());
+    bytes
+}
+
+/// Any bytes are metadata or an error.
+pub(crate) fn metadata(bytes: &[u8]) {
+    let _ = exercise(&with_metadata(include_bytes!("../data/v5.co"), bytes));
+}
+
+/// Any bytes behind the header of a compressed bundle: the first chooses it, the next two are the size it claims.
+pub(crate) fn compressed(bytes: &[u8]) {
+    let Some(([kind, low, high], payload)) = bytes.split_first_chunk() else { return };
+    let (version, method) = (u16::from(kind % 3 + 1), u16::from(kind / 3 % 2));
+    let size = u64::from(u16::from_le_bytes([*low, *high]));
+    let mut file = b"CCOB".to_vec();
+    file.extend(version.to_le_bytes().into_iter().chain(method.to_le_bytes()));
+    let whole = |header: usize| (file.len() + header + payload.len()) as u64;
+    let sizes = match version {
+        1 => (size as u32).to_le_bytes().to_vec(),
+        2 => [(whole(16) as u32).to_le_bytes(), (size as u32).to_le_bytes()].concat(),
+        _ => [whole(24).to_le_bytes(), size.to_le_bytes()].concat(),
+    };
+    file.extend(sizes.into_iter().chain([0; 8]).chain(payload.iter().copied()));
+    if let Ok(plain) = bundle::decompress(&file) {
+        assert_eq!(plain.len() as u64, size);
+    }
+    let _ = exercise(&file);
 }
 
 /// Checks the promises that launchers and emulators rely on.

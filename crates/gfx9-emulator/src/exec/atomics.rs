@@ -4,7 +4,6 @@
 //! host. Lanes of a wave go one after the other.
 
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use half::{bf16, f16};
 
@@ -15,7 +14,7 @@ use crate::fault::{Access, Space};
 use crate::inst::{Flow, Inst, NONE, flag};
 use crate::isa::Exec;
 use crate::lanes::lanes_of;
-use crate::memory::{ATOMIC, Addresses, Checked, Element, Wide};
+use crate::memory::{Addresses, Cell, Checked, Element, Wide};
 use crate::tables::{Target, Ty};
 use crate::wave::{Active, LANES, Lanes, Mode, Wave};
 use crate::workgroup::Ctx;
@@ -40,7 +39,7 @@ pub(crate) trait Bits: Copy + Eq {
 
 impl Bits for u32 {
     type E = [u32; 1];
-    type Cell = AtomicU32;
+    type Cell = Cell<u32>;
     const N: u16 = 1;
     #[inline(always)]
     fn get(w: &Wave, index: u16, lane: usize) -> u32 {
@@ -59,21 +58,21 @@ impl Bits for u32 {
         value
     }
     #[inline(always)]
-    fn cells(from: &Checked<'_, Wide, [u32; 1]>, f: impl FnMut(usize, Option<&AtomicU32>)) {
+    fn cells(from: &Checked<'_, Wide, [u32; 1]>, f: impl FnMut(usize, Option<&Cell<u32>>)) {
         from.cells32(f);
     }
     #[inline(always)]
-    fn update(cell: &AtomicU32, mut f: impl FnMut(u32) -> u32) -> u32 {
-        cell.fetch_update(ATOMIC, ATOMIC, |old| Some(f(old))).unwrap_or_else(|old| old)
+    fn update(cell: &Cell<u32>, f: impl FnMut(u32) -> u32) -> u32 {
+        cell.update(f)
     }
-    fn with_cell<R>(cx: &mut Ctx, address: u64, f: impl FnOnce(&AtomicU32) -> R) -> Option<R> {
-        cx.mem.window(address, 4)?.atomic_u32(address).map(f)
+    fn with_cell<R>(cx: &mut Ctx, address: u64, f: impl FnOnce(&Cell<u32>) -> R) -> Option<R> {
+        cx.mem.window(address, 4)?.atomic_u32(address).map(|cell| f(&cell))
     }
 }
 
 impl Bits for u64 {
     type E = [u32; 2];
-    type Cell = AtomicU64;
+    type Cell = Cell<u64>;
     const N: u16 = 2;
     #[inline(always)]
     fn get(w: &Wave, index: u16, lane: usize) -> u64 {
@@ -93,15 +92,15 @@ impl Bits for u64 {
         u64::from(lo) | u64::from(hi) << 32
     }
     #[inline(always)]
-    fn cells(from: &Checked<'_, Wide, [u32; 2]>, f: impl FnMut(usize, Option<&AtomicU64>)) {
+    fn cells(from: &Checked<'_, Wide, [u32; 2]>, f: impl FnMut(usize, Option<&Cell<u64>>)) {
         from.cells64(f);
     }
     #[inline(always)]
-    fn update(cell: &AtomicU64, mut f: impl FnMut(u64) -> u64) -> u64 {
-        cell.fetch_update(ATOMIC, ATOMIC, |old| Some(f(old))).unwrap_or_else(|old| old)
+    fn update(cell: &Cell<u64>, f: impl FnMut(u64) -> u64) -> u64 {
+        cell.update(f)
     }
-    fn with_cell<R>(cx: &mut Ctx, address: u64, f: impl FnOnce(&AtomicU64) -> R) -> Option<R> {
-        cx.mem.window(address, 8)?.atomic_u64(address).map(f)
+    fn with_cell<R>(cx: &mut Ctx, address: u64, f: impl FnOnce(&Cell<u64>) -> R) -> Option<R> {
+        cx.mem.window(address, 8)?.atomic_u64(address).map(|cell| f(&cell))
     }
 }
 
@@ -140,7 +139,7 @@ macro_rules! integer_ops {
             $(
                 #[inline(always)]
                 fn atomic(cell: &<$ty as Bits>::Cell, _: Mode, a: $ty, _: $ty) -> $ty {
-                    cell.$native(a, ATOMIC)
+                    cell.$native(a)
                 }
             )?
         }
@@ -148,8 +147,8 @@ macro_rules! integer_ops {
 }
 
 integer_ops! {
-    Add: |old, a| old.wrapping_add(a), fetch_add;
-    Sub: |old, a| old.wrapping_sub(a), fetch_sub;
+    Add: |old, a| old.wrapping_add(a), add;
+    Sub: |old, a| old.wrapping_sub(a);
     Rsub: |old, a| a.wrapping_sub(old);
     Inc: |old, a| if old >= a { 0 } else { old + 1 };
     Dec: |old, a| if old == 0 || old > a { a } else { old - 1 };
@@ -157,9 +156,9 @@ integer_ops! {
     MaxI: |old, a| (old as Signed).max(a as Signed) as _;
     MinU: |old, a| old.min(a);
     MaxU: |old, a| old.max(a);
-    And: |old, a| old & a, fetch_and;
-    Or: |old, a| old | a, fetch_or;
-    Xor: |old, a| old ^ a, fetch_xor;
+    And: |old, a| old & a;
+    Or: |old, a| old | a;
+    Xor: |old, a| old ^ a;
     Swap: |_old, a| a, swap;
 }
 

@@ -11,7 +11,7 @@ use std::fmt;
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::memory::{ATOMIC, AddressSpace, Block, Window};
+use crate::memory::{AddressSpace, Block, Window};
 use crate::wave::LANES;
 
 /// Where a kernel prints.
@@ -145,7 +145,7 @@ impl Hostcall {
         let w = self.block.window();
         let Some(stack) = w.atomic_u64(self.base + READY_STACK) else { return };
         let mut ready = Vec::new();
-        let mut top = stack.swap(0, ATOMIC);
+        let mut top = stack.swap(0);
         // A kernel that writes nonsense into the stack must not make this endless.
         while top != 0 && (ready.len() as u64) < self.count {
             let header = self.base + FIRST_HEADER + (top & (self.count - 1)) * HEADER_SIZE;
@@ -168,7 +168,7 @@ impl Hostcall {
             }
             // Bit 0: ready for the host.
             if let Some(control) = w.atomic_u32(header + CONTROL) {
-                control.fetch_and(!1, ATOMIC);
+                control.update(|control| control & !1);
             }
         }
     }

@@ -1,8 +1,8 @@
-//! Accesses of all lanes of a wave: one bounds check for them together, then relaxed atomic accesses lane by lane.
+//! Accesses of all lanes of a wave: one bounds check for them together, then accesses lane by lane.
 
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
+use super::raw::{self, Cell};
 use super::{View, Window};
 use crate::lanes::lanes_of;
 use crate::wave::{Active, CHUNK, CHUNKS, LANES, Lanes};
@@ -11,55 +11,26 @@ use crate::wave::{Active, CHUNK, CHUNKS, LANES, Lanes};
 pub(crate) trait Element: Copy {
     /// In bytes, at most 16.
     const SIZE: usize;
-    /// The address bits that are 0 where it is naturally aligned. Wider elements are aligned as a dword is.
-    const ALIGN: u64;
 
     /// From the first `SIZE` bytes.
     fn from_bytes(bytes: [u8; 16]) -> Self;
     /// To the first `SIZE` bytes.
     fn to_bytes(self) -> [u8; 16];
 
-    /// Relaxed atomic loads.
+    /// Loads it, at once if it is naturally aligned and at most 8 bytes.
     ///
     /// # Safety
-    /// `p` points to `SIZE` bytes that are valid, only accessed atomically, and aligned.
+    /// `p` points to `SIZE` bytes that are valid and only accessed through [`raw`].
     unsafe fn load(p: *mut u8) -> Self;
-    /// Relaxed atomic stores.
+    /// Stores it, likewise.
     ///
     /// # Safety
     /// As for [`load`](Self::load).
     unsafe fn store(self, p: *mut u8);
-
-    /// Loads wherever it is.
-    ///
-    /// # Safety
-    /// As for [`load`](Self::load), but it needn't be aligned.
-    #[inline]
-    unsafe fn load_bytes(p: *mut u8) -> Self {
-        let mut bytes = [0; 16];
-        for (n, byte) in bytes.iter_mut().enumerate().take(Self::SIZE) {
-            // SAFETY: one of the valid bytes; a byte is always aligned.
-            *byte = unsafe { AtomicU8::from_ptr(p.add(n)) }.load(Relaxed);
-        }
-        Self::from_bytes(bytes)
-    }
-
-    /// Stores wherever it is.
-    ///
-    /// # Safety
-    /// As for [`load_bytes`](Self::load_bytes).
-    #[inline]
-    unsafe fn store_bytes(self, p: *mut u8) {
-        for (n, byte) in self.to_bytes().into_iter().enumerate().take(Self::SIZE) {
-            // SAFETY: one of the valid bytes; a byte is always aligned.
-            unsafe { AtomicU8::from_ptr(p.add(n)) }.store(byte, Relaxed);
-        }
-    }
 }
 
 impl Element for u8 {
     const SIZE: usize = 1;
-    const ALIGN: u64 = 0;
     #[inline(always)]
     fn from_bytes(bytes: [u8; 16]) -> Self {
         bytes[0]
@@ -73,18 +44,17 @@ impl Element for u8 {
     #[inline(always)]
     unsafe fn load(p: *mut u8) -> Self {
         // SAFETY: the caller's.
-        unsafe { AtomicU8::from_ptr(p) }.load(Relaxed)
+        unsafe { raw::load8(p) }
     }
     #[inline(always)]
     unsafe fn store(self, p: *mut u8) {
         // SAFETY: the caller's.
-        unsafe { AtomicU8::from_ptr(p) }.store(self, Relaxed);
+        unsafe { raw::store8(p, self) }
     }
 }
 
 impl Element for u16 {
     const SIZE: usize = 2;
-    const ALIGN: u64 = 1;
     #[inline(always)]
     fn from_bytes(bytes: [u8; 16]) -> Self {
         u16::from_le_bytes([bytes[0], bytes[1]])
@@ -98,18 +68,17 @@ impl Element for u16 {
     #[inline(always)]
     unsafe fn load(p: *mut u8) -> Self {
         // SAFETY: the caller's.
-        u16::from_le(unsafe { AtomicU16::from_ptr(p.cast()) }.load(Relaxed))
+        unsafe { raw::load16(p) }
     }
     #[inline(always)]
     unsafe fn store(self, p: *mut u8) {
         // SAFETY: the caller's.
-        unsafe { AtomicU16::from_ptr(p.cast()) }.store(self.to_le(), Relaxed);
+        unsafe { raw::store16(p, self) }
     }
 }
 
 impl<const N: usize> Element for [u32; N] {
     const SIZE: usize = 4 * N;
-    const ALIGN: u64 = 3;
     #[inline(always)]
     fn from_bytes(bytes: [u8; 16]) -> Self {
         let (words, _) = bytes.as_chunks::<4>();
@@ -131,18 +100,30 @@ impl<const N: usize> Element for [u32; N] {
     #[inline(always)]
     unsafe fn load(p: *mut u8) -> Self {
         let mut out = [0; N];
-        for (n, o) in out.iter_mut().enumerate() {
-            // SAFETY: the caller's; every access to guest memory is made of dwords where it can be, so that races
-            // are between accesses of one size.
-            *o = u32::from_le(unsafe { AtomicU32::from_ptr(p.cast::<u32>().add(n)) }.load(Relaxed));
+        let (pairs, last) = out.as_chunks_mut::<2>();
+        for (n, pair) in pairs.iter_mut().enumerate() {
+            // Two at once: a 64-bit load that a kernel means to be atomic is one of these.
+            // SAFETY: the caller's.
+            let both = unsafe { raw::load64(p.add(8 * n)) };
+            *pair = [both as u32, (both >> 32) as u32];
+        }
+        for one in last {
+            // SAFETY: the caller's; `last` has the one after the pairs.
+            *one = unsafe { raw::load32(p.add(4 * (N - 1))) };
         }
         out
     }
     #[inline(always)]
     unsafe fn store(self, p: *mut u8) {
-        for (n, value) in self.into_iter().enumerate() {
-            // SAFETY: as in `load`.
-            unsafe { AtomicU32::from_ptr(p.cast::<u32>().add(n)) }.store(value.to_le(), Relaxed);
+        let (pairs, last) = self.as_chunks::<2>();
+        for (n, pair) in pairs.iter().enumerate() {
+            let both = u64::from(pair[0]) | u64::from(pair[1]) << 32;
+            // SAFETY: the caller's.
+            unsafe { raw::store64(p.add(8 * n), both) };
+        }
+        for one in last {
+            // SAFETY: the caller's; `last` has the one after the pairs.
+            unsafe { raw::store32(p.add(4 * (N - 1)), *one) };
         }
     }
 }
@@ -150,23 +131,15 @@ impl<const N: usize> Element for [u32; N] {
 /// The addresses of the lanes of a wave.
 ///
 /// # Safety
-/// `scan` and `pattern` must tell the truth about what `at` gives, which must not change.
+/// `inside` and `pattern` must tell the truth about what `at` gives, which must not change.
 pub(crate) unsafe trait Addresses {
     fn at(&self, lane: usize) -> u64;
 
-    /// Looks at the active lanes, of which there is one at least.
-    fn scan(&self, base: u64, limit: u64, active: &Active<'_>) -> Scan;
+    /// Whether the active lanes' are all from `base` to `base + limit`, both included.
+    fn inside(&self, base: u64, limit: u64, active: &Active<'_>) -> bool;
 
     /// How the lanes of a chunk lie, with `size` bytes each.
     fn pattern(&self, chunk: usize, size: u32) -> Pattern;
-}
-
-/// What a look at addresses found.
-pub(crate) struct Scan {
-    /// All are from `base` to `base + limit`, both included.
-    pub(crate) inside: bool,
-    /// The bits that are not the same in all of them.
-    pub(crate) differ: u64,
 }
 
 /// How the addresses of a chunk of lanes lie.
@@ -182,7 +155,7 @@ pub(crate) enum Pattern {
 /// Full addresses.
 pub(crate) struct Wide(pub(crate) [u64; LANES]);
 
-// SAFETY: `scan` and `pattern` compute from the same numbers that `at` gives.
+// SAFETY: `inside` and `pattern` compute from the same numbers that `at` gives.
 unsafe impl Addresses for Wide {
     #[inline(always)]
     fn at(&self, lane: usize) -> u64 {
@@ -190,28 +163,25 @@ unsafe impl Addresses for Wide {
     }
 
     #[inline(always)]
-    fn scan(&self, base: u64, limit: u64, active: &Active<'_>) -> Scan {
-        let first = self.at(active.first());
+    fn inside(&self, base: u64, limit: u64, active: &Active<'_>) -> bool {
         // Where an offset is above the limit, the top bit of one of these is set: both are below 2^63.
         let test = |at: u64| {
             let offset = at.wrapping_sub(base);
             limit.wrapping_sub(offset) | offset
         };
         // Plain loops over all lanes: the compiler makes the best of those.
-        let (mut out, mut differ) = (0, 0);
+        let mut out = 0;
         if active.all() {
             for at in &self.0 {
                 out |= test(*at);
-                differ |= at ^ first;
             }
         } else {
             for (lane, at) in self.0.iter().enumerate() {
                 let keep = active.keep(lane) as i32 as i64 as u64;
                 out |= test(*at) & keep;
-                differ |= (at ^ first) & keep;
             }
         }
-        Scan { inside: out >> 63 == 0, differ }
+        out >> 63 == 0
     }
 
     #[inline(always)]
@@ -247,29 +217,25 @@ unsafe impl Addresses for Based {
     }
 
     #[inline(always)]
-    fn scan(&self, base: u64, limit: u64, active: &Active<'_>) -> Scan {
-        let first = self.offsets[active.first()];
-        let (mut low, mut high, mut differ) = (!0, 0, 0);
+    fn inside(&self, base: u64, limit: u64, active: &Active<'_>) -> bool {
+        let (mut low, mut high) = (!0, 0);
         if active.all() {
             for at in &self.offsets {
                 low = low.min(*at);
                 high = high.max(*at);
-                differ |= at ^ first;
             }
         } else {
             for (lane, at) in self.offsets.iter().enumerate() {
                 let keep = active.keep(lane);
                 low = low.min(at | !keep);
                 high = high.max(at & keep);
-                differ |= (at ^ first) & keep;
             }
         }
         // As a signed number, so that a base before the window may have offsets that lead into it. The limit is
         // below 2^63 and the offsets are below 2^32, so nothing that matters wraps.
         let from = self.base.wrapping_sub(base) as i64;
-        let inside = from.checked_add(i64::from(low)).is_some_and(|o| o >= 0)
-            && from.checked_add(i64::from(high)).is_some_and(|o| o as u64 <= limit);
-        Scan { inside, differ: differ.into() }
+        from.checked_add(i64::from(low)).is_some_and(|o| o >= 0)
+            && from.checked_add(i64::from(high)).is_some_and(|o| o as u64 <= limit)
     }
 
     #[inline(always)]
@@ -304,7 +270,6 @@ pub(crate) struct Checked<'a, A, E> {
     addresses: &'a A,
     /// The lanes that have been checked.
     exec: u64,
-    aligned: bool,
     element: PhantomData<E>,
 }
 
@@ -312,15 +277,11 @@ impl<'a, A: Addresses, E: Element> Checked<'a, A, E> {
     #[inline(always)]
     fn new(window: Window, addresses: &'a A, active: &Active<'_>) -> Option<Self> {
         let limit = window.len.checked_sub(E::SIZE as u64)?;
-        let scan = addresses.scan(window.base, limit, active);
-        if !scan.inside {
+        if !addresses.inside(window.base, limit, active) {
             return None;
         }
         let origin = window.ptr.wrapping_sub(window.base as usize);
-        let first = (origin.addr() as u64).wrapping_add(addresses.at(active.first()));
-        // If one is aligned and they differ in higher bits alone, all are.
-        let aligned = (first | scan.differ) & E::ALIGN == 0;
-        Some(Checked { origin, addresses, exec: active.exec(), aligned, element: PhantomData })
+        Some(Checked { origin, addresses, exec: active.exec(), element: PhantomData })
     }
 
     /// # Safety
@@ -332,12 +293,9 @@ impl<'a, A: Addresses, E: Element> Checked<'a, A, E> {
 
     #[inline(always)]
     unsafe fn load(&self, lane: usize) -> E {
-        // SAFETY: `new` has checked this lane's bounds, and alignment for all lanes; all accesses to guest memory are
-        // atomic, and whoever made the window keeps it alive.
-        unsafe {
-            let p = self.pointer(lane);
-            if self.aligned { E::load(p) } else { E::load_bytes(p) }
-        }
+        // SAFETY: `new` has checked this lane's bounds, guest memory is only accessed so, and whoever made the window
+        // keeps it alive.
+        unsafe { E::load(self.pointer(lane)) }
     }
 
     /// Loads every active lane's, in order.
@@ -361,10 +319,7 @@ impl<'a, A: Addresses, E: Element> Checked<'a, A, E> {
     pub(crate) fn put(&self, mut f: impl FnMut(usize) -> E) {
         let store = |lane: usize, value: E| {
             // SAFETY: as in `load`; only called for active lanes.
-            unsafe {
-                let p = self.pointer(lane);
-                if self.aligned { value.store(p) } else { value.store_bytes(p) }
-            }
+            unsafe { value.store(self.pointer(lane)) }
         };
         if self.exec == !0 {
             for lane in 0..LANES {
@@ -379,14 +334,13 @@ impl<'a, A: Addresses, E: Element> Checked<'a, A, E> {
 }
 
 impl<A: Addresses, const N: usize> Checked<'_, A, [u32; N]> {
-    /// Whether all lanes' elements are aligned and one after the other.
+    /// Whether all lanes' elements are one after the other.
     #[inline(always)]
     fn is_run(&self) -> bool {
         let follows = |c: usize| {
             self.addresses.at(c * CHUNK) == self.addresses.at(0).wrapping_add((4 * N * CHUNK * c) as u64)
         };
-        self.aligned
-            && (1..CHUNKS).all(follows)
+        (1..CHUNKS).all(follows)
             && (0..CHUNKS).all(|c| self.addresses.pattern(c, 4 * N as u32) == Pattern::Row)
     }
 
@@ -397,9 +351,7 @@ impl<A: Addresses, const N: usize> Checked<'_, A, [u32; N]> {
             return;
         }
         for c in 0..CHUNKS {
-            let pattern =
-                if self.aligned { self.addresses.pattern(c, 4 * N as u32) } else { Pattern::Scattered };
-            match pattern {
+            match self.addresses.pattern(c, 4 * N as u32) {
                 Pattern::Same => {
                     // SAFETY: all lanes are active.
                     let value = unsafe { self.load(c * CHUNK) };
@@ -408,7 +360,7 @@ impl<A: Addresses, const N: usize> Checked<'_, A, [u32; N]> {
                     }
                 }
                 Pattern::Row if N == 1 => {
-                    // SAFETY: all lanes are active, aligned, and their dwords are one after the other.
+                    // SAFETY: all lanes are active, and their dwords are one after the other.
                     unsafe { load_row(self.pointer(c * CHUNK), &mut rows[0].0[c]) };
                 }
                 _ => {
@@ -445,7 +397,7 @@ impl<A: Addresses, const N: usize> Checked<'_, A, [u32; N]> {
             return;
         }
         for c in 0..CHUNKS {
-            if N == 1 && self.aligned && self.addresses.pattern(c, 4) == Pattern::Row {
+            if N == 1 && self.addresses.pattern(c, 4) == Pattern::Row {
                 // SAFETY: as in `rows`.
                 unsafe { store_row(self.pointer(c * CHUNK), &rows[0].0[c]) };
                 continue;
@@ -453,39 +405,38 @@ impl<A: Addresses, const N: usize> Checked<'_, A, [u32; N]> {
             for j in 0..CHUNK {
                 let value: [u32; N] = std::array::from_fn(|n| rows[n].0[c][j]);
                 // SAFETY: as in `put`.
-                unsafe {
-                    let p = self.pointer(c * CHUNK + j);
-                    if self.aligned { value.store(p) } else { value.store_bytes(p) }
-                }
+                unsafe { value.store(self.pointer(c * CHUNK + j)) };
             }
         }
     }
 
     /// Every active lane's dword (`N` = 1) for atomic operations, in order. None for those that are misaligned.
     #[inline(always)]
-    pub(crate) fn cells32(&self, mut f: impl FnMut(usize, Option<&AtomicU32>)) {
+    pub(crate) fn cells32(&self, mut f: impl FnMut(usize, Option<&Cell<u32>>)) {
         const { assert!(N == 1) };
         for lane in lanes_of(self.exec) {
-            // SAFETY: the lane is active, so in bounds; all accesses to guest memory are atomic.
+            // SAFETY: the lane is active, so in bounds; guest memory is only accessed so, and kept alive by whoever made
+            // the window.
             let cell = unsafe {
                 let p = self.pointer(lane);
-                (p.addr() & 3 == 0).then(|| AtomicU32::from_ptr(p.cast()))
+                (p.addr() & 3 == 0).then(|| Cell::<u32>::new(p))
             };
-            f(lane, cell);
+            f(lane, cell.as_ref());
         }
     }
 
     /// Every active lane's 64 bits (`N` = 2) for atomic operations, in order. None for those that are misaligned.
     #[inline(always)]
-    pub(crate) fn cells64(&self, mut f: impl FnMut(usize, Option<&AtomicU64>)) {
+    pub(crate) fn cells64(&self, mut f: impl FnMut(usize, Option<&Cell<u64>>)) {
         const { assert!(N == 2) };
         for lane in lanes_of(self.exec) {
-            // SAFETY: the lane is active, so in bounds; all accesses to guest memory are atomic.
+            // SAFETY: the lane is active, so in bounds; guest memory is only accessed so, and kept alive by whoever made
+            // the window.
             let cell = unsafe {
                 let p = self.pointer(lane);
-                (p.addr() & 7 == 0).then(|| AtomicU64::from_ptr(p.cast()))
+                (p.addr() & 7 == 0).then(|| Cell::<u64>::new(p))
             };
-            f(lane, cell);
+            f(lane, cell.as_ref());
         }
     }
 }
@@ -493,7 +444,7 @@ impl<A: Addresses, const N: usize> Checked<'_, A, [u32; N]> {
 /// Loads a chunk's dwords, one after the other in memory.
 ///
 /// # Safety
-/// `p` points to as many dwords that are valid, only accessed atomically, and aligned.
+/// `p` points to as many dwords that are valid and only accessed through [`raw`] and here.
 #[inline(always)]
 unsafe fn load_row(p: *mut u8, out: &mut [u32; CHUNK]) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -526,14 +477,14 @@ unsafe fn store_row(p: *mut u8, values: &[u32; CHUNK]) {
     }
 }
 
-/// Copies a chunk's dwords with relaxed atomic loads and stores of dwords.
+/// Copies a chunk's dwords: to the abstract machine, relaxed atomic loads and stores of bytes, as in [`raw`].
 ///
-/// That is what this is to the abstract machine. The compiler wouldn't join them, but an x86-64 processor loads and
-/// stores each aligned dword of a wider access at once. General registers, because vector instructions would have to be
-/// encoded as those around them are, which inline assembly can't know, or it costs hundreds of cycles.
+/// An x86-64 processor loads and stores each aligned dword of a wider access at once. General registers, because vector
+/// instructions would have to be encoded as those around them are, which inline assembly can't know, or it costs hundreds
+/// of cycles.
 ///
 /// # Safety
-/// Both point to 64 bytes that are valid and aligned to dwords, and only accessed atomically if others may access them.
+/// Both point to 64 bytes that are valid, and only accessed through [`raw`] and here if others may access them.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 unsafe fn copy_row(from: *const u8, to: *mut u8) {
@@ -590,15 +541,15 @@ impl View {
     /// One lane's element.
     pub(crate) fn load_one<E: Element>(&mut self, address: u64) -> Option<E> {
         let p = self.window(address, E::SIZE as u64)?.at(address, E::SIZE as u64)?;
-        // SAFETY: in bounds; aligned where that is asked for; all accesses to guest memory are atomic.
-        Some(unsafe { if p.addr() as u64 & E::ALIGN == 0 { E::load(p) } else { E::load_bytes(p) } })
+        // SAFETY: in bounds, and guest memory is only accessed so.
+        Some(unsafe { E::load(p) })
     }
 
     /// Stores one lane's element.
     pub(crate) fn store_one<E: Element>(&mut self, address: u64, value: E) -> Option<()> {
         let p = self.window(address, E::SIZE as u64)?.at(address, E::SIZE as u64)?;
         // SAFETY: as in `load_one`.
-        unsafe { if p.addr() as u64 & E::ALIGN == 0 { value.store(p) } else { value.store_bytes(p) } }
+        unsafe { value.store(p) };
         Some(())
     }
 }

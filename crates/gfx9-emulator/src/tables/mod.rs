@@ -310,6 +310,19 @@ impl Encoding {
         Encoding::Mimg,
     ];
 
+    /// The instructions of a target: opcode and mnemonic, without `_e32`, `_e64`, `_sdwa` and `_dpp`.
+    ///
+    /// ```
+    /// use gfx9_emulator::{Encoding, Target};
+    ///
+    /// assert!(Encoding::Sopp.opcodes(Target::Gfx90a).any(|op| op == (1, "s_endpgm")));
+    /// assert_eq!(Encoding::Mimg.opcodes(Target::Gfx942).count(), 0);
+    /// ```
+    pub fn opcodes(self, target: Target) -> impl Iterator<Item = (u16, &'static str)> {
+        let opcode = move |row: &Row| Some((u16::try_from(row.op[target as usize]).ok()?, row.name));
+        rows(self).iter().filter_map(opcode)
+    }
+
     /// The documents' name.
     pub fn name(self) -> &'static str {
         match self {

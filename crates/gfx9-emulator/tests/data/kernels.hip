@@ -118,4 +118,3 @@ KERNEL void lds_at(u32 *out, u32 offset) { dynamic[item()] = 7; out[item()] = dy
 KERNEL void trap_if(u32 *out, u32 bad) { if (out[item()] == bad) __builtin_trap(); out[item()] = 1; }
 KERNEL void forever(volatile u32 *out) { while (*out != 1) {} }
 KERNEL void illegal(u32 *out) { out[item()] = 1; asm volatile(".long 0xbe80ff00"); out[item()] = 2; }
-KERNEL void image(u32 *out) { asm volatile(".long 0xf0000100, 0"); out[item()] = 2; }

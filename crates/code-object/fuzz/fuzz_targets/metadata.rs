@@ -1,0 +1,7 @@
+//! Any bytes are metadata or an error.
+#![no_main]
+
+#[path = "../../tests/exercise/mod.rs"]
+mod exercise;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| exercise::metadata(bytes));

@@ -1,0 +1,20 @@
+#!/bin/sh
+# Rebuilds the objects of this folder with LLVM's assembler and linker: clang 15 for code object v4, 22 for v5.
+cd "$(dirname "$0")" || exit
+old() { # old OUTPUT SOURCE TARGET FLAGS: code object v4
+    out=$1 source=$2 target=$3; shift 3
+    ${CLANG15:-clang-15} -target amdgcn-amd-amdhsa -mcpu="$target" -mcode-object-version=4 -nogpulib -Wl,-s \
+        "-DTARGET=amdgcn-amd-amdhsa--$target" '-DMETADATA_VERSION=[1, 1]' "$@" "$source" -o "$out"
+}
+new() { # new OUTPUT SOURCE TARGET FLAGS: code object v5
+    out=$1 source=$2 target=$3; shift 3
+    ${CLANG22:-clang-22} -target amdgcn-amd-amdhsa -mcpu="$target" -mcode-object-version=5 -Wl,-s \
+        "-DTARGET=amdgcn-amd-amdhsa--$target" '-DMETADATA_VERSION=[1, 2]' "$@" "$source" -o "$out"
+}
+old stream.gfx90a.co stream.S gfx90a -DGFX90A &&
+new stream.gfx942.co stream.S gfx942 &&
+old image.gfx90a.co empty.S gfx90a -DGFX90A -DIMAGE -DWAVE=64 &&
+new empty.gfx908.co empty.S gfx908 -DWAVE=64 &&
+new empty.gfx1030.co empty.S gfx1030 -DWAVE=32 &&
+new empty.gfx1100.co empty.S gfx1100 -DWAVE=32 &&
+chmod -x ./*.co
