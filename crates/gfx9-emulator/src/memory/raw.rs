@@ -70,6 +70,15 @@ cells! {
     u64, load64, exchange64, add64, swap64;
 }
 
+impl Cell<u64> {
+    /// The value.
+    #[inline(always)]
+    pub(super) fn load(&self) -> u64 {
+        // SAFETY: as `new` was told.
+        unsafe { load64(self.p) }
+    }
+}
+
 use host::{add32, add64, exchange32, exchange64, swap32, swap64};
 pub(crate) use host::{load8, load16, load32, load64, store8, store16, store32, store64};
 

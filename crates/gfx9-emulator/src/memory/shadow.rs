@@ -37,7 +37,9 @@ impl Shadow {
     pub(crate) fn mark(&self, offset: u64, len: u64) {
         for (n, mask) in self.masks(offset, len) {
             if let Some(word) = self.words.atomic_u64(8 * n) {
-                word.fetch_or(mask, super::Relaxed);
+                if word.load() & mask != mask {
+                    word.update(|bits| bits | mask);
+                }
             }
         }
     }
@@ -45,7 +47,7 @@ impl Shadow {
     /// Whether all of these bytes have been written.
     pub(crate) fn is_written(&self, offset: u64, len: u64) -> bool {
         self.masks(offset, len).all(|(n, mask)| {
-            let word = self.words.atomic_u64(8 * n).map_or(0, |word| word.load(super::Relaxed));
+            let word = self.words.atomic_u64(8 * n).map_or(0, |word| word.load());
             word & mask == mask
         })
     }
@@ -73,7 +75,7 @@ impl Shadow {
     fn clear(&self, offset: u64) {
         for (n, mask) in self.masks(offset, 1) {
             if let Some(word) = self.words.atomic_u64(8 * n) {
-                word.fetch_and(!mask, super::Relaxed);
+                word.update(|bits| bits & !mask);
             }
         }
     }
