@@ -60,6 +60,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (rate, instructions) = measure(&machine, &program, case, buffers)?;
         println!("{:12} {rate:8.1} M wave instructions/s  ({instructions} a launch)", case.0);
     }
+    if names.is_empty() || names.iter().any(|n| n == "load") {
+        load(&machine, buffers[2])?;
+    }
     if names.is_empty() || names.iter().any(|n| n == "launch") {
         let kernel = program.kernel_index("xorshift").ok_or("no such kernel")?;
         let kernarg = pack(&[buffers[2]], &[0]);
@@ -82,11 +85,47 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// Loads a code object from its bytes: parsed, mapped, and with a launch that does nothing, before which all of its code
+/// is decoded.
+fn load(machine: &Machine, out: u64) -> Result<(), Box<dyn Error>> {
+    let kernarg = pack(&[out], &[0]);
+    let begin = Instant::now();
+    let ([mut parse, mut map, mut run], mut loads) = ([0.0; 3], 0);
+    while begin.elapsed() < Duration::from_secs(2) {
+        let start = now(begin, true);
+        let object = CodeObject::parse(KERNELS)?;
+        let parsed = now(begin, true);
+        let program = machine.load(&object)?;
+        let mapped = now(begin, true);
+        let kernel = program.kernel_index("xorshift").ok_or("no such kernel")?;
+        let (grid, block) = ([1, 1, 1], [64, 1, 1]);
+        machine.dispatch(&program, &Dispatch { kernel, grid, block, dynamic_lds: 0, kernarg: &kernarg })?;
+        parse += parsed - start;
+        map += mapped - parsed;
+        run += now(begin, true) - mapped;
+        loads += 1;
+    }
+    let each = 1e6 / f64::from(loads);
+    println!(
+        "load of {} KB: {:.0} us parsed, {:.0} mapped, {:.0} decoded and launched: {:.0} MB/s",
+        KERNELS.len() / 1000,
+        parse * each,
+        map * each,
+        run * each,
+        KERNELS.len() as f64 / each / (parse + map + run)
+    );
+    Ok(())
+}
+
 /// CPU time of this thread in seconds where Linux tells it, so that a busy machine doesn't matter; else the time.
 fn now(start: Instant, cpu: bool) -> f64 {
-    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok().filter(|_| cpu);
-    let nanoseconds: Option<f64> = stat.and_then(|s| s.split(' ').next()?.parse().ok());
-    nanoseconds.map_or(start.elapsed().as_secs_f64(), |ns| ns / 1e9)
+    #[cfg(target_os = "linux")]
+    if cpu {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        return time.tv_sec as f64 + time.tv_nsec as f64 / 1e9;
+    }
+    let _ = cpu;
+    start.elapsed().as_secs_f64()
 }
 
 /// The best of the launches that fit into two seconds.

@@ -45,7 +45,7 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn help(&self) {
+    fn help(&self, thread: usize) {
         loop {
             let mut state = self.lock();
             let job = loop {
@@ -58,7 +58,7 @@ impl Queue {
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             };
             drop(state);
-            job.work();
+            job.work(thread);
         }
     }
 }
@@ -87,14 +87,14 @@ impl Machine {
         if config.sanitize {
             memory.track_writes();
         }
-        let mut machine =
-            Machine { memory, stash: Arc::default(), queue: Arc::default(), helpers: Vec::new(), config };
+        let stash = Arc::new(Stash::new(config.threads));
+        let mut machine = Machine { memory, stash, queue: Arc::default(), helpers: Vec::new(), config };
         for n in 1..machine.config.threads {
             let queue = Arc::clone(&machine.queue);
             // Dropping the machine on failure ends those already started.
             let helper = std::thread::Builder::new()
                 .name(format!("gfx9-emulator-{n}"))
-                .spawn(move || queue.help())
+                .spawn(move || queue.help(n))
                 .map_err(|e| Error::InvalidArgument(format!("thread {n} can't be started: {e}")))?;
             machine.helpers.push(helper);
         }
@@ -156,7 +156,7 @@ impl Machine {
             drop(state);
             self.queue.changed.notify_all();
         }
-        job.work();
+        job.work(0);
         if helpers > 0 {
             // Nobody has to join any more.
             self.queue.lock().jobs.retain(|other| !Arc::ptr_eq(other, &job));

@@ -68,18 +68,68 @@ struct Workgroup {
     dice: Option<Dice>,
 }
 
-/// Registers and LDS of workgroups, kept for the next ones.
-#[derive(Default)]
+/// Registers and LDS of workgroups, kept for the next ones: a shelf for each thread, as what the other one has used is
+/// in that one's cache.
 pub(crate) struct Stash {
-    waves: Mutex<Vec<Wave>>,
-    lds: Mutex<Vec<Lds>>,
+    shelves: Box<[Mutex<Shelf>]>,
 }
 
-/// Waves that a stash keeps: those of a full workgroup for each of several threads.
+#[derive(Default)]
+#[repr(align(128))]
+struct Shelf {
+    waves: Vec<Wave>,
+    lds: Vec<Lds>,
+}
+
+/// Waves that a stash keeps in all, but for [`SHELVED`] in any case.
 const STASHED: usize = 256;
+/// Waves that a shelf keeps at least: those of two full workgroups.
+const SHELVED: usize = 32;
+
+impl Stash {
+    pub(crate) fn new(threads: usize) -> Stash {
+        Stash { shelves: (0..threads).map(|_| Mutex::default()).collect() }
+    }
+
+    /// A thread's own; threads beyond those that the stash was made for share.
+    fn shelf(&self, thread: usize) -> Option<MutexGuard<'_, Shelf>> {
+        self.shelves.get(thread % self.shelves.len().max(1)).map(lock)
+    }
+
+    /// Waves with any content, as many as there are, `count` at most; and LDS if there is one.
+    fn take(&self, thread: usize, count: usize) -> (Vec<Wave>, Option<Lds>) {
+        let Some(mut shelf) = self.shelf(thread) else { return (Vec::new(), None) };
+        let from = shelf.waves.len().saturating_sub(count);
+        (shelf.waves.split_off(from), shelf.lds.pop())
+    }
+
+    fn give_back(&self, thread: usize, waves: impl Iterator<Item = Wave>, lds: Lds) {
+        let most = (STASHED / self.shelves.len().max(1)).max(SHELVED);
+        let Some(mut shelf) = self.shelf(thread) else { return };
+        let room = most.saturating_sub(shelf.waves.len());
+        shelf.waves.extend(waves.take(room));
+        if shelf.lds.len() < most / 16 {
+            shelf.lds.push(lds);
+        }
+    }
+}
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What threads count together, on cache lines of its own: they look at the rest of the job all the time.
+#[derive(Default)]
+#[repr(align(128))]
+struct Counts {
+    /// Workgroups begun.
+    next: AtomicU64,
+    /// Workgroups ended.
+    ended: AtomicU64,
+    /// Workgroups begun and not ended.
+    resident: AtomicUsize,
+    /// Wave instructions; without a budget, those of workgroups that have had their turn.
+    instructions: AtomicU64,
 }
 
 /// One dispatch being run by several threads.
@@ -92,18 +142,13 @@ pub(crate) struct Job {
     stash: Arc<Stash>,
     grid: [u32; 3],
     total: u64,
-    /// Workgroups begun.
-    next: AtomicU64,
-    /// Workgroups ended.
-    ended: AtomicU64,
-    resident: AtomicUsize,
+    counts: Counts,
     parked: Mutex<VecDeque<Box<Workgroup>>>,
     stop: AtomicBool,
     fault: Mutex<Option<FaultReport>>,
     /// What the first thread that panicked said.
     panic: Mutex<Option<String>>,
-    instructions: AtomicU64,
-    instruction_budget: u64,
+    instruction_budget: Option<u64>,
     deadline: Option<Instant>,
     schedule: Option<Schedule>,
     observers: Option<Observers>,
@@ -145,15 +190,12 @@ impl Job {
             stash,
             grid,
             total: grid.iter().fold(1, |total: u64, n| total.saturating_mul((*n).into())),
-            next: AtomicU64::new(0),
-            ended: AtomicU64::new(0),
-            resident: AtomicUsize::new(0),
+            counts: Counts::default(),
             parked: Mutex::new(VecDeque::new()),
             stop: AtomicBool::new(false),
             fault: Mutex::new(None),
             panic: Mutex::new(None),
-            instructions: AtomicU64::new(0),
-            instruction_budget: instruction_budget.unwrap_or(u64::MAX),
+            instruction_budget,
             deadline,
             schedule: schedule_seed.map(Schedule::new),
             observers,
@@ -167,27 +209,28 @@ impl Job {
         self.total
     }
 
-    /// Runs workgroups until there is nothing left to begin or go on with. A panic (in what the caller gave for
+    /// Runs workgroups until there is nothing left to begin or go on with, on the machine's thread of that number (0 is
+    /// whoever dispatches). A panic (in what the caller gave for
     /// printing, or by a mistake of ours) ends the dispatch, not the thread.
-    pub(crate) fn work(&self) {
+    pub(crate) fn work(&self, thread: usize) {
         *lock(&self.active) += 1;
         let _leave = Leave(self);
         // The workgroup that was running is lost with its waves and LDS; nothing else is left half-changed, but for
         // the guest's memory, as after a fault.
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run_all())) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run_all(thread))) {
             lock(&self.panic).get_or_insert_with(|| panic_text(panic.as_ref()).into());
             self.stop.store(true, Relaxed);
         }
     }
 
-    fn run_all(&self) {
+    fn run_all(&self, thread: usize) {
         while !self.stop.load(Relaxed) {
-            let Some(mut workgroup) = self.take() else { break };
+            let Some(mut workgroup) = self.take(thread) else { break };
             if self.run(&mut workgroup) {
-                self.give_back(*workgroup);
+                self.give_back(*workgroup, thread);
                 // It may have been cut short.
                 if !self.stop.load(Relaxed) {
-                    self.ended.fetch_add(1, Relaxed);
+                    self.counts.ended.fetch_add(1, Relaxed);
                 }
             } else {
                 lock(&self.parked).push_back(workgroup);
@@ -210,7 +253,7 @@ impl Job {
             fault.defects = defects;
             return Err(Error::Fault(Box::new(fault)));
         }
-        let workgroups = self.ended.load(Relaxed);
+        let workgroups = self.counts.ended.load(Relaxed);
         let panic = lock(&self.panic).take();
         if panic.is_some() || workgroups != self.total {
             return Err(Error::Incomplete {
@@ -228,7 +271,12 @@ impl Job {
             let occupancy = self.setup.occupancy(&self.program.inner, self.kernel);
             Box::new(Profile { dispatches: 1, workgroups, waves, occupancy, ..counts })
         });
-        Ok(DispatchStats { wave_instructions: self.instructions.load(Relaxed), waves, workgroups, profile })
+        Ok(DispatchStats {
+            wave_instructions: self.counts.instructions.load(Relaxed),
+            waves,
+            workgroups,
+            profile,
+        })
     }
 
     fn kernel_name(&self) -> String {
@@ -236,20 +284,20 @@ impl Job {
     }
 
     /// A workgroup to run: a new one while there is room, else the one parked longest; with a schedule seed either.
-    fn take(&self) -> Option<Box<Workgroup>> {
+    fn take(&self, thread: usize) -> Option<Box<Workgroup>> {
         if self.schedule.as_ref().is_some_and(|schedule| schedule.draw().below(2) == 0)
             && let Some(workgroup) = self.take_parked()
         {
             return Some(workgroup);
         }
-        if self.resident.fetch_add(1, Relaxed) < RESIDENT {
-            let number = self.next.fetch_add(1, Relaxed);
+        if self.counts.resident.fetch_add(1, Relaxed) < RESIDENT {
+            let number = self.counts.next.fetch_add(1, Relaxed);
             if number < self.total {
                 let number = self.schedule.as_ref().map_or(number, |s| s.workgroup(number, self.total));
-                return Some(Box::new(self.begin(number)));
+                return Some(Box::new(self.begin(number, thread)));
             }
         }
-        self.resident.fetch_sub(1, Relaxed);
+        self.counts.resident.fetch_sub(1, Relaxed);
         self.take_parked()
     }
 
@@ -265,17 +313,13 @@ impl Job {
         }
     }
 
-    fn begin(&self, number: u64) -> Workgroup {
+    fn begin(&self, number: u64, thread: usize) -> Workgroup {
         let [x, y, _] = self.grid.map(u64::from);
         let workgroup = [(number % x) as u32, (number / x % y) as u32, (number / (x * y)) as u32];
         let count = self.setup.waves as usize;
-        let mut waves = {
-            let mut stash = lock(&self.stash.waves);
-            let from = stash.len().saturating_sub(count);
-            stash.split_off(from)
-        };
+        let (mut waves, lds) = self.stash.take(thread, count);
         waves.resize_with(count, Wave::new);
-        let mut lds = lock(&self.stash.lds).pop().unwrap_or_else(Lds::new);
+        let mut lds = lds.unwrap_or_else(Lds::new);
         lds.reset(self.setup.lds);
         let members: Vec<Member> = waves
             .into_iter()
@@ -302,28 +346,40 @@ impl Job {
         Workgroup { members, order, cx, dice }
     }
 
-    fn give_back(&self, mut workgroup: Workgroup) {
+    fn give_back(&self, mut workgroup: Workgroup, thread: usize) {
         if let (Some(observers), Some(watch)) = (&self.observers, workgroup.cx.watch.take()) {
             observers.end(*watch);
         }
-        self.resident.fetch_sub(1, Relaxed);
-        let mut stash = lock(&self.stash.waves);
-        let room = STASHED.saturating_sub(stash.len());
-        stash.extend(workgroup.members.into_iter().map(|m| m.wave).take(room));
-        drop(stash);
-        let mut lds = lock(&self.stash.lds);
-        if lds.len() < STASHED / 16 {
-            lds.push(workgroup.cx.lds);
-        }
+        self.counts.resident.fetch_sub(1, Relaxed);
+        let Workgroup { members, cx, .. } = workgroup;
+        self.stash.give_back(thread, members.into_iter().map(|m| m.wave), cx.lds);
     }
 
     /// Runs a workgroup for a turn. True if it has ended (or the dispatch has to stop).
     fn run(&self, workgroup: &mut Workgroup) -> bool {
         let Workgroup { members, order, cx, dice } = workgroup;
         let limit = dice.as_mut().map_or(TURN, |dice| dice.spread(TURN));
+        let counted = cx.count;
+        let ended = self.run_turn(members, order, cx, dice, limit);
+        if self.instruction_budget.is_none() {
+            self.counts.instructions.fetch_add(cx.count - counted, Relaxed);
+        }
+        ended
+    }
+
+    fn run_turn(
+        &self,
+        members: &mut [Member],
+        order: &mut [usize],
+        cx: &mut Ctx,
+        dice: &mut Option<Dice>,
+        limit: u64,
+    ) -> bool {
+        let code = &*self.setup.code;
         let mut turn = 0;
         // A small budget isn't overrun by a slice of each wave.
-        let slice = self.instruction_budget.clamp(1, SLICE);
+        let slice = self.instruction_budget.map_or(SLICE, |budget| budget.clamp(1, SLICE));
+        let begun = cx.count;
         loop {
             let before = cx.count;
             let mut ready = false;
@@ -337,9 +393,9 @@ impl Job {
                 let count = cx.count;
                 let slice = dice.as_mut().map_or(slice, |dice| dice.spread(slice));
                 let stop = if dice.is_some() || cx.watch.is_some() {
-                    run_wave_observed(&mut member.wave, cx, slice)
+                    run_wave_observed(&mut member.wave, cx, code, slice)
                 } else {
-                    run_wave(&mut member.wave, cx, slice)
+                    run_wave(&mut member.wave, cx, code, slice)
                 };
                 match stop {
                     Stop::Slice => {
@@ -359,7 +415,10 @@ impl Job {
             }
             let ran = cx.count - before;
             turn += ran;
-            let all = self.instructions.fetch_add(ran, Relaxed) + ran;
+            // Only a budget needs the sum before the end, and threads that count together wait for each other.
+            let within = self
+                .instruction_budget
+                .is_none_or(|budget| self.counts.instructions.fetch_add(ran, Relaxed) + ran <= budget);
             if !ready {
                 // Every wave has ended or waits; those that have ended don't count.
                 let mut waiting = false;
@@ -374,9 +433,13 @@ impl Job {
                     return true;
                 }
             }
-            if all > self.instruction_budget || self.deadline.is_some_and(|d| Instant::now() > d) {
+            if !within || self.deadline.is_some_and(|d| Instant::now() > d) {
                 if let Some(member) = members.iter().find(|m| m.state != State::Ended) {
-                    self.fail(FaultCause::OverBudget { instructions: all }, &member.wave, cx);
+                    let mut instructions = self.counts.instructions.load(Relaxed);
+                    if self.instruction_budget.is_none() {
+                        instructions += cx.count - begun;
+                    }
+                    self.fail(FaultCause::OverBudget { instructions }, &member.wave, cx);
                 }
                 return true;
             }
@@ -385,7 +448,7 @@ impl Job {
             }
             if turn > limit {
                 turn = 0;
-                let others = self.next.load(Relaxed) < self.total || !lock(&self.parked).is_empty();
+                let others = self.counts.next.load(Relaxed) < self.total || !lock(&self.parked).is_empty();
                 if others {
                     return false;
                 }

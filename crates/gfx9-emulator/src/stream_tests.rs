@@ -103,7 +103,8 @@ fn random_streams_end_when_watched() {
                 rig.w.next = start;
                 rig.w.set_exec(random.int());
                 while rig.w.count < 100_000 {
-                    match run_wave_observed(&mut rig.w, &mut rig.cx, 1 + random.next() % 50) {
+                    let code = std::sync::Arc::clone(&rig.cx.code);
+                    match run_wave_observed(&mut rig.w, &mut rig.cx, &code, 1 + random.next() % 50) {
                         Stop::Slice | Stop::Barrier if rig.w.count % 64 != 0 => {}
                         _ => break,
                     }

@@ -118,7 +118,8 @@ impl Rig {
         self.cx.mem = View::new(self.space.snapshot(), block);
         let start = self.w.count;
         loop {
-            match run_wave(&mut self.w, &mut self.cx, self.budget.min(1_000_000)) {
+            let code = std::sync::Arc::clone(&self.cx.code);
+            match run_wave(&mut self.w, &mut self.cx, &code, self.budget.min(1_000_000)) {
                 Stop::Slice | Stop::Barrier if self.w.count - start > self.budget => return Ok(()),
                 Stop::Slice | Stop::Barrier => {}
                 Stop::End => return Ok(()),

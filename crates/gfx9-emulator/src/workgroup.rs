@@ -97,9 +97,9 @@ pub(crate) enum Stop {
     Fault,
 }
 
-/// Runs a wave until it stops, or at a jump after `slice` instructions.
-pub(crate) fn run_wave(w: &mut Wave, cx: &mut Ctx, slice: u64) -> Stop {
-    let code = Arc::clone(&cx.code);
+/// Runs a wave until it stops, or at a jump after `slice` instructions. `code` is `cx.code`, which the caller holds on
+/// to: waves that meet at barriers stop often, and threads must not count references to it each time.
+pub(crate) fn run_wave(w: &mut Wave, cx: &mut Ctx, code: &Code, slice: u64) -> Stop {
     let insts = &code.insts[..];
     let mut at = w.next as usize;
     let mut count = 0;
@@ -138,8 +138,7 @@ pub(crate) fn run_wave(w: &mut Wave, cx: &mut Ctx, slice: u64) -> Stop {
 
 /// [`run_wave`] for what wants to see or stop a wave at any instruction: it ends after `slice` instructions, wherever
 /// that is. A loop of its own, so that the other one pays nothing for it.
-pub(crate) fn run_wave_observed(w: &mut Wave, cx: &mut Ctx, slice: u64) -> Stop {
-    let code = Arc::clone(&cx.code);
+pub(crate) fn run_wave_observed(w: &mut Wave, cx: &mut Ctx, code: &Code, slice: u64) -> Stop {
     let insts = &code.insts[..];
     let mut at = w.next as usize;
     let mut count = 0;
