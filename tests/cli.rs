@@ -148,8 +148,12 @@ fn another_code_object() {
     let (status, out, _) = hiplaunch(&emulated(&["run", &saxpy, "--code-object", &hip("reduce.gfx90a.co")]));
     assert_eq!(status, 2, "{out}");
     assert!(out.contains("saxpy") && out.contains("reduce_sum_f32"), "{out}");
-    // One for another target names both.
-    let (status, out, _) = hiplaunch(&emulated(&["run", &saxpy, "--code-object", &hip("vector.gfx942.co")]));
+    // One for another target has that one emulated, unless the command line says which.
+    let gfx942 = ["run", &saxpy, &saxpy, "--code-object", &hip("vector.gfx942.co")];
+    let (status, out, _) = hiplaunch(&emulated(&gfx942));
+    assert_eq!(status, 0, "{out}");
+    assert_eq!(out.matches("saxpy.launch.toml is for it").count(), 1, "{out}");
+    let (status, out, _) = hiplaunch(&[&gfx942[..], &["--target", "gfx90a"]].concat());
     assert_eq!(status, 2, "{out}");
     assert!(out.contains("gfx942") && out.contains("gfx90a"), "{out}");
     let (status, out, _) = hiplaunch(&emulated(&["run", &saxpy, "--code-object", "none.co"]));

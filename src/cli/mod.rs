@@ -11,6 +11,7 @@ mod inspect;
 mod logging;
 mod man;
 mod manual;
+mod other_target;
 mod output;
 mod plan;
 #[cfg(feature = "emulator")]

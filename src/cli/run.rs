@@ -3,11 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use code_object::TargetId;
+use hiplaunch::Error;
 use hiplaunch::memory::PoolBackend;
 use hiplaunch::script::{Report, RunOptions, Script, ScriptError};
 use serde_json::{Value, json};
 
 use super::emulator::EmulatorArgs;
+use super::other_target::emulated_for;
 use super::output::{Output, Style, counted, grouped};
 #[cfg(feature = "emulator")]
 use super::profile;
@@ -21,7 +24,7 @@ use super::{Failure, Verdict};
 ///
 /// A launch script (NAME.launch.toml; the format is in docs/launch-script.md) names a code object, buffers, launches and
 /// expected results. Each script gets a summary line; the first elements that differ from an expectation are shown below
-/// it.
+/// it. Where the emulator runs them and `--target` doesn't say what it emulates, that is what a script's code object is for.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RunArgs {
     /// Launch scripts, NAME.launch.toml.
@@ -122,11 +125,31 @@ fn all(args: &RunArgs, out: &mut Output) -> Result<Verdict, Failure> {
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     let (mut passed, mut failed, mut unusable) = (0, 0, 0);
     let mut reports = Vec::new();
+    // A device of another target, for code objects that are for that one.
+    let mut other: Option<(TargetId, Session)> = None;
     let progress = Progress::steps(names.len(), "scripts");
     for (path, name) in args.scripts.iter().zip(&names) {
         let start = Instant::now();
         let span = args.driver.span(path.display());
-        let (outcome, lost) = one(path, args, &session);
+        let (mut outcome, mut lost) = one(path, args, &session);
+        let wanted = other_target(&outcome, args, &session);
+        if let Some(target) = &wanted
+            && other.as_ref().is_none_or(|(emulated, _)| emulated != target)
+        {
+            let driver = DriverArgs { target: Some(target.clone()), ..args.driver.clone() };
+            let opened = Session::open(&driver)?.because(format!("{} is for it", path.display()));
+            if !args.json {
+                out.line(opened.describe())?;
+            }
+            other = Some((target.clone(), opened));
+        }
+        let used = match &other {
+            Some((_, opened)) if wanted.is_some() => opened,
+            _ => &session,
+        };
+        if wanted.is_some() {
+            (outcome, lost) = one(path, args, used);
+        }
         drop(span);
         let elapsed = start.elapsed();
         match outcome.verdict() {
@@ -135,20 +158,22 @@ fn all(args: &RunArgs, out: &mut Output) -> Result<Verdict, Failure> {
             Verdict::Unusable => unusable += 1,
         }
         if args.json {
-            #[allow(unused_mut, reason = "without the emulator there is nothing to add")]
             let mut report = to_json(path, &outcome, elapsed);
+            report["target"] = json!(used.device.properties().target.short());
             #[cfg(feature = "emulator")]
             if args.emulator.profile {
-                report["profile"] = profile::to_json(&session.take_profiles());
+                report["profile"] = profile::to_json(&used.take_profiles());
             }
             reports.push(report);
         } else {
             show(out, path, &format!("{name:width$}"), &outcome, elapsed)?;
             #[cfg(feature = "emulator")]
-            profile::show(&session.take_profiles(), out)?;
+            profile::show(&used.take_profiles(), out)?;
         }
         progress.step();
-        if lost {
+        if lost && wanted.is_some() {
+            other = None;
+        } else if lost {
             // A fault ends a device's context. The emulator has another; HIP has none in this process, and says so in
             // every script to come.
             match Session::open(&args.driver) {
@@ -177,6 +202,16 @@ fn all(args: &RunArgs, out: &mut Output) -> Result<Verdict, Failure> {
         (0, _) => Verdict::Unusable,
         _ => Verdict::Failed,
     })
+}
+
+/// The target to emulate for a script whose code object is for that one, where the emulator was left to choose.
+fn other_target(outcome: &Outcome, args: &RunArgs, session: &Session) -> Option<TargetId> {
+    let Outcome::Stopped { error: ScriptError::Setup { source: Error::CodeObject(error), .. }, .. } = outcome
+    else {
+        return None;
+    };
+    let code_object::Error::NoMatchingTarget { available, .. } = &**error else { return None };
+    if args.driver.target.is_some() || !session.is_emulated() { None } else { emulated_for(available) }
 }
 
 /// The script's path without the ending that all have.

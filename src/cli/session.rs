@@ -128,6 +128,18 @@ impl Session {
         Session::over(self.opened.clone(), args)
     }
 
+    /// The same, chosen for another reason.
+    pub(crate) fn because(mut self, why: String) -> Session {
+        self.opened.why = why;
+        self
+    }
+
+    /// Whether the device is emulated.
+    pub(crate) fn is_emulated(&self) -> bool {
+        // Layers over a driver put their names before its.
+        self.launcher.driver().info().name.ends_with("emulated")
+    }
+
     /// What is in use, and why, in one line.
     pub(crate) fn describe(&self) -> String {
         let info = self.launcher.driver().info();

@@ -1,0 +1,51 @@
+//! Which target to emulate for a code object that the emulated device can't run.
+
+use code_object::{FeatureSetting, Processor, TargetId};
+
+/// A target that the emulator knows and that one of these runs on: target ids, or ids of bundle entries.
+pub(crate) fn emulated_for(available: &[String]) -> Option<TargetId> {
+    let targets = available.iter().filter_map(|id| {
+        // An entry's id has what kind of code it is before the triple.
+        let from = id.find("amdgcn-").unwrap_or(0);
+        id.get(from..)?.parse::<TargetId>().ok()
+    });
+    targets.into_iter().find_map(|target| {
+        [Processor::Gfx90a, Processor::Gfx942].into_iter().find_map(|processor| {
+            let mut device = TargetId::new(processor);
+            device.xnack = known(target.xnack);
+            device.sramecc = known(target.sramecc);
+            target.is_compatible_with(&device).then_some(device)
+        })
+    })
+}
+
+/// What the code asks for, or else the emulator's choice.
+fn known(setting: FeatureSetting) -> FeatureSetting {
+    if setting.is_specified() { setting } else { FeatureSetting::Any }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_that_the_emulator_knows() {
+        let emulated = |ids: &[&str]| {
+            let ids: Vec<String> = ids.iter().map(|id| (*id).into()).collect();
+            emulated_for(&ids).map(|target| target.short())
+        };
+        assert_eq!(emulated(&["gfx942"]).as_deref(), Some("gfx942"));
+        assert_eq!(emulated(&["gfx90a:xnack+"]).as_deref(), Some("gfx90a:xnack+"));
+        assert_eq!(emulated(&["gfx942:sramecc-:xnack+"]).as_deref(), Some("gfx942:sramecc-:xnack+"));
+        assert_eq!(emulated(&["gfx9-4-generic:xnack-"]).as_deref(), Some("gfx942:xnack-"));
+        let bundle = [
+            "host-x86_64-unknown-linux-gnu-",
+            "hipv4-amdgcn-amd-amdhsa--gfx1100",
+            "hipv4-amdgcn-amd-amdhsa--gfx942",
+        ];
+        assert_eq!(emulated(&bundle).as_deref(), Some("gfx942"));
+        for none in [&["gfx1100"][..], &["gfx908"], &["host-x86_64-unknown-linux-gnu-"], &["amdgcn-"], &[]] {
+            assert_eq!(emulated(none), None, "{none:?}");
+        }
+    }
+}
