@@ -58,7 +58,7 @@ impl Queue {
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             };
             drop(state);
-            job.work(thread);
+            job.work(thread, None);
         }
     }
 }
@@ -150,13 +150,11 @@ impl Machine {
             observers,
         ));
         let helpers = (self.helpers.len() as u64).min(job.total().saturating_sub(1));
-        if helpers > 0 {
-            let mut state = self.queue.lock();
-            state.jobs.extend((0..helpers).map(|_| Arc::clone(&job)));
-            drop(state);
+        let call = || {
+            self.queue.lock().jobs.extend((0..helpers).map(|_| Arc::clone(&job)));
             self.queue.changed.notify_all();
-        }
-        job.work(0);
+        };
+        job.work(0, if helpers > 0 { Some(&call) } else { None });
         if helpers > 0 {
             // Nobody has to join any more.
             self.queue.lock().jobs.retain(|other| !Arc::ptr_eq(other, &job));

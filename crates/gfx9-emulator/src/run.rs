@@ -26,6 +26,8 @@ use crate::workgroup::{Ctx, Stop, run_wave, run_wave_observed};
 const SLICE: u64 = 20_000;
 /// Wave instructions after which a workgroup is parked if others wait.
 const TURN: u64 = 2_000_000;
+/// Wave instructions that the dispatching thread runs before it calls for help: to wake another thread takes about as long.
+const ALONE: u64 = 5_000;
 /// What giving way counts as, in instructions of a turn.
 const GIVE_WAY: u64 = 20_000;
 /// Workgroups that have begun and not ended, at most: as many as a GPU of 104 compute units holds of 256 work-items,
@@ -157,6 +159,24 @@ pub(crate) struct Job {
     idle: Condvar,
 }
 
+/// How the other threads are called, once it is worth it.
+struct Help<'a> {
+    call: Option<&'a dyn Fn()>,
+    /// Wave instructions that this thread has run.
+    ran: u64,
+}
+
+impl Help<'_> {
+    fn ran(&mut self, instructions: u64) {
+        self.ran += instructions;
+        if self.ran > ALONE
+            && let Some(call) = self.call.take()
+        {
+            call();
+        }
+    }
+}
+
 /// Says when a thread is no longer at work.
 struct Leave<'a>(&'a Job);
 
@@ -210,23 +230,24 @@ impl Job {
     }
 
     /// Runs workgroups until there is nothing left to begin or go on with, on the machine's thread of that number (0 is
-    /// whoever dispatches). A panic (in what the caller gave for
+    /// whoever dispatches). `call` calls the others, and is called once there is work for them. A panic (in what the caller gave for
     /// printing, or by a mistake of ours) ends the dispatch, not the thread.
-    pub(crate) fn work(&self, thread: usize) {
+    pub(crate) fn work(&self, thread: usize, call: Option<&dyn Fn()>) {
         *lock(&self.active) += 1;
         let _leave = Leave(self);
         // The workgroup that was running is lost with its waves and LDS; nothing else is left half-changed, but for
         // the guest's memory, as after a fault.
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run_all(thread))) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run_all(thread, call))) {
             lock(&self.panic).get_or_insert_with(|| panic_text(panic.as_ref()).into());
             self.stop.store(true, Relaxed);
         }
     }
 
-    fn run_all(&self, thread: usize) {
+    fn run_all(&self, thread: usize, call: Option<&dyn Fn()>) {
+        let mut help = Help { call, ran: 0 };
         while !self.stop.load(Relaxed) {
             let Some(mut workgroup) = self.take(thread) else { break };
-            if self.run(&mut workgroup) {
+            if self.run(&mut workgroup, &mut help) {
                 self.give_back(*workgroup, thread);
                 // It may have been cut short.
                 if !self.stop.load(Relaxed) {
@@ -356,11 +377,11 @@ impl Job {
     }
 
     /// Runs a workgroup for a turn. True if it has ended (or the dispatch has to stop).
-    fn run(&self, workgroup: &mut Workgroup) -> bool {
+    fn run(&self, workgroup: &mut Workgroup, help: &mut Help<'_>) -> bool {
         let Workgroup { members, order, cx, dice } = workgroup;
         let limit = dice.as_mut().map_or(TURN, |dice| dice.spread(TURN));
         let counted = cx.count;
-        let ended = self.run_turn(members, order, cx, dice, limit);
+        let ended = self.run_turn(members, order, cx, dice, limit, help);
         if self.instruction_budget.is_none() {
             self.counts.instructions.fetch_add(cx.count - counted, Relaxed);
         }
@@ -374,6 +395,7 @@ impl Job {
         cx: &mut Ctx,
         dice: &mut Option<Dice>,
         limit: u64,
+        help: &mut Help<'_>,
     ) -> bool {
         let code = &*self.setup.code;
         let mut turn = 0;
@@ -415,6 +437,7 @@ impl Job {
             }
             let ran = cx.count - before;
             turn += ran;
+            help.ran(ran);
             // Only a budget needs the sum before the end, and threads that count together wait for each other.
             let within = self
                 .instruction_budget

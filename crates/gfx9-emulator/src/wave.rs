@@ -16,6 +16,21 @@ pub(crate) const CHUNKS: usize = LANES / CHUNK;
 #[derive(Clone, Copy, Zeroable)]
 pub(crate) struct Lanes(pub(crate) [[u32; CHUNK]; CHUNKS]);
 
+/// On a cache line of its own. What is written in vectors and read again at once must not lie across two, and the stack
+/// that a thread begins with may be anywhere.
+#[repr(C, align(64))]
+#[derive(Clone, Copy)]
+pub(crate) struct Aligned<T>(pub(crate) T);
+
+impl<T> std::ops::Deref for Aligned<T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
 impl Lanes {
     pub(crate) const ZERO: Lanes = Lanes([[0; CHUNK]; CHUNKS]);
 

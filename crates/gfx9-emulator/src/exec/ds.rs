@@ -6,16 +6,16 @@ use crate::exec::access::{Dwords, Load, Store, lds_load, lds_store};
 use crate::fault::FaultCause;
 use crate::inst::{Flow, Inst, flag};
 use crate::isa::Exec;
-use crate::wave::{LANES, Wave};
+use crate::wave::{Aligned, LANES, Wave};
 use crate::workgroup::Ctx;
 
 /// Each lane's address plus an offset. It wraps: a base may be negative.
 #[inline(always)]
-pub(crate) fn addresses(w: &Wave, i: &Inst, offset: u32) -> [u32; LANES] {
+pub(crate) fn addresses(w: &Wave, i: &Inst, offset: u32) -> Aligned<[u32; LANES]> {
     let v = w.v(i.src[0]).flat();
-    let mut out = [0; LANES];
+    let mut out = Aligned([0; LANES]);
     for l in 0..LANES {
-        out[l] = v[l].wrapping_add(offset);
+        out.0[l] = v[l].wrapping_add(offset);
     }
     out
 }

@@ -9,7 +9,7 @@ use crate::exec::to_lds::{global_to_lds, scratch_to_lds};
 use crate::inst::{Flow, Inst, NONE, flag};
 use crate::isa::Exec;
 use crate::memory::{Based, Wide};
-use crate::wave::{LANES, Wave};
+use crate::wave::{Aligned, LANES, Wave};
 use crate::workgroup::Ctx;
 
 /// The signed offset of GLOBAL and SCRATCH, or the unsigned one of FLAT.
@@ -39,14 +39,14 @@ pub(crate) fn based(w: &Wave, i: &Inst) -> Based {
 
 /// Each lane's offset in its scratch. What `FLAT_SCRATCH` holds is where scratch is, of which each wave has its own.
 #[inline(always)]
-pub(crate) fn scratch_offsets(w: &Wave, i: &Inst) -> [u32; LANES] {
+pub(crate) fn scratch_offsets(w: &Wave, i: &Inst) -> Aligned<[u32; LANES]> {
     let saddr = if i.sdst == NONE { 0 } else { w.s32(i.sdst) };
     let base = saddr.wrapping_add(i.imm);
-    let mut out = [base; LANES];
+    let mut out = Aligned([base; LANES]);
     if i.flags & flag::VADDR != 0 {
         let v = w.v(i.src[0]).flat();
         for l in 0..LANES {
-            out[l] = base.wrapping_add(v[l]);
+            out.0[l] = base.wrapping_add(v[l]);
         }
     }
     out

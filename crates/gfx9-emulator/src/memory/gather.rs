@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use super::raw::{self, Cell};
 use super::{View, Window};
 use crate::lanes::lanes_of;
-use crate::wave::{Active, CHUNK, CHUNKS, LANES, Lanes};
+use crate::wave::{Active, Aligned, CHUNK, CHUNKS, LANES, Lanes};
 
 /// What one lane loads or stores: `u8`, `u16` or dwords.
 pub(crate) trait Element: Copy {
@@ -153,6 +153,7 @@ pub(crate) enum Pattern {
 }
 
 /// Full addresses.
+#[repr(C, align(64))]
 pub(crate) struct Wide(pub(crate) [u64; LANES]);
 
 // SAFETY: `inside` and `pattern` compute from the same numbers that `at` gives.
@@ -192,11 +193,11 @@ unsafe impl Addresses for Wide {
         if part[1] == part[0] {
             if *part == [part[0]; CHUNK] { Pattern::Same } else { Pattern::Scattered }
         } else if part[1] == part[0].wrapping_add(size.into()) {
-            let mut row = [0; CHUNK];
+            let mut row = Aligned([0; CHUNK]);
             for j in 0..CHUNK {
-                row[j] = part[0].wrapping_add(j as u64 * u64::from(size));
+                row.0[j] = part[0].wrapping_add(j as u64 * u64::from(size));
             }
-            if *part == row { Pattern::Row } else { Pattern::Scattered }
+            if *part == *row { Pattern::Row } else { Pattern::Scattered }
         } else {
             Pattern::Scattered
         }
@@ -204,9 +205,10 @@ unsafe impl Addresses for Wide {
 }
 
 /// A 64-bit base and unsigned 32-bit offsets.
+#[repr(C, align(64))]
 pub(crate) struct Based {
-    pub(crate) base: u64,
     pub(crate) offsets: [u32; LANES],
+    pub(crate) base: u64,
 }
 
 // SAFETY: as for `Wide`.
@@ -251,13 +253,13 @@ pub(crate) fn offsets_pattern(part: &[u32; CHUNK], size: u32) -> Pattern {
     if part[1] == part[0] {
         if *part == [part[0]; CHUNK] { Pattern::Same } else { Pattern::Scattered }
     } else if part[1] == part[0].wrapping_add(size) {
-        let mut row = [0; CHUNK];
+        let mut row = Aligned([0; CHUNK]);
         for j in 0..CHUNK {
-            row[j] = part[0].wrapping_add(j as u32 * size);
+            row.0[j] = part[0].wrapping_add(j as u32 * size);
         }
         // A row that wraps around 2^32 isn't one.
         let wraps = part[CHUNK - 1] < part[0];
-        if *part == row && !wraps { Pattern::Row } else { Pattern::Scattered }
+        if *part == *row && !wraps { Pattern::Row } else { Pattern::Scattered }
     } else {
         Pattern::Scattered
     }

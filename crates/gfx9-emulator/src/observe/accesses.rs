@@ -81,11 +81,11 @@ pub(crate) fn find(w: &mut Wave, i: &Inst, shape: Shape, out: &mut Vec<Touch>) {
         }
         Shape::Ds(..) | Shape::DsTwo(..) | Shape::DsAligned(..) | Shape::DsByLane(_) | Shape::DsCount
             if ds::is_gds(i) => {}
-        Shape::Ds(access, size) => out.push(lds(access, size, ds::addresses(w, i, i.imm))),
+        Shape::Ds(access, size) => out.push(lds(access, size, ds::addresses(w, i, i.imm).0)),
         Shape::DsTwo(access, size, unit) => {
             let (first, second) = ds::two_offsets(i, unit);
-            out.push(lds(access, size, ds::addresses(w, i, first)));
-            out.push(lds(access, size, ds::addresses(w, i, second)));
+            out.push(lds(access, size, ds::addresses(w, i, first).0));
+            out.push(lds(access, size, ds::addresses(w, i, second).0));
         }
         Shape::DsAligned(access, size) => {
             out.push(lds(access, size, ds::addresses(w, i, i.imm).map(|at| at & !7)));
