@@ -553,9 +553,10 @@ impl Job {
         let i = &cx.code.insts[wave.next as usize];
         let pc = program.vaddr(cx.code.base + 4 * u64::from(i.pc));
         let nearest = match &cause {
-            FaultCause::OutOfBounds { space: Space::Global, lanes, .. } => {
-                lanes.first().map(|LaneAddress { address, .. }| self.space.nearest(*address))
-            }
+            FaultCause::OutOfBounds { space: Space::Global, lanes, size, .. }
+            | FaultCause::Misaligned { space: Space::Global, lanes, size } => lanes
+                .first()
+                .map(|LaneAddress { address, .. }| self.space.nearest(*address, u64::from(*size))),
             _ => None,
         };
         let report = FaultReport {
