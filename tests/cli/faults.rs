@@ -1,19 +1,16 @@
 //! Kernels that do what they must not: each is reported by `hiplaunch run`, and the next script runs.
 
-use std::fs;
-
 use super::{Folder, data, hiplaunch};
 
 /// A launch of a kernel with `block` work-items in each of two workgroups, as a script in `folder`.
 fn script(folder: &Folder, kernel: &str, block: u32, args: &str) -> String {
-    let code = concat!(env!("CARGO_MANIFEST_DIR"), "/crates/gfx9-emulator/tests/data/waiting.gfx90a.co");
-    let path = folder.0.join(format!("{kernel}.launch.toml"));
+    let code = "waiting.gfx90a.co";
+    folder.write(code, include_bytes!("../../crates/gfx9-emulator/tests/data/waiting.gfx90a.co"));
     let text = format!(
         "version = 1\ndescription = \"{kernel}\"\ncode_object = {code:?}\n\n[[buffers]]\nname = \"out\"\nbytes = 4096\n\
          fill = 0\n\n[[launches]]\nkernel = \"{kernel}\"\ngrid = [2, 1, 1]\nblock = [{block}, 1, 1]\nargs = [{args}]\n"
     );
-    fs::write(&path, text).unwrap();
-    path.to_str().unwrap().to_owned()
+    folder.write(&format!("{kernel}.launch.toml"), text)
 }
 
 #[test]
@@ -67,14 +64,14 @@ fn each_fault_is_named_and_the_next_script_runs() {
             out.into(),
             &["--time-budget", "0.05"],
             "hipErrorLaunchTimeOut",
-            &["over its budget after"],
+            &["over its budget after", "a wave of its workgroup waits at a barrier", ", wave 1,"],
         ),
         (
             "spins_at_barrier",
             out.into(),
             &["--instruction-budget", "100000"],
             "hipErrorLaunchTimeOut",
-            &["over its budget after"],
+            &["over its budget after", "a wave of its workgroup waits at a barrier", ", wave 1,"],
         ),
     ] {
         let bad = script(&folder, kernel, 128, &args);

@@ -154,6 +154,8 @@ pub enum FaultCause {
     OverBudget {
         /// Wave instructions executed.
         instructions: u64,
+        /// Waves of the workgroup that wait at a barrier for others.
+        at_barrier: u32,
     },
 }
 
@@ -255,8 +257,13 @@ impl fmt::Display for FaultCause {
             FaultCause::BadJump { target } => write!(f, "jump to {target:#x}, where no instruction starts"),
             FaultCause::Trap { id: 2 } => f.write_str("trap 2 (an assert, abort or __builtin_trap)"),
             FaultCause::Trap { id } => write!(f, "trap {id}, which nothing handles"),
-            FaultCause::OverBudget { instructions } => {
-                write!(f, "over its budget after {instructions} wave instructions")
+            FaultCause::OverBudget { instructions, at_barrier } => {
+                write!(f, "over its budget after {instructions} wave instructions")?;
+                match at_barrier {
+                    0 => Ok(()),
+                    1 => f.write_str("; a wave of its workgroup waits at a barrier"),
+                    waves => write!(f, "; {waves} waves of its workgroup wait at a barrier"),
+                }
             }
         }
     }

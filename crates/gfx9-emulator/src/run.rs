@@ -478,8 +478,12 @@ impl Job {
                 }
             }
             if all > self.instruction_budget || self.deadline.is_some_and(|d| Instant::now() > d) {
-                if let Some(member) = members.iter().find(|m| m.state != State::Ended) {
-                    self.fail(FaultCause::OverBudget { instructions: all }, &member.wave, cx);
+                // One that runs, rather than one that waits for it.
+                let at_barrier = members.iter().filter(|m| m.state == State::AtBarrier).count() as u32;
+                let runs = members.iter().find(|m| m.state == State::Ready);
+                if let Some(member) = runs.or_else(|| members.iter().find(|m| m.state != State::Ended)) {
+                    let cause = FaultCause::OverBudget { instructions: all, at_barrier };
+                    self.fail(cause, &member.wave, cx);
                 }
                 return Turn::Ended;
             }

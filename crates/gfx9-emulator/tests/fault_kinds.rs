@@ -163,7 +163,9 @@ fn waves_that_do_not_come_to_a_barrier() {
             let flag = rig.words(&[0]);
             let start = Instant::now();
             let report = fault(&rig, "spins_at_barrier", 2, 192, &[U64(flag)]);
-            assert!(matches!(report.cause, FaultCause::OverBudget { .. }), "{report}");
+            // The report is of the wave that never comes.
+            assert!(matches!(report.cause, FaultCause::OverBudget { at_barrier: 2, .. }), "{report}");
+            assert!(report.wave == 1 && report.to_string().contains("2 waves of its workgroup"), "{report}");
             assert!(start.elapsed() < limit);
         }
     }

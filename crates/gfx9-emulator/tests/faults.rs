@@ -118,7 +118,7 @@ fn budgets_end_what_runs_for_ever() {
         let out = rig.words(&[0]);
         let report = fault(rig.launch("forever", [4, 1, 1], [256, 1, 1], 0, &[U64(out)]));
         assert!(
-            matches!(report.cause, FaultCause::OverBudget { instructions } if instructions > 1_000_000),
+            matches!(report.cause, FaultCause::OverBudget { instructions, at_barrier: 0 } if instructions > 1_000_000),
             "{report}"
         );
         alive(&rig);
