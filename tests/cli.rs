@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
 
+#[path = "cli/faults.rs"]
+mod faults;
 #[path = "cli/help.rs"]
 mod help;
 #[path = "cli/inspect.rs"]

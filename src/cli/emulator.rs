@@ -13,6 +13,18 @@ pub(crate) struct EmulatorArgs {
     #[arg(long, value_name = "N", help_heading = "Emulator")]
     schedule_seed: Option<u64>,
 
+    /// Fail a kernel that runs for more than so many seconds.
+    #[arg(long, value_name = "SECONDS", help_heading = "Emulator")]
+    time_budget: Option<f64>,
+
+    /// Fail a kernel that executes more than so many instructions, one for a wave.
+    #[arg(long, value_name = "N", help_heading = "Emulator")]
+    instruction_budget: Option<u64>,
+
+    /// Give each work-item this much more stack, if a kernel recurses or calls through pointers (16384 without it).
+    #[arg(long, value_name = "BYTES", help_heading = "Emulator")]
+    dynamic_stack: Option<u32>,
+
     /// Count what each kernel does: instructions by class, bytes, LDS bank conflicts, divergent branches, occupancy.
     #[arg(long, help_heading = "Emulator")]
     pub(crate) profile: bool,
@@ -41,6 +53,9 @@ impl EmulatorArgs {
     fn given(&self) -> Option<&'static str> {
         [
             ("--schedule-seed", self.schedule_seed.is_some()),
+            ("--time-budget", self.time_budget.is_some()),
+            ("--instruction-budget", self.instruction_budget.is_some()),
+            ("--dynamic-stack", self.dynamic_stack.is_some()),
             ("--profile", self.profile),
             ("--sanitize", self.sanitize),
             ("--instruction-trace", self.instruction_trace.is_some()),
@@ -57,6 +72,7 @@ pub(crate) use settings::EmulatorSettings;
 mod settings {
     use std::io::Write;
     use std::sync::{Arc, Mutex, PoisonError};
+    use std::time::Duration;
 
     use hiplaunch::driver::emulated::{EmulatorOptions, InstructionTrace, TraceFilter};
 
@@ -71,6 +87,7 @@ mod settings {
         args: EmulatorArgs,
         /// The option that asks for the emulator.
         pub(crate) asked_by: &'static str,
+        time_budget: Option<Duration>,
         trace: Option<Tracing>,
     }
 
@@ -93,6 +110,10 @@ mod settings {
         /// Opens what is to be written; `None` if nothing is asked of the emulator.
         pub(crate) fn settings(&self) -> Result<Option<EmulatorSettings>, Failure> {
             let Some(asked_by) = self.given() else { return Ok(None) };
+            let time_budget =
+                self.time_budget.map(Duration::try_from_secs_f64).transpose().map_err(|error| {
+                    unusable(format!("--time-budget {}: {error}", self.time_budget.unwrap_or_default()))
+                })?;
             let filter: TraceFilter =
                 self.trace_filter.as_deref().unwrap_or_default().parse().map_err(unusable)?;
             let trace = match &self.instruction_trace {
@@ -111,7 +132,7 @@ mod settings {
                     Some(Tracing { trace, sink })
                 }
             };
-            Ok(Some(EmulatorSettings { args: self.clone(), asked_by, trace }))
+            Ok(Some(EmulatorSettings { args: self.clone(), asked_by, time_budget, trace }))
         }
     }
 
@@ -119,6 +140,9 @@ mod settings {
         /// Puts them into a driver's options.
         pub(crate) fn set(&self, options: &mut EmulatorOptions) {
             options.schedule_seed = self.args.schedule_seed;
+            options.time_budget = self.time_budget;
+            options.instruction_budget = self.args.instruction_budget;
+            options.dynamic_stack = self.args.dynamic_stack.unwrap_or(options.dynamic_stack);
             options.profile = self.args.profile;
             options.sanitize = self.args.sanitize;
             options.instruction_trace = self.trace.as_ref().map(|tracing| tracing.trace.clone());

@@ -53,7 +53,7 @@ codes! {
     NOT_READY = 600, "hipErrorNotReady", "work is still in flight";
     ILLEGAL_ADDRESS = 700, "hipErrorIllegalAddress", "a kernel touched memory outside any allocation; the device context is lost";
     LAUNCH_OUT_OF_RESOURCES = 701, "hipErrorLaunchOutOfResources", "the kernel needs more registers or LDS than the device has";
-    LAUNCH_TIME_OUT = 702, "hipErrorLaunchTimeOut", "the kernel ran over its time budget";
+    LAUNCH_TIME_OUT = 702, "hipErrorLaunchTimeOut", "the kernel ran over its budget of time or instructions; the device context is lost";
     PEER_ACCESS_ALREADY_ENABLED = 704, "hipErrorPeerAccessAlreadyEnabled", "nothing to do";
     PEER_ACCESS_NOT_ENABLED = 705, "hipErrorPeerAccessNotEnabled", "enable peer access first";
     CONTEXT_IS_DESTROYED = 709, "hipErrorContextIsDestroyed", "the device context is lost";
@@ -74,7 +74,7 @@ codes! {
 impl ErrorCode {
     /// Whether every later call on the device's context fails too.
     pub const fn is_sticky(self) -> bool {
-        matches!(self.0, 214 | 700 | 709 | 710 | 719 | 999)
+        matches!(self.0, 214 | 700 | 702 | 709 | 710 | 719 | 999)
     }
 }
 

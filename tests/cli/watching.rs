@@ -63,7 +63,14 @@ fn seeds_change_nothing_where_there_is_no_race() {
 #[test]
 fn hip_has_none_of_it() {
     let script = data("saxpy.launch.toml");
-    for option in [&["--profile"][..], &["--sanitize"], &["--schedule-seed", "1"]] {
+    for option in [
+        &["--profile"][..],
+        &["--sanitize"],
+        &["--schedule-seed", "1"],
+        &["--time-budget", "1"],
+        &["--instruction-budget", "9"],
+        &["--dynamic-stack", "64"],
+    ] {
         let (status, _, err) = hiplaunch(&[&["run", &script, "--backend", "hip"], option].concat());
         assert!(status == 2 && err.contains(option[0]) && err.contains("--backend emulator"), "{err}");
     }

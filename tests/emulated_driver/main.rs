@@ -269,7 +269,7 @@ fn a_kernel_over_its_time_budget_is_a_fault() {
     let args: [&[u8]; 2] = [&u64::MAX.to_le_bytes(), &out.0.to_le_bytes()];
     rig.launch(&kernels, "spin", (1, 1), &args, stream).unwrap();
     let error = rig.sync(D0, stream).unwrap_err();
-    assert_eq!(error.code, ErrorCode::LAUNCH_FAILURE);
+    assert_eq!(error.code, ErrorCode::LAUNCH_TIME_OUT);
     assert!(error.to_string().contains("budget"), "{error}");
 }
 

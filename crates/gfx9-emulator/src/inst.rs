@@ -16,6 +16,10 @@ pub(crate) enum Flow {
     Yield,
     /// Waits at the workgroup's barrier; then as `Next`.
     Barrier,
+    /// Waits for other workgroups, as the executor has put into `Wave::wait`; then as `Next`.
+    Wait,
+    /// As `Next`, but MODE now says that vector instructions do other than they say: `altered::run` goes on.
+    Altered,
     /// The wave has ended.
     End,
     /// The executor has put the cause into `Ctx::fault`.

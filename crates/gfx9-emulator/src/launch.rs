@@ -32,6 +32,8 @@ const QUEUE: u64 = BLOCK_BASE + 0x100;
 const KERNARG: u64 = BLOCK_BASE + 0x1000;
 /// Guest address that scratch seems to be at. Nothing is mapped there: buffer instructions recognise it.
 pub(crate) const SCRATCH_BASE: u64 = 0x0e00_0000_0000;
+/// Bytes from there on that no other memory is at: the most scratch of a wave, and what an offset may be off by.
+pub(crate) const SCRATCH_SPAN: u64 = 1 << 32;
 
 /// One launch of a kernel.
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +70,9 @@ pub(crate) struct Setup {
     id_mask: u32,
     flat_scratch: bool,
     pub(crate) lds: u32,
-    scratch: u32,
+    /// Bytes of scratch of each lane, and how many of them are for a dynamic stack.
+    pub(crate) scratch: u32,
+    pub(crate) dynamic_stack: u32,
     pub(crate) waves: u32,
 }
 
@@ -215,6 +219,7 @@ impl Setup {
             flat_scratch: target == Target::Gfx942,
             lds,
             scratch,
+            dynamic_stack: extra,
             waves,
         })
     }
@@ -248,6 +253,7 @@ impl Setup {
         w.mode = self.mode;
         w.trapsts = 0;
         w.count = 0;
+        w.wait = None;
 
         let mut at = 0;
         let mut push = |w: &mut Wave, value: u32| {

@@ -10,6 +10,7 @@ use code_object::CodeObject;
 
 use crate::config::Config;
 use crate::error::{Error, Result};
+use crate::gws::Kept;
 use crate::launch::{Dispatch, Setup};
 use crate::memory::AddressSpace;
 use crate::observe::{Observers, Sanitizer, Tracing};
@@ -23,6 +24,7 @@ pub struct Machine {
     config: Config,
     memory: Arc<AddressSpace>,
     stash: Arc<Stash>,
+    gws: Arc<Kept>,
     queue: Arc<Queue>,
     helpers: Vec<JoinHandle<()>>,
 }
@@ -87,8 +89,14 @@ impl Machine {
         if config.sanitize {
             memory.track_writes();
         }
-        let stash = Arc::new(Stash::new(config.threads));
-        let mut machine = Machine { memory, stash, queue: Arc::default(), helpers: Vec::new(), config };
+        let mut machine = Machine {
+            memory,
+            stash: Arc::new(Stash::new(config.threads)),
+            gws: crate::gws::kept(),
+            queue: Arc::default(),
+            helpers: Vec::new(),
+            config,
+        };
         for n in 1..machine.config.threads {
             let queue = Arc::clone(&machine.queue);
             // Dropping the machine on failure ends those already started.
@@ -148,6 +156,7 @@ impl Machine {
             self.config.time_budget.map(|budget| Instant::now() + budget),
             self.config.schedule_seed,
             observers,
+            Arc::clone(&self.gws),
         ));
         let helpers = (self.helpers.len() as u64).min(job.total().saturating_sub(1));
         let call = || {

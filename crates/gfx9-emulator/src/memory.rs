@@ -359,7 +359,7 @@ impl AddressSpace {
                 let window = r.window();
                 Ok((Some(r), window))
             }
-            _ => Err(Error::OutOfBounds { address, len, nearest: inner.nearest(address) }),
+            _ => Err(Error::OutOfBounds { address, len, nearest: inner.nearest(address, len) }),
         }
     }
 
@@ -382,9 +382,9 @@ impl AddressSpace {
         snapshot
     }
 
-    /// A sentence about what is around `address`.
-    pub(crate) fn nearest(&self, address: u64) -> String {
-        self.lock().nearest(address)
+    /// A sentence about what is around `len` bytes at `address`.
+    pub(crate) fn nearest(&self, address: u64, len: u64) -> String {
+        self.lock().nearest(address, len)
     }
 }
 
@@ -442,10 +442,13 @@ impl Inner {
         fits(from, self.arena.end)
     }
 
-    fn nearest(&self, address: u64) -> String {
+    fn nearest(&self, address: u64, len: u64) -> String {
         let show = |base: u64, len: u64| format!("{base:#x}..{:#x} ({len} bytes)", base + len);
         let mut parts = Vec::new();
         if let Some((_, r)) = self.regions.range(..=address).next_back() {
+            if address - r.base <= r.len.saturating_sub(len.max(1)) && len <= r.len {
+                return format!("{} bytes into {}", address - r.base, show(r.base, r.len));
+            }
             if address - r.base < r.len {
                 parts.push(format!("it begins inside {} but runs past its end", show(r.base, r.len)));
             } else {
@@ -746,7 +749,7 @@ mod tests {
         assert!(matches!(space.free(a + 1), Err(Error::NotAnAllocation { .. })));
         space.free(a).unwrap();
         assert!(matches!(space.free(a), Err(Error::NotAnAllocation { .. })));
-        assert!(space.nearest(a + 1).contains("was freed"));
+        assert!(space.nearest(a + 1, 1).contains("was freed"));
         assert_eq!(space.usage(), MemoryUsage { used: 0, capacity: 1000 });
     }
 }

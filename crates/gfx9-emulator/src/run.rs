@@ -9,10 +9,11 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
-use crate::fault::{FaultCause, FaultReport, LaneAddress, Space};
+use crate::fault::{FaultCause, FaultReport, LaneAddress, Space, WaitingWave, WaitsFor};
+use crate::gws::{Gws, Kept};
 use crate::launch::Setup;
 use crate::lds::Lds;
 use crate::memory::{AddressSpace, Snapshot, View};
@@ -20,7 +21,7 @@ use crate::observe::{Observers, Profile};
 use crate::program::Program;
 use crate::schedule::{Dice, Schedule};
 use crate::wave::Wave;
-use crate::workgroup::{Ctx, Stop, run_wave, run_wave_observed};
+use crate::workgroup::{Ctx, REPORTED, Stop, run_wave, run_wave_observed};
 
 /// Wave instructions after which the next wave of a workgroup runs.
 const SLICE: u64 = 20_000;
@@ -33,6 +34,9 @@ const GIVE_WAY: u64 = 20_000;
 /// Workgroups that have begun and not ended, at most: as many as a GPU of 104 compute units holds of 256 work-items,
 /// or so.
 const RESIDENT: usize = 1024;
+
+/// After which a thread looks again whether blocked workgroups can go on.
+const RETRY: Duration = Duration::from_micros(200);
 
 /// What a dispatch did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -58,7 +62,43 @@ struct Member {
 enum State {
     Ready,
     AtBarrier,
+    /// For other workgroups: `Wave::wait`.
+    Waiting,
     Ended,
+}
+
+/// How a workgroup's turn ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// The workgroup has ended, or the dispatch has to stop.
+    Ended,
+    /// Others run first.
+    Parked,
+    /// None of its waves can go on before something of [`Gws`] changes.
+    Blocked,
+}
+
+/// Workgroups that have begun and don't run.
+#[derive(Default)]
+struct Queue {
+    /// Which can go on.
+    parked: VecDeque<Box<Workgroup>>,
+    /// Which could not when they were last looked at.
+    blocked: Vec<Box<Workgroup>>,
+    /// Up to when: [`Gws::changes`].
+    seen: u64,
+    /// Threads that run a workgroup, or look for one. When they are none, those blocked are stuck.
+    running: usize,
+}
+
+impl Queue {
+    /// Lets the blocked ones be looked at again if anything has changed.
+    fn unblock(&mut self, changes: u64) {
+        if self.seen != changes {
+            self.seen = changes;
+            self.parked.extend(self.blocked.drain(..));
+        }
+    }
 }
 
 struct Workgroup {
@@ -145,7 +185,10 @@ pub(crate) struct Job {
     grid: [u32; 3],
     total: u64,
     counts: Counts,
-    parked: Mutex<VecDeque<Box<Workgroup>>>,
+    queue: Mutex<Queue>,
+    /// The queue has.
+    changed: Condvar,
+    gws: Arc<Gws>,
     stop: AtomicBool,
     fault: Mutex<Option<FaultReport>>,
     /// What the first thread that panicked said.
@@ -200,7 +243,9 @@ impl Job {
         deadline: Option<Instant>,
         schedule_seed: Option<u64>,
         observers: Option<Observers>,
+        gws: Arc<Kept>,
     ) -> Job {
+        let total = grid.iter().fold(1, |total: u64, n| total.saturating_mul((*n).into()));
         Job {
             program,
             kernel,
@@ -209,9 +254,11 @@ impl Job {
             space,
             stash,
             grid,
-            total: grid.iter().fold(1, |total: u64, n| total.saturating_mul((*n).into())),
+            total,
             counts: Counts::default(),
-            parked: Mutex::new(VecDeque::new()),
+            queue: Mutex::default(),
+            changed: Condvar::new(),
+            gws: Arc::new(Gws::new(gws, total)),
             stop: AtomicBool::new(false),
             fault: Mutex::new(None),
             panic: Mutex::new(None),
@@ -245,16 +292,28 @@ impl Job {
 
     fn run_all(&self, thread: usize, call: Option<&dyn Fn()>) {
         let mut help = Help { call, ran: 0 };
+        lock(&self.queue).running += 1;
         while !self.stop.load(Relaxed) {
             let Some(mut workgroup) = self.take(thread) else { break };
-            if self.run(&mut workgroup, &mut help) {
-                self.give_back(*workgroup, thread);
-                // It may have been cut short.
-                if !self.stop.load(Relaxed) {
-                    self.counts.ended.fetch_add(1, Relaxed);
+            let changes = self.gws.changes();
+            match self.run(&mut workgroup, &mut help) {
+                Turn::Ended => {
+                    self.give_back(*workgroup, thread);
+                    // It may have been cut short.
+                    if !self.stop.load(Relaxed) {
+                        self.counts.ended.fetch_add(1, Relaxed);
+                    }
                 }
-            } else {
-                lock(&self.parked).push_back(workgroup);
+                Turn::Parked => {
+                    lock(&self.queue).parked.push_back(workgroup);
+                    self.changed.notify_one();
+                }
+                Turn::Blocked => {
+                    let mut queue = lock(&self.queue);
+                    // What has changed since may be what it waits for.
+                    queue.unblock(changes);
+                    queue.blocked.push(workgroup);
+                }
             }
         }
     }
@@ -269,6 +328,7 @@ impl Job {
 
     /// What came of it, when nobody is at work.
     pub(crate) fn result(&self) -> Result<DispatchStats> {
+        self.gws.keep();
         let defects = self.observers.as_ref().map(Observers::defects).unwrap_or_default();
         if let Some(mut fault) = lock(&self.fault).take() {
             fault.defects = defects;
@@ -304,8 +364,38 @@ impl Job {
         self.program.inner.object().kernels().get(self.kernel).map_or_else(String::new, |k| k.name.clone())
     }
 
-    /// A workgroup to run: a new one while there is room, else the one parked longest; with a schedule seed either.
+    /// A workgroup to run; with none left, the thread is no longer running. If some are blocked and no other thread is
+    /// running, they wait for each other.
     fn take(&self, thread: usize) -> Option<Box<Workgroup>> {
+        loop {
+            let found = self.find(thread);
+            if found.is_some() {
+                return found;
+            }
+            let mut queue = lock(&self.queue);
+            queue.unblock(self.gws.changes());
+            if !queue.parked.is_empty() {
+                continue;
+            }
+            queue.running -= 1;
+            if queue.blocked.is_empty() || self.stop.load(Relaxed) {
+                return None;
+            }
+            if queue.running == 0 {
+                let blocked = std::mem::take(&mut queue.blocked);
+                drop(queue);
+                self.fail_blocked(blocked);
+                return None;
+            }
+            // Others run, and may let them go on.
+            let (mut queue, _) =
+                self.changed.wait_timeout(queue, RETRY).unwrap_or_else(PoisonError::into_inner);
+            queue.running += 1;
+        }
+    }
+
+    /// A new workgroup while there is room, else the one parked longest; with a schedule seed either.
+    fn find(&self, thread: usize) -> Option<Box<Workgroup>> {
         if self.schedule.as_ref().is_some_and(|schedule| schedule.draw().below(2) == 0)
             && let Some(workgroup) = self.take_parked()
         {
@@ -324,13 +414,14 @@ impl Job {
 
     /// The workgroup parked longest; with a schedule seed any.
     fn take_parked(&self) -> Option<Box<Workgroup>> {
-        let mut parked = lock(&self.parked);
+        let mut queue = lock(&self.queue);
+        queue.unblock(self.gws.changes());
         match &self.schedule {
             Some(schedule) => {
-                let any = schedule.draw().below(parked.len());
-                parked.swap_remove_back(any)
+                let any = schedule.draw().below(queue.parked.len());
+                queue.parked.swap_remove_back(any)
             }
-            None => parked.pop_front(),
+            None => queue.parked.pop_front(),
         }
     }
 
@@ -361,6 +452,7 @@ impl Job {
             workgroup,
             watch: self.observers.as_ref().map(|observers| observers.begin(number, workgroup, count)),
             hostcall: self.setup.hostcall.clone(),
+            gws: Arc::clone(&self.gws),
         };
         let order = (0..members.len()).collect();
         let dice = self.schedule.as_ref().map(|schedule| schedule.of_workgroup(number));
@@ -376,8 +468,8 @@ impl Job {
         self.stash.give_back(thread, members.into_iter().map(|m| m.wave), cx.lds);
     }
 
-    /// Runs a workgroup for a turn. True if it has ended (or the dispatch has to stop).
-    fn run(&self, workgroup: &mut Workgroup, help: &mut Help<'_>) -> bool {
+    /// Runs a workgroup for a turn.
+    fn run(&self, workgroup: &mut Workgroup, help: &mut Help<'_>) -> Turn {
         let Workgroup { members, order, cx, dice } = workgroup;
         let limit = dice.as_mut().map_or(TURN, |dice| dice.spread(TURN));
         let counted = cx.count;
@@ -396,7 +488,7 @@ impl Job {
         dice: &mut Option<Dice>,
         limit: u64,
         help: &mut Help<'_>,
-    ) -> bool {
+    ) -> Turn {
         let code = &*self.setup.code;
         let mut turn = 0;
         // A small budget isn't overrun by a slice of each wave.
@@ -407,6 +499,12 @@ impl Job {
             let mut ready = false;
             if let Some(dice) = dice {
                 dice.shuffle(order);
+            }
+            for member in members.iter_mut().filter(|member| member.state == State::Waiting) {
+                if member.wave.wait.is_none_or(|wait| self.gws.goes_on(wait)) {
+                    member.wave.wait = None;
+                    member.state = State::Ready;
+                }
             }
             for index in order.iter() {
                 let Some(member) = members.get_mut(*index).filter(|m| m.state == State::Ready) else {
@@ -427,11 +525,12 @@ impl Job {
                         }
                     }
                     Stop::Barrier => member.state = State::AtBarrier,
+                    Stop::Wait => member.state = State::Waiting,
                     Stop::End => member.state = State::Ended,
                     Stop::Fault => {
                         let cause = cx.fault.take().unwrap_or(FaultCause::IllegalInstruction);
                         self.fail(cause, &member.wave, cx);
-                        return true;
+                        return Turn::Ended;
                     }
                 }
             }
@@ -444,52 +543,109 @@ impl Job {
                 .is_none_or(|budget| self.counts.instructions.fetch_add(ran, Relaxed) + ran <= budget);
             if !ready {
                 // Every wave has ended or waits; those that have ended don't count.
-                let mut waiting = false;
-                for member in members.iter_mut().filter(|m| m.state == State::AtBarrier) {
+                let blocked = members.iter().any(|m| m.state == State::Waiting);
+                let mut at_barrier = false;
+                for member in members.iter_mut().filter(|m| !blocked && m.state == State::AtBarrier) {
                     member.state = State::Ready;
-                    waiting = true;
+                    at_barrier = true;
                 }
-                if let Some(watch) = &mut cx.watch {
+                if let Some(watch) = cx.watch.as_mut().filter(|_| !blocked) {
                     watch.barrier();
                 }
-                if !waiting {
-                    return true;
+                if blocked && ran == 0 && !self.stop.load(Relaxed) && within {
+                    return Turn::Blocked;
+                }
+                if !blocked && !at_barrier {
+                    return Turn::Ended;
                 }
             }
             if !within || self.deadline.is_some_and(|d| Instant::now() > d) {
-                if let Some(member) = members.iter().find(|m| m.state != State::Ended) {
+                // One that runs, rather than one that waits for it.
+                let at_barrier = members.iter().filter(|m| m.state == State::AtBarrier).count() as u32;
+                let runs = members.iter().find(|m| m.state == State::Ready);
+                if let Some(member) = runs.or_else(|| members.iter().find(|m| m.state != State::Ended)) {
                     let mut instructions = self.counts.instructions.load(Relaxed);
                     if self.instruction_budget.is_none() {
                         instructions += cx.count - begun;
                     }
-                    self.fail(FaultCause::OverBudget { instructions }, &member.wave, cx);
+                    self.fail(FaultCause::OverBudget { instructions, at_barrier }, &member.wave, cx);
                 }
-                return true;
+                return Turn::Ended;
             }
             if self.stop.load(Relaxed) {
-                return true;
+                return Turn::Ended;
             }
             if turn > limit {
                 turn = 0;
-                let others = self.counts.next.load(Relaxed) < self.total || !lock(&self.parked).is_empty();
+                let others = self.counts.next.load(Relaxed) < self.total || {
+                    let mut queue = lock(&self.queue);
+                    queue.unblock(self.gws.changes());
+                    !queue.parked.is_empty()
+                };
                 if others {
-                    return false;
+                    return Turn::Parked;
                 }
                 std::thread::yield_now();
             }
         }
     }
 
+    /// Stops the dispatch for workgroups whose waves can never go on.
+    #[cold]
+    fn fail_blocked(&self, mut blocked: Vec<Box<Workgroup>>) {
+        blocked.sort_by_key(|workgroup| {
+            let [x, y, z] = workgroup.cx.workgroup;
+            [z, y, x]
+        });
+        let (mut waiting, mut waves) = (Vec::new(), 0);
+        for workgroup in &blocked {
+            for Member { wave, state } in &workgroup.members {
+                let waits_for = match (state, wave.wait) {
+                    (State::Ended, _) => continue,
+                    (State::Waiting, Some(wait)) if wait.is_barrier() => WaitsFor::GlobalBarrier {
+                        resource: wait.resource,
+                        missing: self.gws.missing(wait.resource),
+                    },
+                    (State::Waiting, Some(wait)) => WaitsFor::Semaphore { resource: wait.resource },
+                    _ => WaitsFor::Barrier,
+                };
+                waves += 1;
+                if waiting.len() < REPORTED {
+                    waiting.push(WaitingWave { workgroup: workgroup.cx.workgroup, wave: wave.id, waits_for });
+                }
+            }
+        }
+        let not_begun = self.total.saturating_sub(self.counts.next.load(Relaxed));
+        let cause = FaultCause::NeverMet { waiting, waves, not_begun };
+        let stuck = blocked.iter_mut().find_map(|workgroup| {
+            let Workgroup { members, cx, .. } = &mut **workgroup;
+            members.iter_mut().find(|m| m.state == State::Waiting).map(|member| (member, cx))
+        });
+        if let Some((member, cx)) = stuck {
+            // What it executed last.
+            member.wave.next = member.wave.next.saturating_sub(1);
+            self.fail(cause, &member.wave, cx);
+        }
+    }
+
     /// Stops the dispatch; the first fault is reported.
     #[cold]
     fn fail(&self, cause: FaultCause, wave: &Wave, cx: &Ctx) {
+        let cause = match cause {
+            FaultCause::OutOfBounds { access, space: Space::Scratch, size, lanes } => {
+                let (scratch, dynamic) = (self.setup.scratch, self.setup.dynamic_stack);
+                FaultCause::StackOverflow { access, size, lanes, scratch, dynamic }
+            }
+            cause => cause,
+        };
         let program = &self.program.inner;
         let i = &cx.code.insts[wave.next as usize];
         let pc = program.vaddr(cx.code.base + 4 * u64::from(i.pc));
         let nearest = match &cause {
-            FaultCause::OutOfBounds { space: Space::Global, lanes, .. } => {
-                lanes.first().map(|LaneAddress { address, .. }| self.space.nearest(*address))
-            }
+            FaultCause::OutOfBounds { space: Space::Global, lanes, size, .. }
+            | FaultCause::Misaligned { space: Space::Global, lanes, size } => lanes
+                .first()
+                .map(|LaneAddress { address, .. }| self.space.nearest(*address, u64::from(*size))),
             _ => None,
         };
         let report = FaultReport {

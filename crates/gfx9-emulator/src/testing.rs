@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::decode::Code;
 use crate::fault::FaultCause;
+use crate::gws::Gws;
 use crate::isa::Level;
 use crate::lds::{Lds, MAX_LDS};
 use crate::memory::{AddressSpace, Block, View};
@@ -85,6 +86,7 @@ impl Rig {
                 workgroup: [0; 3],
                 watch: None,
                 hostcall: None,
+                gws: Arc::new(Gws::new(crate::gws::kept(), 1)),
             },
             space,
             target,
@@ -105,7 +107,7 @@ impl Rig {
         }
     }
 
-    /// Runs `words` and an `s_endpgm` to the end or a fault.
+    /// Runs `words` and an `s_endpgm` to the end, a fault, or where the wave waits for others (`Wave::wait`).
     pub(crate) fn try_run(&mut self, words: &[u32]) -> Result<(), FaultCause> {
         let mut words = words.to_vec();
         words.push(END);
@@ -122,6 +124,7 @@ impl Rig {
             match run_wave(&mut self.w, &mut self.cx, &code, self.budget.min(1_000_000)) {
                 Stop::Slice | Stop::Barrier if self.w.count - start > self.budget => return Ok(()),
                 Stop::Slice | Stop::Barrier => {}
+                Stop::Wait => return Ok(()),
                 Stop::End => return Ok(()),
                 Stop::Fault => return Err(self.cx.fault.take().unwrap()),
             }

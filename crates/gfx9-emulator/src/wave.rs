@@ -2,6 +2,7 @@
 
 use bytemuck::Zeroable;
 
+use crate::gws::Wait;
 use crate::memory::Element;
 
 /// Lanes of a wavefront.
@@ -116,6 +117,22 @@ impl Mode {
     pub(crate) const fn ieee(self) -> bool {
         self.0 >> 9 & 1 != 0
     }
+    /// Vector registers of VALU instructions are indexed by M0.
+    pub(crate) const GPR_IDX_EN: u32 = 1 << 27;
+    /// Vector instructions are skipped.
+    pub(crate) const VSKIP: u32 = 1 << 28;
+    /// Whether vector instructions do other than they say.
+    pub(crate) const fn alters(self) -> bool {
+        self.0 & (Mode::GPR_IDX_EN | Mode::VSKIP) != 0
+    }
+    /// The stack pointer of conditional branches: entries of four SGPRs.
+    pub(crate) const fn csp(self) -> u32 {
+        self.0 >> 29
+    }
+    /// With another stack pointer, of which the low three bits count.
+    pub(crate) const fn with_csp(self, csp: u32) -> Mode {
+        Mode(self.0 & !(7 << 29) | csp << 29)
+    }
 }
 
 /// A wavefront.
@@ -136,6 +153,8 @@ pub(crate) struct Wave {
     /// Which program's constants `r.s` holds; 0 none.
     pub(crate) pool_of: u64,
     pub(crate) scratch: Scratch,
+    /// After [`crate::inst::Flow::Wait`]: what it waits for.
+    pub(crate) wait: Option<Wait>,
 }
 
 /// A wave's scratch: private memory of its lanes, dword-interleaved, so that a uniform offset is one row.
@@ -213,6 +232,16 @@ impl Scratch {
         offset as usize + size <= self.len * 4
     }
 
+    /// The dword at a byte offset of the scratch of all lanes, as the hardware lays it out: a lane's dword is followed by
+    /// that of the next lane.
+    pub(crate) fn wave_dword(&mut self, offset: u64) -> Option<&mut u32> {
+        let dword = usize::try_from(offset / 4).ok()?;
+        let row = dword / LANES;
+        let lanes = self.rows.get_mut(..self.len)?.get_mut(row)?;
+        self.touched = self.touched.max(row + 1);
+        lanes.flat_mut().get_mut(dword % LANES)
+    }
+
     /// Gives each lane `bytes` (a multiple of 4), zeroed, so that results don't depend on what ran before.
     pub(crate) fn reset(&mut self, bytes: u32) {
         let touched = self.touched.min(self.len);
@@ -238,6 +267,7 @@ impl Wave {
             count: 0,
             pool_of: 0,
             scratch: Scratch::default(),
+            wait: None,
         }
     }
 

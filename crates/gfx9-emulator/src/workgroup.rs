@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use crate::decode::Code;
+use crate::exec::altered;
 use crate::fault::{Access, FaultCause, LaneAddress, Space};
+use crate::gws::Gws;
 use crate::hostcall::Hostcall;
 use crate::inst::{Flow, Inst};
 use crate::lds::Lds;
@@ -27,6 +29,8 @@ pub(crate) struct Ctx {
     pub(crate) watch: Option<Box<Watch>>,
     /// Calls to the host, if the kernel makes any.
     pub(crate) hostcall: Option<Arc<Hostcall>>,
+    /// Global wave sync, with the other workgroups.
+    pub(crate) gws: Arc<Gws>,
 }
 
 /// Lanes that a fault report names.
@@ -92,6 +96,8 @@ pub(crate) enum Stop {
     /// Its slice is over, or it gave way.
     Slice,
     Barrier,
+    /// `Wave::wait` says for what.
+    Wait,
     End,
     /// `Ctx::fault` has the cause; `Wave::next` is the index of the instruction.
     Fault,
@@ -101,6 +107,11 @@ pub(crate) enum Stop {
 /// to: waves that meet at barriers stop often, and threads must not count references to it each time.
 pub(crate) fn run_wave(w: &mut Wave, cx: &mut Ctx, code: &Code, slice: u64) -> Stop {
     let insts = &code.insts[..];
+    if w.mode.alters()
+        && let Some(stop) = altered::run(w, cx, slice)
+    {
+        return stop;
+    }
     let mut at = w.next as usize;
     let mut count = 0;
     let stop = loop {
@@ -123,7 +134,16 @@ pub(crate) fn run_wave(w: &mut Wave, cx: &mut Ctx, code: &Code, slice: u64) -> S
             }
             Flow::Yield => break Stop::Slice,
             Flow::Barrier => break Stop::Barrier,
+            Flow::Wait => break Stop::Wait,
             Flow::End => break Stop::End,
+            Flow::Altered => {
+                w.next = at as u32;
+                let stop = altered::run(w, cx, slice.saturating_sub(count));
+                at = w.next as usize;
+                if let Some(stop) = stop {
+                    break stop;
+                }
+            }
             Flow::Fault => {
                 at -= 1;
                 break Stop::Fault;
@@ -140,6 +160,11 @@ pub(crate) fn run_wave(w: &mut Wave, cx: &mut Ctx, code: &Code, slice: u64) -> S
 /// that is. A loop of its own, so that the other one pays nothing for it.
 pub(crate) fn run_wave_observed(w: &mut Wave, cx: &mut Ctx, code: &Code, slice: u64) -> Stop {
     let insts = &code.insts[..];
+    if w.mode.alters()
+        && let Some(stop) = altered::run(w, cx, slice)
+    {
+        return stop;
+    }
     let mut at = w.next as usize;
     let mut count = 0;
     let stop = loop {
@@ -156,7 +181,16 @@ pub(crate) fn run_wave_observed(w: &mut Wave, cx: &mut Ctx, code: &Code, slice: 
             Flow::Jump => at = w.next as usize,
             Flow::Yield => break Stop::Slice,
             Flow::Barrier => break Stop::Barrier,
+            Flow::Wait => break Stop::Wait,
             Flow::End => break Stop::End,
+            Flow::Altered => {
+                w.next = at as u32;
+                let stop = altered::run(w, cx, slice.saturating_sub(count));
+                at = w.next as usize;
+                if let Some(stop) = stop {
+                    break stop;
+                }
+            }
             Flow::Fault => {
                 at -= 1;
                 break Stop::Fault;

@@ -67,6 +67,7 @@ fn misaligned_atomics() {
         let base = rig.words(&[0; 4]);
         let report = fault(rig.launch("atomic_at", [1, 1, 1], [64, 1, 1], 0, &[U64(base), U64(2)]));
         assert!(matches!(&report.cause, FaultCause::Misaligned { size: 4, .. }), "{}: {report}", rig.name);
+        assert!(report.to_string().contains(&format!("(2 bytes into {base:#x}..")), "{report}");
         rig.run("atomic_at", 1, 64, &[U64(base), U64(4)]);
         assert_eq!(rig.read(base, 4), [0, 64, 0, 0], "{}", rig.name);
     }
@@ -117,7 +118,7 @@ fn budgets_end_what_runs_for_ever() {
         let out = rig.words(&[0]);
         let report = fault(rig.launch("forever", [4, 1, 1], [256, 1, 1], 0, &[U64(out)]));
         assert!(
-            matches!(report.cause, FaultCause::OverBudget { instructions } if instructions > 1_000_000),
+            matches!(report.cause, FaultCause::OverBudget { instructions, at_barrier: 0 } if instructions > 1_000_000),
             "{report}"
         );
         alive(&rig);
@@ -139,7 +140,7 @@ fn recursion_without_end_leaves_its_stack() {
         let out = rig.words(&[100; 64]);
         let report = fault(rig.launch("recurse", [1, 1, 1], [64, 1, 1], 0, &[U64(out), U32(1_000_000)]));
         assert!(
-            matches!(report.cause, FaultCause::OutOfBounds { space: Space::Scratch, .. }),
+            matches!(report.cause, FaultCause::StackOverflow { dynamic: 0x4000, .. }),
             "{}: {report}",
             rig.name
         );

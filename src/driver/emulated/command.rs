@@ -206,6 +206,7 @@ fn fault_code(error: &Error) -> ErrorCode {
         Error::Fault(report) => match report.cause {
             FaultCause::OutOfBounds { space: Space::Global, .. } => ErrorCode::ILLEGAL_ADDRESS,
             FaultCause::Trap { .. } => ErrorCode::ASSERT,
+            FaultCause::OverBudget { .. } => ErrorCode::LAUNCH_TIME_OUT,
             _ => ErrorCode::LAUNCH_FAILURE,
         },
         _ => ErrorCode::LAUNCH_FAILURE,

@@ -103,6 +103,8 @@ impl EmulatedDriver {
         let mut config = Config::default();
         config.device_memory = options.memory_bytes;
         config.time_budget = options.time_budget;
+        config.instruction_budget = options.instruction_budget;
+        config.dynamic_stack = options.dynamic_stack;
         config.schedule_seed = options.schedule_seed;
         config.profile = options.profile;
         config.sanitize = options.sanitize;

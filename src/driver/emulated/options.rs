@@ -32,6 +32,12 @@ pub struct EmulatorOptions {
     /// ends keeps its stream, and with it everything that waits for the stream, the drop of the driver included, for
     /// ever. Default: `None`.
     pub time_budget: Option<Duration>,
+    /// How many instructions one kernel may execute, one for a wave, before it counts as faulty; `None` for as many as it
+    /// likes. Unlike a time, the same on every machine. Default: `None`.
+    pub instruction_budget: Option<u64>,
+    /// Bytes of stack that each work-item gets besides what the kernel declares, if the kernel uses a dynamic stack
+    /// (recursion, calls through pointers), whose need no compiler knows. Default: 16 KiB.
+    pub dynamic_stack: u32,
     /// Shuffles the order in which workgroups and waves run. Kernels without data races give the same results with any
     /// seed. Default: `None`, the usual order.
     pub schedule_seed: Option<u64>,
@@ -53,6 +59,8 @@ impl Default for EmulatorOptions {
             threads: 0,
             target: TargetId::new(Processor::Gfx90a),
             time_budget: None,
+            instruction_budget: None,
+            dynamic_stack: 16 << 10,
             schedule_seed: None,
             profile: false,
             sanitize: false,

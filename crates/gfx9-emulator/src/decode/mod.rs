@@ -78,7 +78,15 @@ impl Code {
                 };
                 match index {
                     Some(index) => code.insts[n].target = index,
-                    None => code.insts[n].exec = d.executor(same::<BranchOff>()),
+                    // Only where it is taken.
+                    None => {
+                        let from = &code.insts[n];
+                        let mut off = Inst { exec: d.executor(same::<BranchOff>()), ext: None, ..*from };
+                        off.flags |= flag::ILLEGAL;
+                        let at = code.insts.len() as u32;
+                        code.insts[n].target = at;
+                        code.insts.push(off);
+                    }
                 }
             }
             n += 1;
@@ -106,7 +114,7 @@ fn aligned(code: u32, ty: Ty) -> u16 {
 fn branch_target(i: &Inst) -> Option<i64> {
     let direct = i.row.name.starts_with("s_branch")
         || i.row.name.starts_with("s_cbranch") && i.row.src[0] == Ty::None
-        || i.row.name == "s_call_b64";
+        || matches!(i.row.name, "s_call_b64" | "s_cbranch_i_fork");
     (direct && i.flags & flag::ILLEGAL == 0).then(|| i64::from(i.pc) + 1 + i64::from(i.imm as i32))
 }
 

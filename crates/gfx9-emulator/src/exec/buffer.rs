@@ -7,14 +7,14 @@ use crate::exec::access::{
 };
 use crate::exec::atomics::{Bits, Rmw, buffer_rmw};
 use crate::exec::to_lds::{buffer_base, to_lds};
-use crate::fault::{Access, FaultCause};
+use crate::fault::{Access, FaultCause, LaneAddress};
 use crate::inst::{Flow, Inst, flag};
 use crate::isa::Exec;
 use crate::lanes::lanes_of;
 use crate::launch::SCRATCH_BASE;
 use crate::memory::{Element, Wide};
 use crate::wave::{LANES, Wave};
-use crate::workgroup::Ctx;
+use crate::workgroup::{Ctx, REPORTED};
 
 /// Cache write-back and invalidation: memory here is coherent, and workgroups see each other's stores in order.
 pub(crate) struct CacheControl;
@@ -160,17 +160,28 @@ pub(crate) fn scratch_offsets(w: &Wave, i: &Inst) -> Option<[u32; LANES]> {
 /// Whether a scratch access through its descriptor is of each lane's own.
 #[inline(always)]
 pub(crate) fn own_scratch(w: &Wave, i: &Inst) -> bool {
-    w.s32(i.sdst) % (4 * LANES as u32) == 0 && i.flags & flag::IDXEN == 0
+    let as_usual = w.s32(i.sdst) % (4 * LANES as u32) == 0 && i.flags & flag::IDXEN == 0;
+    as_usual || lanes_of(w.exec()).all(|lane| reached(w, i, lane) == lane)
 }
 
-/// Stops the kernel for one that isn't.
+/// The lane whose scratch a lane reaches: the scalar offset counts bytes of all lanes, and an index counts lanes.
+fn reached(w: &Wave, i: &Inst, lane: usize) -> usize {
+    let index = if i.flags & flag::IDXEN != 0 { w.v(i.src[0]).flat()[lane] } else { 0 };
+    let lanes = w.s32(i.sdst).div_ceil(4) % LANES as u32;
+    (lane + lanes as usize + index as usize) % LANES
+}
+
+/// Stops the kernel for one of another lane's.
 #[cold]
-fn other_scratch(w: &Wave, cx: &mut Ctx, i: &Inst) -> Flow {
-    let soffset = w.s32(i.sdst);
-    cx.fault(FaultCause::Unimplemented {
-        detail: format!(
-            "scratch at offset {soffset:#x} of the wave, with which lanes would access each other's scratch"
-        ),
+fn other_scratch(w: &Wave, cx: &mut Ctx, i: &Inst, access: Access, size: usize) -> Flow {
+    let lanes = lanes_of(w.exec())
+        .map(|lane| LaneAddress { lane: Some(lane as u8), address: reached(w, i, lane) as u64 })
+        .take(REPORTED);
+    cx.fault(FaultCause::OtherLanesScratch {
+        access,
+        size: size as u32,
+        soffset: w.s32(i.sdst),
+        lanes: lanes.collect(),
     })
 }
 
@@ -191,7 +202,7 @@ impl<K: Load> Exec for BufferLoad<K> {
 pub(crate) fn buffer_load<K: Load>(w: &mut Wave, cx: &mut Ctx, i: &Inst, dst: u16) -> Flow {
     if let Some(at) = scratch_offsets(w, i) {
         if !own_scratch(w, i) {
-            return other_scratch(w, cx, i);
+            return other_scratch(w, cx, i, Access::Read, K::E::SIZE);
         }
         return scratch_load::<K>(w, cx, dst, &at);
     }
@@ -257,7 +268,7 @@ impl<K: Store> Exec for BufferStore<K> {
     fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
         if let Some(at) = scratch_offsets(w, i) {
             if !own_scratch(w, i) {
-                return other_scratch(w, cx, i);
+                return other_scratch(w, cx, i, Access::Write, K::E::SIZE);
             }
             return scratch_store::<K>(w, cx, i.src[1], &at);
         }

@@ -3,7 +3,7 @@
 use half::f16;
 
 use crate::exec::memory_model::{At, Bench, BufferFields, GLOBAL, SCRATCH, Shape, buffer};
-use crate::fault::{Access, FaultCause, Space};
+use crate::fault::{Access, FaultCause, LaneAddress, Space};
 use crate::launch::SCRATCH_BASE;
 use crate::tables::{Encoding, Target};
 use crate::testing::Random;
@@ -258,9 +258,29 @@ fn scratch_through_its_descriptor() {
                 panic!("{name} must fault")
             };
             assert_eq!((a, s, lanes.len()), (access, size, 16));
-            // Into another lane's.
-            b.rig.w.set_s32(6, 4);
-            assert!(matches!(b.rig.try_run(&words), Err(FaultCause::Unimplemented { .. })), "{name}");
+            // Into another lane's: by dwords that are not those of all lanes, or by an index.
+            b.rig.w.set_exec(1 << 63 | 1 << 5);
+            b.rig.w.set_s32(6, 8);
+            let to = |lanes: [(u8, u64); 2]| {
+                Vec::from(lanes.map(|(lane, address)| LaneAddress { lane: Some(lane), address }))
+            };
+            let other = |soffset, lanes| {
+                Err(FaultCause::OtherLanesScratch { access, size, soffset, lanes: to(lanes) })
+            };
+            assert_eq!(b.rig.try_run(&words), other(8, [(5, 7), (63, 1)]), "{name}");
+            b.rig.w.set_s32(6, 256);
+            let fields = BufferFields { offset: 3, idxen: true, ..FIELDS };
+            let words = buffer(&b.rig, Encoding::Mubuf, name, fields);
+            b.rig.w.v_mut(FIELDS.address as u16).flat_mut().fill(1);
+            assert_eq!(b.rig.try_run(&words), other(256, [(5, 6), (63, 0)]), "{name}");
+            // An index of none, and no lanes.
+            b.rig.w.v_mut(FIELDS.address as u16).flat_mut().fill(0);
+            if shape.load {
+                b.rig.run(&words);
+            }
+            b.rig.w.set_exec(0);
+            b.rig.w.set_s32(6, 8);
+            b.rig.run(&words);
         }
     }
 }

@@ -3,10 +3,7 @@
 use crate::fault::FaultCause;
 use crate::inst::{Flow, Inst};
 use crate::isa::Exec;
-use crate::modifiers::{Ext, Operand};
-use crate::observe;
-use crate::tables::{SGPR_DST, Ty, is_valu};
-use crate::wave::{Mode, Wave, sreg};
+use crate::wave::Wave;
 use crate::workgroup::Ctx;
 
 /// No instruction of the target.
@@ -88,7 +85,7 @@ branches! {
     CbranchExecnz: |w| w.exec() != 0;
 }
 
-/// Nothing to do here: waits for counters, hints, `s_set_gpr_idx_off` when it is off, and branches on a debugger that isn't there.
+/// Nothing to do here: waits for counters, hints, and branches on a debugger that isn't there.
 pub(crate) struct Nop;
 impl Exec for Nop {
     #[inline(always)]
@@ -115,6 +112,43 @@ impl Exec for Sendmsg {
             hostcall.serve();
         }
         Flow::Next
+    }
+}
+
+/// `s_setkill`: with an odd constant the end of the wave.
+pub(crate) struct Setkill;
+impl Exec for Setkill {
+    #[inline(always)]
+    fn exec(_: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        if i.imm & 1 != 0 { Flow::End } else { Flow::Next }
+    }
+}
+
+/// `s_sethalt`: with an odd constant the wave halts until a debugger resumes it, and there is none.
+pub(crate) struct Sethalt;
+impl Exec for Sethalt {
+    #[inline(always)]
+    fn exec(_: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        if i.imm & 1 != 0 { cx.fault(FaultCause::Halted) } else { Flow::Next }
+    }
+}
+
+/// `s_sendmsghalt`: sends, and halts.
+pub(crate) struct Sendmsghalt;
+impl Exec for Sendmsghalt {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        Sendmsg::exec(w, cx, i);
+        cx.fault(FaultCause::Halted)
+    }
+}
+
+/// `s_rfe_b64` and the like, which are for trap handlers: kernels aren't privileged.
+pub(crate) struct Privileged;
+impl Exec for Privileged {
+    #[inline(always)]
+    fn exec(_: &mut Wave, cx: &mut Ctx, _: &Inst) -> Flow {
+        cx.fault(FaultCause::Privileged)
     }
 }
 
@@ -186,137 +220,5 @@ impl Exec for Call {
         w.set_s64(i.dst, back);
         w.next = i.target;
         Flow::Jump
-    }
-}
-
-/// MODE's bit for indexed vector registers.
-const GPR_IDX_EN: u32 = 1 << 27;
-
-/// Puts `index` and `mode` (bits 0 to 3: source 0, 1, 2, destination), where given, into their places in M0.
-fn set_index(w: &mut Wave, index: Option<u32>, mode: Option<u32>) {
-    let mut m0 = w.s32(sreg::M0);
-    if let Some(index) = index {
-        m0 = m0 & !0xff | index & 0xff;
-    }
-    if let Some(mode) = mode {
-        m0 = m0 & !0xf000 | (mode & 15) << 12;
-    }
-    w.set_s32(sreg::M0, m0);
-}
-
-/// `s_set_gpr_idx_on`, and all that follows until `s_set_gpr_idx_off`: VALU instructions take operands at their
-/// register plus M0's index (CDNA2 ISA, "VGPR indexing"). Registers are resolved at decode, so each instruction is
-/// executed as a copy with other registers.
-pub(crate) struct GprIdxOn;
-impl Exec for GprIdxOn {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
-        let index = w.s32(i.src[0]);
-        set_index(w, Some(index), Some(i.imm));
-        w.mode = Mode(w.mode.0 | GPR_IDX_EN);
-        indexed(w, cx, i)
-    }
-}
-
-#[cold]
-fn indexed(w: &mut Wave, cx: &mut Ctx, on: &Inst) -> Flow {
-    let code = std::sync::Arc::clone(&cx.code);
-    let Some(mut at) = code.index_of(cx.address_after(on, 1)) else {
-        return cx.fault(FaultCause::IllegalInstruction);
-    };
-    loop {
-        let i = &code.insts[at as usize];
-        w.next = at + 1;
-        observe::before(w, cx, at as usize, i);
-        let flow = match i.row.name {
-            "s_set_gpr_idx_off" => {
-                w.mode = Mode(w.mode.0 & !GPR_IDX_EN);
-                return Flow::Jump;
-            }
-            "s_set_gpr_idx_on" => {
-                let index = w.s32(i.src[0]);
-                set_index(w, Some(index), Some(i.imm));
-                Flow::Next
-            }
-            _ if is_valu(i.row) => {
-                let m0 = w.s32(sreg::M0);
-                let moved = moved(i, (m0 & 0xff) as u16, m0 >> 12 & 15);
-                // SAFETY: decoded for the same level as `on`, which is executing.
-                unsafe { (moved.exec)(w, cx, &moved) }
-            }
-            // SAFETY: as above.
-            _ => unsafe { (i.exec)(w, cx, i) },
-        };
-        observe::after(w, cx);
-        match flow {
-            Flow::Next | Flow::Yield => at += 1,
-            Flow::Jump => at = w.next,
-            Flow::Barrier => {
-                return cx.fault(FaultCause::Unimplemented {
-                    detail: "a barrier while vector registers are indexed".into(),
-                });
-            }
-            Flow::End | Flow::Fault => return flow,
-        }
-    }
-}
-
-/// The instruction with `index` added to the vector registers that `mode` names.
-fn moved(i: &Inst, index: u16, mode: u32) -> Inst {
-    let mut copy = Inst { ext: None, ..*i };
-    if mode & 8 != 0 && i.row.dst != Ty::Mask && i.row.flags & SGPR_DST == 0 {
-        copy.dst += index;
-    }
-    for n in 0..3 {
-        if mode >> n & 1 != 0 && i.flags >> n & 1 != 0 {
-            copy.src[n] += index;
-        }
-    }
-    if let Some(ext) = &i.ext {
-        let mut ext = Ext { inner: Inst { ext: None, ..ext.inner }, ..**ext };
-        if mode & 8 != 0 {
-            match &mut ext.post {
-                Some(post) => post.dst += index,
-                None if i.row.dst != Ty::Mask => ext.inner.dst += index,
-                None => {}
-            }
-        }
-        for n in 0..3 {
-            if mode >> n & 1 == 0 {
-                continue;
-            }
-            match &mut ext.fixes[n] {
-                Some(fix) => {
-                    if let Operand::Vector(v) = &mut fix.from {
-                        *v += index;
-                    }
-                }
-                None if ext.inner.flags >> n & 1 != 0 => ext.inner.src[n] += index,
-                None => {}
-            }
-        }
-        copy.ext = Some(Box::new(ext));
-    }
-    copy
-}
-
-/// `s_set_gpr_idx_idx`: another index.
-pub(crate) struct GprIdxIdx;
-impl Exec for GprIdxIdx {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
-        let index = w.s32(i.src[0]);
-        set_index(w, Some(index), None);
-        Flow::Next
-    }
-}
-
-/// `s_set_gpr_idx_mode`: other operands.
-pub(crate) struct GprIdxMode;
-impl Exec for GprIdxMode {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
-        set_index(w, None, Some(i.imm));
-        Flow::Next
     }
 }

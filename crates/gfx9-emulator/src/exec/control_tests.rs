@@ -2,6 +2,7 @@
 
 use crate::decode::{PRIVATE_BASE_HI, SHARED_BASE_HI};
 use crate::fault::{Access, FaultCause, LaneAddress, Space};
+use crate::tables::Encoding;
 use crate::testing::{CODE, Rig};
 use crate::wave::sreg;
 
@@ -78,6 +79,14 @@ fn bad_jumps_fault() {
         let branch = rig.sopp("s_branch", distance as u16);
         assert_eq!(rig.try_run(&[branch]), Err(FaultCause::BadJump { target }));
     }
+    // One that isn't taken does nothing.
+    for (name, scc, taken) in [("s_cbranch_scc0", 1, false), ("s_cbranch_scc0", 0, true)] {
+        rig.w.set_s32(sreg::SCC, scc);
+        let branch = rig.sopp(name, 100);
+        let target = CODE + 404;
+        let want = if taken { Err(FaultCause::BadJump { target }) } else { Ok(()) };
+        assert_eq!(rig.try_run(&[branch]), want);
+    }
     // Into the literal directly is legal: it decodes as what it is.
     let into = rig.sopp("s_branch", 1);
     let inner = rig.sopk("s_movk_i32", 3, 77);
@@ -92,10 +101,34 @@ fn what_cannot_run_faults_when_reached() {
     let unknown = 0xbe80_ff00;
     rig.run(&[over, unknown]);
     assert_eq!(rig.try_run(&[unknown]), Err(FaultCause::IllegalInstruction));
-    let fork = rig.sopk("s_cbranch_i_fork", 0, 0);
-    assert!(matches!(rig.try_run(&[fork]), Err(FaultCause::Unimplemented { .. })));
+    for name in ["s_rfe_b64", "s_rfe_restore_b64"] {
+        let privileged = match name {
+            "s_rfe_b64" => rig.sop1(name, 0, 30),
+            _ => rig.sop2(name, 0, 30, 2),
+        };
+        assert_eq!(rig.try_run(&[privileged]), Err(FaultCause::Privileged));
+    }
+    let image = [crate::testing::word(Encoding::Mimg, 0, 0xf00), 0];
+    assert!(matches!(rig.try_run(&image), Err(FaultCause::Unimplemented { .. })));
     let traps = [rig.sopp("s_trap", 3), rig.sopp("s_trap", 2)];
     assert_eq!(rig.try_run(&traps), Err(FaultCause::Trap { id: 2 }));
+    // Waves that end or halt themselves, and those that only could have.
+    let set = rig.sopk("s_movk_i32", 0, 7);
+    for (name, odd) in [
+        ("s_setkill", Ok(())),
+        ("s_sethalt", Err(FaultCause::Halted)),
+        ("s_sendmsghalt", Err(FaultCause::Halted)),
+    ] {
+        rig.w.set_s32(0, 0);
+        let stops = rig.sopp(name, 1);
+        assert_eq!((rig.try_run(&[stops, set]), rig.w.s32(0)), (odd, 0), "{name}");
+    }
+    for name in ["s_setkill", "s_sethalt"] {
+        rig.w.set_s32(0, 0);
+        let stops_not = rig.sopp(name, 2);
+        rig.run(&[stops_not, set]);
+        assert_eq!(rig.w.s32(0), 7, "{name}");
+    }
 }
 
 #[test]

@@ -20,7 +20,8 @@ pub(crate) fn addresses(w: &Wave, i: &Inst, offset: u32) -> Aligned<[u32; LANES]
     out
 }
 
-/// Whether the instruction is for the global data share, which these targets don't have.
+/// Whether the instruction is for the global data share. These targets have none of its memory, only global wave sync
+/// (Linux's amdgpu, `gfx_v9_0_set_gds_init` and `gfx_v9_4_3_set_gds_init`: a size of 0); LLVM 22 refuses the bit.
 #[inline(always)]
 pub(crate) fn is_gds(i: &Inst) -> bool {
     i.flags & flag::GDS != 0
@@ -29,18 +30,7 @@ pub(crate) fn is_gds(i: &Inst) -> bool {
 /// Stops the kernel for an instruction that needs it.
 #[cold]
 pub(crate) fn no_gds(cx: &mut Ctx) -> Flow {
-    cx.fault(FaultCause::Unimplemented {
-        detail: "the global data share and global wave sync are not supported".into(),
-    })
-}
-
-/// `ds_gws_*`, which order waves of different workgroups.
-pub(crate) struct Gws;
-impl Exec for Gws {
-    #[inline(always)]
-    fn exec(_: &mut Wave, cx: &mut Ctx, _: &Inst) -> Flow {
-        no_gds(cx)
-    }
+    cx.fault(FaultCause::NoGlobalDataShare)
 }
 
 pub(crate) struct Read<K>(PhantomData<K>);

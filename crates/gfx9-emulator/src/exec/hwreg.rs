@@ -1,6 +1,7 @@
 //! `s_getreg_b32` and `s_setreg_b32`: hardware registers (CDNA2 ISA, "Hardware register values").
 
 use crate::decode::{PRIVATE_BASE_HI, SHARED_BASE_HI};
+use crate::exec::altered::after_mode;
 use crate::inst::{Flow, Inst};
 use crate::isa::Exec;
 use crate::wave::{Mode, Wave};
@@ -80,7 +81,7 @@ impl Exec for Setreg {
     fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
         let value = w.s32(i.dst);
         set(w, i.imm, value);
-        Flow::Next
+        after_mode(w)
     }
 }
 
@@ -91,6 +92,6 @@ impl Exec for SetregImm {
     fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
         let value = w.s32(i.src[0]);
         set(w, i.imm, value);
-        Flow::Next
+        after_mode(w)
     }
 }

@@ -1,6 +1,7 @@
 //! Executors, a file a family.
 
 pub(crate) mod access;
+pub(crate) mod altered;
 pub(crate) mod arith;
 pub(crate) mod atomics;
 pub(crate) mod bits;
@@ -13,6 +14,8 @@ pub(crate) mod divide;
 pub(crate) mod ds;
 pub(crate) mod ds_permute;
 pub(crate) mod flat;
+pub(crate) mod fork;
+pub(crate) mod gws;
 pub(crate) mod hwreg;
 pub(crate) mod integer;
 pub(crate) mod matrix;
@@ -29,6 +32,8 @@ pub(crate) mod vop3p;
 pub(crate) mod vopc;
 
 #[cfg(test)]
+mod altered_tests;
+#[cfg(test)]
 mod atomics_tests;
 #[cfg(test)]
 mod buffer_tests;
@@ -39,6 +44,10 @@ mod ds_tests;
 #[cfg(test)]
 mod flat_tests;
 #[cfg(test)]
+mod fork_tests;
+#[cfg(test)]
+mod gws_tests;
+#[cfg(test)]
 mod matrix_tests;
 #[cfg(test)]
 mod memory_model;
@@ -46,5 +55,7 @@ mod memory_model;
 mod packed_tests;
 #[cfg(test)]
 mod salu_tests;
+#[cfg(test)]
+mod scalar_scratch_tests;
 #[cfg(test)]
 mod valu_tests;

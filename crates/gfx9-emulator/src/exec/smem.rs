@@ -8,6 +8,7 @@ use crate::exec::atomics::{Bits, Rmw};
 use crate::fault::{Access, FaultCause, LaneAddress, Space};
 use crate::inst::{Flow, Inst, NONE, flag};
 use crate::isa::Exec;
+use crate::launch::{SCRATCH_BASE, SCRATCH_SPAN};
 use crate::wave::{Mode, Wave};
 use crate::workgroup::Ctx;
 
@@ -113,6 +114,69 @@ impl<const N: usize> Exec for BufferStore<N> {
     fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
         let (address, inside) = buffer_address(w, i, N as u64);
         store::<N>(w, cx, i, address, inside)
+    }
+}
+
+/// Guest address of `s_scratch_*`: as that of others, but that a register's offset counts bytes of each of 64 lanes
+/// (CDNA3 ISA, "Scalar memory addressing").
+#[inline(always)]
+pub(crate) fn scratch_address(w: &Wave, i: &Inst) -> u64 {
+    let soffset = if i.sdst == NONE { 0 } else { 64 * u64::from(w.s32(i.sdst)) };
+    w.s64(i.src[0]).wrapping_add(i64::from(i.imm as i32) as u64).wrapping_add(soffset) & !3
+}
+
+/// The byte offset in the wave's scratch, if the address is of scratch: FLAT_SCRATCH is where that begins.
+#[inline(always)]
+pub(crate) fn wave_scratch(address: u64) -> Option<u64> {
+    address.checked_sub(SCRATCH_BASE).filter(|offset| *offset < SCRATCH_SPAN)
+}
+
+/// Stops the kernel for dwords that are not all in the wave's scratch.
+#[cold]
+fn scratch_fault(cx: &mut Ctx, access: Access, offset: u64, dwords: usize) -> Flow {
+    let lanes = vec![LaneAddress { lane: None, address: offset }];
+    cx.fault(FaultCause::OutOfBounds { access, space: Space::Scratch, size: 4 * dwords as u32, lanes })
+}
+
+/// `s_scratch_load_dword` and its wider forms: `N` dwords of the wave's scratch, in which those of all lanes alternate.
+pub(crate) struct ScratchLoad<const N: usize>;
+impl<const N: usize> Exec for ScratchLoad<N> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        let address = scratch_address(w, i);
+        let Some(offset) = wave_scratch(address) else { return load::<N>(w, cx, i, address, N as u64) };
+        let mut values = [0; N];
+        for (n, value) in values.iter_mut().enumerate() {
+            match w.scratch.wave_dword(offset + 4 * n as u64) {
+                Some(dword) => *value = *dword,
+                None => return scratch_fault(cx, Access::Read, offset, N),
+            }
+        }
+        for (to, value) in (i.dst..128).zip(values) {
+            w.set_s32(to, value);
+        }
+        Flow::Next
+    }
+}
+
+/// `s_scratch_store_dword` and its wider forms.
+pub(crate) struct ScratchStore<const N: usize>;
+impl<const N: usize> Exec for ScratchStore<N> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+        let address = scratch_address(w, i);
+        let Some(offset) = wave_scratch(address) else { return store::<N>(w, cx, i, address, N as u64) };
+        // All or nothing.
+        if w.scratch.wave_dword(offset + 4 * (N as u64 - 1)).is_none() {
+            return scratch_fault(cx, Access::Write, offset, N);
+        }
+        for n in 0..N {
+            let value = w.s32(i.dst + n as u16);
+            if let Some(dword) = w.scratch.wave_dword(offset + 4 * n as u64) {
+                *dword = value;
+            }
+        }
+        Flow::Next
     }
 }
 

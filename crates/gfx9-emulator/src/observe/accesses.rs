@@ -73,6 +73,14 @@ pub(crate) fn find(w: &mut Wave, i: &Inst, shape: Shape, out: &mut Vec<Touch>) {
         Shape::Scalar(access, size) => {
             out.push(Touch::scalar(Space::Global, access, smem::address(w, i), size));
         }
+        Shape::ScalarScratch(access, size) => {
+            let address = smem::scratch_address(w, i);
+            let (space, at) = match smem::wave_scratch(address) {
+                Some(offset) => (Space::Scratch, offset),
+                None => (Space::Global, address),
+            };
+            out.push(Touch::scalar(space, access, at, size));
+        }
         Shape::ScalarBuffer(access, size) => {
             let (address, inside) = smem::buffer_address(w, i, u64::from(size / 4));
             if inside > 0 && (access != Access::Atomic || inside == u64::from(size / 4)) {

@@ -99,6 +99,8 @@ pub(crate) enum Shape {
     Scalar(Access, u32),
     /// SMEM, through a descriptor.
     ScalarBuffer(Access, u32),
+    /// SMEM, at the wave's scratch, or at any other address.
+    ScalarScratch(Access, u32),
     /// DS at one address.
     Ds(Access, u32),
     /// DS at two addresses, with offsets in such units.
@@ -152,7 +154,9 @@ fn class(encoding: Encoding, name: &str) -> InstructionClass {
             _ if name.starts_with("s_branch") || name.starts_with("s_cbranch") => InstructionClass::Branch,
             _ => InstructionClass::Other,
         },
-        _ if matches!(name, "s_setpc_b64" | "s_swappc_b64" | "s_call_b64" | "s_cbranch_join") => {
+        _ if matches!(name, "s_setpc_b64" | "s_swappc_b64" | "s_call_b64")
+            || name.starts_with("s_cbranch") =>
+        {
             InstructionClass::Branch
         }
         Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopk | Encoding::Sopc => InstructionClass::Salu,
@@ -217,8 +221,7 @@ fn shape(encoding: Encoding, row: &Row) -> Shape {
     let ty = if access == Access::Read { row.dst } else { row.src[0] };
     let size = size(name, access, ty);
     match encoding {
-        // No wave has scratch that scalars reach: they fault.
-        Encoding::Smem if name.starts_with("s_scratch") => Shape::None,
+        Encoding::Smem if name.starts_with("s_scratch") => Shape::ScalarScratch(access, size),
         Encoding::Smem if name.starts_with("s_buffer") => Shape::ScalarBuffer(access, size),
         Encoding::Smem => Shape::Scalar(access, size),
         Encoding::Flat => Shape::Flat(access, size),

@@ -170,6 +170,11 @@ impl Local {
         self.settle(wave);
         let inner = i.ext.as_ref().map_or(i, |ext| &ext.inner);
         let passes_caches = passes_caches(cx.code.target, inner);
+        if matches!(i.row.name, "ds_gws_barrier" | "ds_gws_sema_p")
+            && let Some(acquired) = self.waves.get_mut(wave)
+        {
+            acquired.pending = true;
+        }
         for touch in touches.iter().filter(|touch| touch.space != Space::Scratch) {
             let in_lds = touch.space == Space::Lds;
             let kind = match touch.access {

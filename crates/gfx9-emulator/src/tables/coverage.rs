@@ -31,7 +31,7 @@ fn is_executed(row: &Row, encoding: Encoding, target: Target) -> bool {
     let ended = rig.try_run(&[word(encoding, op, low), high]);
     assert!(std::ptr::eq(rig.cx.code.insts[0].row, row), "{} was not what ran", row.name);
     match ended {
-        Err(FaultCause::Unimplemented { .. }) => false,
+        Err(FaultCause::Unimplemented { .. } | FaultCause::Privileged) => false,
         Err(FaultCause::IllegalInstruction) => panic!("{} is illegal on {target:?}", row.name),
         _ => true,
     }

@@ -9,6 +9,7 @@ use crate::exec::atomics::*;
 use crate::exec::control::Nop;
 use crate::exec::ds::*;
 use crate::exec::ds_permute::*;
+use crate::exec::gws::*;
 
 /// DS.
 #[rustfmt::skip]
@@ -126,12 +127,12 @@ pub(crate) static DS: &[Row] = &[
     r("ds_read2st64_b64", 120, 120, W(4), [B32, Z, Z], 0, narrow::<Read2<2, 512>>()),
     r("ds_add_rtn_f64", 124, 124, B64, [B32, B64, Z], 0, one::<DsRmw<AddF64>>()),
     r("ds_condxchg32_rtn_b64", 126, 126, B64, [B32, B64, Z], 0, one::<DsCondxchg32>()),
-    r("ds_gws_sema_release_all", 152, 152, Z, [Z, Z, Z], 0, one::<Gws>()),
-    r("ds_gws_init", 153, 153, Z, [B32, Z, Z], 0, one::<Gws>()),
-    r("ds_gws_sema_v", 154, 154, Z, [Z, Z, Z], 0, one::<Gws>()),
-    r("ds_gws_sema_br", 155, 155, Z, [B32, Z, Z], 0, one::<Gws>()),
-    r("ds_gws_sema_p", 156, 156, Z, [Z, Z, Z], 0, one::<Gws>()),
-    r("ds_gws_barrier", 157, 157, Z, [B32, Z, Z], 0, one::<Gws>()),
+    r("ds_gws_sema_release_all", 152, 152, Z, [Z, Z, Z], 0, one::<GwsSemaReleaseAll>()),
+    r("ds_gws_init", 153, 153, Z, [B32, Z, Z], 0, one::<GwsInit>()),
+    r("ds_gws_sema_v", 154, 154, Z, [Z, Z, Z], 0, one::<GwsSemaV>()),
+    r("ds_gws_sema_br", 155, 155, Z, [B32, Z, Z], 0, one::<GwsSemaBr>()),
+    r("ds_gws_sema_p", 156, 156, Z, [Z, Z, Z], 0, one::<GwsSemaP>()),
+    r("ds_gws_barrier", 157, 157, Z, [B32, Z, Z], 0, one::<GwsBarrier>()),
     r("ds_read_addtid_b32", 182, 182, B32, [Z, Z, Z], 0, one::<ReadAddtid>()),
     r("ds_pk_add_rtn_f16", -1, 183, B32, [B32, B32, Z], 0, one::<DsRmw<PkAddF16>>()),
     r("ds_pk_add_rtn_bf16", -1, 184, B32, [B32, B32, Z], 0, one::<DsRmw<PkAddBf16>>()),

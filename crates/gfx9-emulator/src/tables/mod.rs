@@ -393,6 +393,21 @@ pub(crate) fn is_valu(row: &Row) -> bool {
     )
 }
 
+/// Whether a row is an instruction of the vector units, memory included: what VSKIP skips.
+pub(crate) fn is_vector(row: &Row) -> bool {
+    !matches!(
+        encoding_of(row),
+        None | Some(
+            Encoding::Sop1
+                | Encoding::Sop2
+                | Encoding::Sopk
+                | Encoding::Sopc
+                | Encoding::Sopp
+                | Encoding::Smem
+        )
+    )
+}
+
 /// The row of what is no instruction.
 pub(crate) static ILLEGAL: Row = r("(illegal)", -1, -1, Z, [Z, Z, Z], 0, No);
 

@@ -4,7 +4,7 @@
 //! flags, executor. Opcodes as LLVM's assembler prints them (llvm-mc 15 for gfx90a, 22 for gfx942).
 
 use super::*;
-use crate::exec::{control, hwreg, salu};
+use crate::exec::{altered, control, fork, hwreg, salu};
 
 /// SOP1.
 #[rustfmt::skip]
@@ -40,7 +40,7 @@ pub(crate) static SOP1: &[Row] = &[
     r("s_getpc_b64", 28, 28, B64, [Z, Z, Z], 0, one::<control::Getpc>()),
     r("s_setpc_b64", 29, 29, Z, [B64, Z, Z], 0, one::<control::Setpc>()),
     r("s_swappc_b64", 30, 30, B64, [B64, Z, Z], 0, one::<control::Swappc>()),
-    r("s_rfe_b64", 31, 31, Z, [B64, Z, Z], 0, No),
+    r("s_rfe_b64", 31, 31, Z, [B64, Z, Z], 0, one::<control::Privileged>()),
     r("s_and_saveexec_b64", 32, 32, B64, [B64, Z, Z], 0, one::<salu::AndSaveexec>()),
     r("s_or_saveexec_b64", 33, 33, B64, [B64, Z, Z], 0, one::<salu::OrSaveexec>()),
     r("s_xor_saveexec_b64", 34, 34, B64, [B64, Z, Z], 0, one::<salu::XorSaveexec>()),
@@ -55,9 +55,9 @@ pub(crate) static SOP1: &[Row] = &[
     r("s_movrels_b64", 43, 43, B64, [B64, Z, Z], 0, one::<salu::MovrelsB64>()),
     r("s_movreld_b32", 44, 44, B32, [B32, Z, Z], 0, one::<salu::MovreldB32>()),
     r("s_movreld_b64", 45, 45, B64, [B64, Z, Z], 0, one::<salu::MovreldB64>()),
-    r("s_cbranch_join", 46, 46, Z, [B32, Z, Z], 0, No),
+    r("s_cbranch_join", 46, 46, Z, [B32, Z, Z], 0, one::<fork::Join>()),
     r("s_abs_i32", 48, 48, B32, [B32, Z, Z], 0, one::<salu::AbsI32>()),
-    r("s_set_gpr_idx_idx", 50, 50, Z, [B32, Z, Z], 0, one::<control::GprIdxIdx>()),
+    r("s_set_gpr_idx_idx", 50, 50, Z, [B32, Z, Z], 0, one::<altered::GprIdxIdx>()),
     r("s_andn1_saveexec_b64", 51, 51, B64, [B64, Z, Z], 0, one::<salu::Andn1Saveexec>()),
     r("s_orn1_saveexec_b64", 52, 52, B64, [B64, Z, Z], 0, one::<salu::Orn1Saveexec>()),
     r("s_andn1_wrexec_b64", 53, 53, B64, [B64, Z, Z], 0, one::<salu::Andn1Wrexec>()),
@@ -109,9 +109,9 @@ pub(crate) static SOP2: &[Row] = &[
     r("s_bfe_i32", 38, 38, B32, [B32, B32, Z], 0, one::<salu::BfeI32>()),
     r("s_bfe_u64", 39, 39, B64, [B64, B32, Z], 0, one::<salu::BfeU64>()),
     r("s_bfe_i64", 40, 40, B64, [B64, B32, Z], 0, one::<salu::BfeI64>()),
-    r("s_cbranch_g_fork", 41, 41, Z, [B64, B64, Z], 0, No),
+    r("s_cbranch_g_fork", 41, 41, Z, [B64, B64, Z], 0, one::<fork::GFork>()),
     r("s_absdiff_i32", 42, 42, B32, [B32, B32, Z], 0, one::<salu::AbsdiffI32>()),
-    r("s_rfe_restore_b64", 43, 43, Z, [B64, B32, Z], 0, No),
+    r("s_rfe_restore_b64", 43, 43, Z, [B64, B32, Z], 0, one::<control::Privileged>()),
     r("s_mul_hi_u32", 44, 44, B32, [B32, B32, Z], 0, one::<salu::MulHiU32>()),
     r("s_mul_hi_i32", 45, 45, B32, [B32, B32, Z], 0, one::<salu::MulHiI32>()),
     r("s_lshl1_add_u32", 46, 46, B32, [B32, B32, Z], 0, one::<salu::Lshl1AddU32>()),
@@ -142,7 +142,7 @@ pub(crate) static SOPK: &[Row] = &[
     r("s_cmpk_le_u32", 13, 13, B32, [Z, Z, Z], 0, one::<salu::CmpkLeU32>()),
     r("s_addk_i32", 14, 14, B32, [Z, Z, Z], 0, one::<salu::AddkI32>()),
     r("s_mulk_i32", 15, 15, B32, [Z, Z, Z], 0, one::<salu::MulkI32>()),
-    r("s_cbranch_i_fork", 16, 16, B64, [Z, Z, Z], 0, No),
+    r("s_cbranch_i_fork", 16, 16, B64, [Z, Z, Z], 0, one::<fork::IFork>()),
     r("s_getreg_b32", 17, 17, B32, [Z, Z, Z], 0, one::<hwreg::Getreg>()),
     r("s_setreg_b32", 18, 18, B32, [Z, Z, Z], 0, one::<hwreg::Setreg>()),
     r("s_setreg_imm32_b32", 20, 20, Z, [Z, Z, Z], LIT, one::<hwreg::SetregImm>()),
@@ -168,8 +168,8 @@ pub(crate) static SOPC: &[Row] = &[
     r("s_bitcmp1_b32", 13, 13, Z, [B32, B32, Z], 0, one::<salu::Bitcmp1B32>()),
     r("s_bitcmp0_b64", 14, 14, Z, [B64, B32, Z], 0, one::<salu::Bitcmp0B64>()),
     r("s_bitcmp1_b64", 15, 15, Z, [B64, B32, Z], 0, one::<salu::Bitcmp1B64>()),
-    r("s_setvskip", 16, 16, Z, [B32, B32, Z], 0, No),
-    r("s_set_gpr_idx_on", 17, 17, Z, [B32, Z, Z], 0, one::<control::GprIdxOn>()),
+    r("s_setvskip", 16, 16, Z, [B32, B32, Z], 0, one::<altered::Setvskip>()),
+    r("s_set_gpr_idx_on", 17, 17, Z, [B32, Z, Z], 0, one::<altered::GprIdxOn>()),
     r("s_cmp_eq_u64", 18, 18, Z, [B64, B64, Z], 0, one::<salu::CmpEqU64>()),
     r("s_cmp_lg_u64", 19, 19, Z, [B64, B64, Z], 0, one::<salu::CmpLgU64>()),
 ];
@@ -188,13 +188,13 @@ pub(crate) static SOPP: &[Row] = &[
     r("s_cbranch_execz", 8, 8, Z, [Z, Z, Z], 0, one::<control::CbranchExecz>()),
     r("s_cbranch_execnz", 9, 9, Z, [Z, Z, Z], 0, one::<control::CbranchExecnz>()),
     r("s_barrier", 10, 10, Z, [Z, Z, Z], 0, one::<control::Barrier>()),
-    r("s_setkill", 11, 11, Z, [Z, Z, Z], 0, one::<control::Nop>()),
+    r("s_setkill", 11, 11, Z, [Z, Z, Z], 0, one::<control::Setkill>()),
     r("s_waitcnt", 12, 12, Z, [Z, Z, Z], 0, one::<control::Nop>()),
-    r("s_sethalt", 13, 13, Z, [Z, Z, Z], 0, one::<control::Nop>()),
+    r("s_sethalt", 13, 13, Z, [Z, Z, Z], 0, one::<control::Sethalt>()),
     r("s_sleep", 14, 14, Z, [Z, Z, Z], 0, one::<control::GiveWay>()),
     r("s_setprio", 15, 15, Z, [Z, Z, Z], 0, one::<control::Nop>()),
     r("s_sendmsg", 16, 16, Z, [Z, Z, Z], 0, one::<control::Sendmsg>()),
-    r("s_sendmsghalt", 17, 17, Z, [Z, Z, Z], 0, one::<control::Nop>()),
+    r("s_sendmsghalt", 17, 17, Z, [Z, Z, Z], 0, one::<control::Sendmsghalt>()),
     r("s_trap", 18, 18, Z, [Z, Z, Z], 0, one::<control::Trap>()),
     r("s_icache_inv", 19, 19, Z, [Z, Z, Z], 0, one::<control::Nop>()),
     r("s_incperflevel", 20, 20, Z, [Z, Z, Z], 0, one::<control::Nop>()),
@@ -205,7 +205,7 @@ pub(crate) static SOPP: &[Row] = &[
     r("s_cbranch_cdbgsys_or_user", 25, 25, Z, [Z, Z, Z], 0, one::<control::Nop>()),
     r("s_cbranch_cdbgsys_and_user", 26, 26, Z, [Z, Z, Z], 0, one::<control::Nop>()),
     r("s_endpgm_saved", 27, 27, Z, [Z, Z, Z], 0, one::<control::Endpgm>()),
-    r("s_set_gpr_idx_off", 28, 28, Z, [Z, Z, Z], 0, one::<control::Nop>()),
-    r("s_set_gpr_idx_mode", 29, 29, Z, [Z, Z, Z], 0, one::<control::GprIdxMode>()),
+    r("s_set_gpr_idx_off", 28, 28, Z, [Z, Z, Z], 0, one::<altered::GprIdxOff>()),
+    r("s_set_gpr_idx_mode", 29, 29, Z, [Z, Z, Z], 0, one::<altered::GprIdxMode>()),
     r("s_endpgm_ordered_ps_done", 30, 30, Z, [Z, Z, Z], 0, one::<control::Endpgm>()),
 ];

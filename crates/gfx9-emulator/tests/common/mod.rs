@@ -15,6 +15,12 @@ pub(crate) const OBJECTS: [(&str, &[u8]); 3] = [
 /// Kernels with a defect each, and ones that only look like it (defects.hip).
 pub(crate) const DEFECTS: &[u8] = include_bytes!("../data/defects.gfx90a.co");
 
+/// Kernels that fault, and ones that wait for each other (waiting.hip), for both targets.
+pub(crate) const WAITING: [(&str, &[u8]); 2] = [
+    ("gfx90a", include_bytes!("../data/waiting.gfx90a.co")),
+    ("gfx942", include_bytes!("../data/waiting.gfx942.co")),
+];
+
 /// An argument of a kernel.
 #[derive(Clone, Copy)]
 pub(crate) enum Arg {
@@ -34,6 +40,11 @@ impl Rig {
     /// One for each of [`OBJECTS`].
     pub(crate) fn all(config: &Config) -> Vec<Rig> {
         OBJECTS.into_iter().map(|(name, bytes)| Rig::new(config, name, bytes)).collect()
+    }
+
+    /// One for each of [`WAITING`].
+    pub(crate) fn waiting(config: &Config) -> Vec<Rig> {
+        WAITING.into_iter().map(|(name, bytes)| Rig::new(config, name, bytes)).collect()
     }
 
     /// With the kernels of [`DEFECTS`].

@@ -1,0 +1,191 @@
+//! Modes in which vector instructions do other than they say: vector registers that are indexed, and VSKIP (CDNA3 ISA,
+//! "Mode register", "VGPR indexing", `S_SETVSKIP`).
+//!
+//! Registers are resolved at decode, and the interpreter's loop knows of no modes. So a wave runs in the loop of this file
+//! while one of them is on.
+
+use std::sync::Arc;
+
+use crate::inst::{Flow, Inst, flag};
+use crate::isa::Exec;
+use crate::modifiers::{Ext, Operand};
+use crate::observe;
+use crate::tables::{SGPR_DST, Ty, is_valu, is_vector};
+use crate::wave::{Mode, VROWS, Wave, sreg};
+use crate::workgroup::{Ctx, Stop};
+
+/// How a wave goes on when MODE may have been written.
+#[inline(always)]
+pub(crate) fn after_mode(w: &Wave) -> Flow {
+    if w.mode.alters() { Flow::Altered } else { Flow::Next }
+}
+
+/// Runs a wave from `Wave::next` on, up to `slice` instructions, until neither mode is on: then there is no reason to stop.
+#[cold]
+pub(crate) fn run(w: &mut Wave, cx: &mut Ctx, slice: u64) -> Option<Stop> {
+    let code = Arc::clone(&cx.code);
+    let mut count = 0;
+    let stop = loop {
+        if !w.mode.alters() {
+            break None;
+        }
+        if count >= slice {
+            break Some(Stop::Slice);
+        }
+        let at = w.next;
+        // Decoding ends every run of instructions with one that jumps or faults, so there is a next one.
+        let i = &code.insts[at as usize];
+        w.next = at + 1;
+        count += 1;
+        if w.mode.0 & Mode::VSKIP != 0 && is_vector(i.row) && i.flags & flag::ILLEGAL == 0 {
+            continue;
+        }
+        observe::before(w, cx, at as usize, i);
+        let flow = if w.mode.0 & Mode::GPR_IDX_EN != 0 && is_valu(i.row) {
+            let m0 = w.s32(sreg::M0);
+            let moved = moved(i, (m0 & 0xff) as u16, m0 >> 12 & 15);
+            // SAFETY: the code was decoded for a level that this machine has (`Program::load`).
+            unsafe { (moved.exec)(w, cx, &moved) }
+        } else {
+            // SAFETY: as above.
+            unsafe { (i.exec)(w, cx, i) }
+        };
+        observe::after(w, cx);
+        match flow {
+            Flow::Next | Flow::Altered | Flow::Jump => {}
+            Flow::Yield => break Some(Stop::Slice),
+            Flow::Barrier => break Some(Stop::Barrier),
+            Flow::Wait => break Some(Stop::Wait),
+            Flow::End => break Some(Stop::End),
+            Flow::Fault => {
+                w.next = at;
+                break Some(Stop::Fault);
+            }
+        }
+    };
+    w.count += count;
+    cx.count += count;
+    stop
+}
+
+/// Registers that an index may reach.
+const VGPRS: u16 = 256;
+/// Where results go whose register there isn't: no instruction reads it.
+const LOST: u16 = VROWS as u16 - 64;
+
+/// A source's register. One past the last is the first one (CDNA3 ISA, "Out-of-range behavior").
+fn source(register: u16, index: u16) -> u16 {
+    if register < VGPRS && register + index >= VGPRS { 0 } else { register + index }
+}
+
+/// A destination's register. What goes past the last is lost.
+fn destination(register: u16, index: u16) -> u16 {
+    if register < VGPRS && register + index >= VGPRS { LOST } else { register + index }
+}
+
+/// The instruction with `index` added to the vector registers that `mode` names.
+fn moved(i: &Inst, index: u16, mode: u32) -> Inst {
+    let mut copy = Inst { ext: None, ..*i };
+    if mode & 8 != 0 && i.row.dst != Ty::Mask && i.row.flags & SGPR_DST == 0 {
+        copy.dst = destination(copy.dst, index);
+    }
+    for n in 0..3 {
+        if mode >> n & 1 != 0 && i.flags >> n & 1 != 0 {
+            copy.src[n] = source(copy.src[n], index);
+        }
+    }
+    if let Some(ext) = &i.ext {
+        let mut ext = Ext { inner: Inst { ext: None, ..ext.inner }, ..**ext };
+        if mode & 8 != 0 {
+            match &mut ext.post {
+                Some(post) => post.dst = destination(post.dst, index),
+                None if i.row.dst != Ty::Mask => ext.inner.dst = destination(ext.inner.dst, index),
+                None => {}
+            }
+        }
+        for n in 0..3 {
+            if mode >> n & 1 == 0 {
+                continue;
+            }
+            match &mut ext.fixes[n] {
+                Some(fix) => {
+                    if let Operand::Vector(v) = &mut fix.from {
+                        *v = source(*v, index);
+                    }
+                }
+                None if ext.inner.flags >> n & 1 != 0 => {
+                    ext.inner.src[n] = source(ext.inner.src[n], index);
+                }
+                None => {}
+            }
+        }
+        copy.ext = Some(Box::new(ext));
+    }
+    copy
+}
+
+/// Puts `index` and `mode` (bits 0 to 3: source 0, 1, 2, destination), where given, into their places in M0.
+fn set_index(w: &mut Wave, index: Option<u32>, mode: Option<u32>) {
+    let mut m0 = w.s32(sreg::M0);
+    if let Some(index) = index {
+        m0 = m0 & !0xff | index & 0xff;
+    }
+    if let Some(mode) = mode {
+        m0 = m0 & !0xf000 | (mode & 15) << 12;
+    }
+    w.set_s32(sreg::M0, m0);
+}
+
+/// `s_set_gpr_idx_on`: until `s_set_gpr_idx_off` VALU instructions take operands at their register plus M0's index.
+pub(crate) struct GprIdxOn;
+impl Exec for GprIdxOn {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let index = w.s32(i.src[0]);
+        set_index(w, Some(index), Some(i.imm));
+        w.mode = Mode(w.mode.0 | Mode::GPR_IDX_EN);
+        Flow::Altered
+    }
+}
+
+/// `s_set_gpr_idx_off`.
+pub(crate) struct GprIdxOff;
+impl Exec for GprIdxOff {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, _: &Inst) -> Flow {
+        w.mode = Mode(w.mode.0 & !Mode::GPR_IDX_EN);
+        Flow::Next
+    }
+}
+
+/// `s_set_gpr_idx_idx`: another index.
+pub(crate) struct GprIdxIdx;
+impl Exec for GprIdxIdx {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let index = w.s32(i.src[0]);
+        set_index(w, Some(index), None);
+        Flow::Next
+    }
+}
+
+/// `s_set_gpr_idx_mode`: other operands.
+pub(crate) struct GprIdxMode;
+impl Exec for GprIdxMode {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        set_index(w, None, Some(i.imm));
+        Flow::Next
+    }
+}
+
+/// `s_setvskip`: whether the vector instructions that follow are skipped is a bit of the first source.
+pub(crate) struct Setvskip;
+impl Exec for Setvskip {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let skip = w.s32(i.src[0]) >> (w.s32(i.src[1]) & 31) & 1;
+        w.mode = Mode(w.mode.0 & !Mode::VSKIP | skip * Mode::VSKIP);
+        after_mode(w)
+    }
+}

@@ -1,0 +1,68 @@
+//! `ds_gws_*`: global wave sync (CDNA3 ISA, the instructions' pseudocode; LLVM's `SelectDS_GWS`).
+
+use crate::inst::{Flow, Inst};
+use crate::isa::Exec;
+use crate::lanes::lanes_of;
+use crate::wave::{AGPR, Wave, sreg};
+use crate::workgroup::Ctx;
+
+/// The resource: the offset and M0's bits 16 to 21, modulo 64.
+fn resource(w: &Wave, i: &Inst) -> u8 {
+    ((w.s32(sreg::M0) >> 16).wrapping_add(i.imm) & 63) as u8
+}
+
+/// The data: of the first active lane, or of lane 0, in the register where others have an address.
+fn value(w: &Wave, i: &Inst) -> u32 {
+    let accumulator = i.raw[0] >> 25 & 1 != 0;
+    let register = i.src[0] + if accumulator { AGPR } else { 0 };
+    let lane = lanes_of(w.exec()).next().unwrap_or(0);
+    w.v(register).flat()[lane]
+}
+
+/// Declares instructions: `Name: |wave, context, instruction, resource| flow;`.
+macro_rules! instructions {
+    ($($(#[$doc:meta])* $name:ident: |$w:ident, $cx:ident, $i:ident, $resource:ident| $body:expr;)*) => {$(
+        $(#[$doc])*
+        pub(crate) struct $name;
+        impl Exec for $name {
+            #[inline(always)]
+            fn exec($w: &mut Wave, $cx: &mut Ctx, $i: &Inst) -> Flow {
+                let $resource = resource($w, $i);
+                $body
+            }
+        }
+    )*};
+}
+
+/// Goes on, or waits.
+fn wait(w: &mut Wave, wait: Option<crate::gws::Wait>) -> Flow {
+    w.wait = wait;
+    if wait.is_some() { Flow::Wait } else { Flow::Next }
+}
+
+instructions! {
+    GwsInit: |w, cx, i, resource| {
+        cx.gws.init(resource, value(w, i));
+        Flow::Next
+    };
+    GwsSemaV: |w, cx, i, resource| {
+        cx.gws.add(resource, 1);
+        Flow::Next
+    };
+    GwsSemaBr: |w, cx, i, resource| {
+        cx.gws.add(resource, value(w, i));
+        Flow::Next
+    };
+    GwsSemaP: |w, cx, i, resource| {
+        let waits = cx.gws.acquire(resource);
+        wait(w, waits)
+    };
+    GwsSemaReleaseAll: |w, cx, i, resource| {
+        cx.gws.release_all(resource);
+        Flow::Next
+    };
+    GwsBarrier: |w, cx, i, resource| {
+        let waits = cx.gws.arrive(resource, value(w, i));
+        wait(w, waits)
+    };
+}

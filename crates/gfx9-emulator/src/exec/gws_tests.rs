@@ -1,0 +1,62 @@
+//! Global wave sync, one wave at a time; tests/gws.rs has whole kernels.
+
+use std::sync::Arc;
+
+use crate::gws::{Gws, kept};
+use crate::isa::Level;
+use crate::tables::{Encoding, Target};
+use crate::testing::{Rig, op, word};
+use crate::wave::sreg;
+
+fn gws(rig: &Rig, name: &str, offset: u32, data: u32) -> [u32; 2] {
+    [word(Encoding::Ds, op(Encoding::Ds, name, rig.target), offset | 1 << 16), data]
+}
+
+#[test]
+fn instructions_name_their_resource_and_value() {
+    for target in [Target::Gfx90a, Target::Gfx942] {
+        let mut rig = Rig::new(target, Level::best());
+        rig.cx.gws = Arc::new(Gws::new(kept(), 1));
+        // M0's bits 16 to 21 and the offset, modulo 64; the first active lane's value.
+        rig.w.set_s32(sreg::M0, 0xffc0_ffff | 60 << 16);
+        for (lane, value) in rig.w.v_mut(4).flat_mut().iter_mut().enumerate() {
+            *value = 100 + lane as u32;
+        }
+        rig.w.set_exec(1 << 40 | 1 << 7);
+        rig.run(&gws(&rig, "ds_gws_init", 6, 4));
+        assert_eq!(rig.cx.gws.missing(2), 108);
+        rig.run(&gws(&rig, "ds_gws_sema_v", 6, 0));
+        assert_eq!(rig.cx.gws.missing(2), 109);
+        rig.run(&gws(&rig, "ds_gws_sema_br", 6, 4));
+        assert_eq!(rig.cx.gws.missing(2), 216);
+        // Without lanes the first one's.
+        rig.w.set_exec(0);
+        rig.run(&gws(&rig, "ds_gws_init", 6, 4));
+        assert_eq!(rig.cx.gws.missing(2), 101);
+        // From an AGPR.
+        *rig.w.v_mut(crate::wave::AGPR + 4) = crate::lanes::splat(9);
+        let [low, high] = gws(&rig, "ds_gws_init", 6, 4);
+        rig.run(&[low | 1 << 25, high]);
+        assert_eq!(rig.cx.gws.missing(2), 10);
+        assert!(rig.w.wait.is_none());
+        rig.run(&gws(&rig, "ds_gws_barrier", 6, 4));
+        assert!(rig.w.wait.is_some_and(|wait| wait.is_barrier() && wait.resource == 2));
+        assert_eq!(rig.cx.gws.missing(2), 9);
+    }
+}
+
+#[test]
+fn semaphores_let_waves_pass_that_were_released() {
+    let mut rig = Rig::gfx90a();
+    let program = [gws(&rig, "ds_gws_sema_p", 1, 0), gws(&rig, "ds_gws_sema_v", 1, 0)];
+    rig.run(&program[0]);
+    let wait = rig.w.wait.unwrap();
+    assert!(!wait.is_barrier() && !rig.cx.gws.goes_on(wait));
+    rig.run(&program[1]);
+    assert!(rig.cx.gws.goes_on(wait) && !rig.cx.gws.goes_on(wait));
+    rig.run(&program[1]);
+    rig.run(&program[0]);
+    assert!(rig.w.wait.is_none());
+    rig.run(&gws(&rig, "ds_gws_sema_release_all", 1, 0));
+    assert!(rig.cx.gws.goes_on(wait));
+}

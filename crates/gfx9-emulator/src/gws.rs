@@ -1,0 +1,244 @@
+//! Global wave sync: 64 resources of a machine, by which waves of different workgroups wait for each other.
+//!
+//! A resource is a counter and the waves that wait for it, as a barrier or as a semaphore (CDNA3 ISA, "GWS"). They keep
+//! their counters from one dispatch to the next. Until a kernel initialises it, resource 0 is at each dispatch as ROCm's
+//! runtime leaves it before a cooperative launch: a barrier for one wave of each workgroup, which is what
+//! `cooperative_groups::grid_group::sync` of ROCm's device library expects (`__ockl_grid_sync`).
+
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Resources of a machine.
+const RESOURCES: usize = 64;
+
+/// Counters that kernels have set, of a machine.
+pub(crate) type Kept = Mutex<[Option<u32>; RESOURCES]>;
+
+/// A machine's, before any kernel has run.
+pub(crate) fn kept() -> Arc<Kept> {
+    Arc::new(Mutex::new([None; RESOURCES]))
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Resource {
+    counter: u32,
+    /// Barriers that were met.
+    met: u64,
+    /// Times that all who wait for the semaphore were let go.
+    released: u64,
+    /// The counter stays when the dispatch has ended.
+    is_kept: bool,
+}
+
+/// What a wave waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wait {
+    pub(crate) resource: u8,
+    until: Until,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Until {
+    /// More barriers have been met.
+    Met(u64),
+    /// The counter is above 0, or all were let go once more.
+    Credit(u64),
+}
+
+impl Wait {
+    pub(crate) fn is_barrier(self) -> bool {
+        matches!(self.until, Until::Met(_))
+    }
+}
+
+/// The resources during a dispatch.
+#[derive(Debug)]
+pub(crate) struct Gws {
+    kept: Arc<Kept>,
+    /// Workgroups of the dispatch.
+    workgroups: u64,
+    /// Empty until the first use.
+    resources: Mutex<Vec<Resource>>,
+    /// Times that a wave may have been let go.
+    changes: AtomicU64,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Gws {
+    pub(crate) fn new(kept: Arc<Kept>, workgroups: u64) -> Gws {
+        Gws { kept, workgroups, resources: Mutex::default(), changes: AtomicU64::new(0) }
+    }
+
+    /// Does something with a resource, of which the low six bits of the number count.
+    fn with<T>(&self, resource: u8, f: impl FnOnce(&mut Resource) -> T) -> T {
+        let mut resources = lock(&self.resources);
+        if resources.is_empty() {
+            resources.extend(lock(&self.kept).map(|kept| Resource {
+                counter: kept.unwrap_or(0),
+                is_kept: true,
+                ..Resource::default()
+            }));
+            if let (Some(first), None) = (resources.first_mut(), lock(&self.kept)[0]) {
+                first.counter = u32::try_from(self.workgroups.saturating_sub(1)).unwrap_or(u32::MAX);
+                first.is_kept = false;
+            }
+        }
+        f(&mut resources[usize::from(resource) % RESOURCES])
+    }
+
+    fn changed(&self) {
+        self.changes.fetch_add(1, SeqCst);
+    }
+
+    /// Grows whenever a wave may have been let go.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes.load(SeqCst)
+    }
+
+    /// `ds_gws_init`.
+    pub(crate) fn init(&self, resource: u8, value: u32) {
+        self.with(resource, |r| {
+            r.counter = value;
+            r.is_kept = true;
+        });
+        self.changed();
+    }
+
+    /// `ds_gws_sema_v`, `ds_gws_sema_br`: lets `count` waves pass.
+    pub(crate) fn add(&self, resource: u8, count: u32) {
+        self.with(resource, |r| {
+            r.counter = r.counter.wrapping_add(count);
+            r.is_kept = true;
+        });
+        self.changed();
+    }
+
+    /// `ds_gws_sema_release_all`: lets all pass that wait.
+    pub(crate) fn release_all(&self, resource: u8) {
+        self.with(resource, |r| {
+            r.counter = 0;
+            r.released += 1;
+            r.is_kept = true;
+        });
+        self.changed();
+    }
+
+    /// `ds_gws_sema_p`: passes, or waits.
+    pub(crate) fn acquire(&self, resource: u8) -> Option<Wait> {
+        self.with(resource, |r| {
+            if r.counter > 0 {
+                r.counter -= 1;
+                return None;
+            }
+            Some(Wait { resource, until: Until::Credit(r.released) })
+        })
+    }
+
+    /// `ds_gws_barrier`: waits for as many waves as the counter says; the last one sets it for the next barrier.
+    pub(crate) fn arrive(&self, resource: u8, next: u32) -> Option<Wait> {
+        let wait = self.with(resource, |r| {
+            if r.counter > 0 {
+                r.counter -= 1;
+                return Some(Wait { resource, until: Until::Met(r.met) });
+            }
+            r.met += 1;
+            r.counter = next;
+            None
+        });
+        if wait.is_none() {
+            self.changed();
+        }
+        wait
+    }
+
+    /// Whether a wave goes on; a semaphore's counter is then one less.
+    pub(crate) fn goes_on(&self, wait: Wait) -> bool {
+        self.with(wait.resource, |r| match wait.until {
+            Until::Met(met) => r.met > met,
+            Until::Credit(released) if r.released > released => true,
+            Until::Credit(_) => {
+                let pass = r.counter > 0;
+                r.counter -= u32::from(pass);
+                pass
+            }
+        })
+    }
+
+    /// Waves that have still to come before those that wait for a barrier go on.
+    pub(crate) fn missing(&self, resource: u8) -> u64 {
+        self.with(resource, |r| u64::from(r.counter) + 1)
+    }
+
+    /// The dispatch has ended: counters that kernels have set stay.
+    pub(crate) fn keep(&self) {
+        let resources = lock(&self.resources);
+        for (kept, r) in lock(&self.kept).iter_mut().zip(resources.iter()) {
+            if r.is_kept {
+                *kept = Some(r.counter);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn barriers_count_and_are_set_anew_by_the_last() {
+        let gws = Gws::new(kept(), 3);
+        // Three first, as there are three workgroups; then as many as the last wave has said.
+        for (next, waiting) in [(1, 2), (2, 1)] {
+            let waits: Vec<Wait> = (0..).map_while(|_| gws.arrive(0, next)).collect();
+            assert_eq!(waits.len(), waiting);
+            assert!(waits.iter().all(|wait| wait.is_barrier() && gws.goes_on(*wait)));
+            assert_eq!(gws.missing(0), u64::from(next) + 1);
+        }
+        let first = gws.arrive(0, 0).unwrap();
+        let before = gws.changes();
+        assert!(!gws.goes_on(first) && gws.missing(0) == 2);
+        assert!(gws.arrive(0, 0).is_some());
+        assert_eq!(gws.changes(), before);
+        assert!(gws.arrive(0, 0).is_none() && gws.goes_on(first) && gws.changes() > before);
+    }
+
+    #[test]
+    fn semaphores_let_as_many_pass_as_they_were_given() {
+        let gws = Gws::new(kept(), 1);
+        gws.init(9, 1);
+        assert!(gws.acquire(9).is_none());
+        let waits: Vec<Wait> = (0..4).map_while(|_| gws.acquire(9)).collect();
+        assert_eq!(waits.len(), 4);
+        let passed = |gws: &Gws| waits.iter().filter(|wait| gws.goes_on(**wait)).count();
+        assert_eq!(passed(&gws), 0);
+        gws.add(9, 1);
+        assert_eq!((passed(&gws), passed(&gws)), (1, 0));
+        gws.add(9, 2);
+        assert_eq!((passed(&gws), passed(&gws)), (2, 0));
+        gws.release_all(9);
+        assert_eq!(passed(&gws), 4);
+        // Those who come later wait.
+        assert!(gws.acquire(9).is_some_and(|wait| !gws.goes_on(wait)));
+    }
+
+    #[test]
+    fn what_kernels_have_set_stays() {
+        let machine = kept();
+        let gws = Gws::new(Arc::clone(&machine), 8);
+        gws.init(3, 41);
+        gws.add(3, 1);
+        assert!(gws.arrive(4, 2).is_none(), "it was 0");
+        assert!(gws.arrive(0, 2).is_some());
+        gws.keep();
+        let later = Gws::new(Arc::clone(&machine), 5);
+        assert_eq!((later.missing(3), later.missing(4), later.missing(0)), (43, 3, 5));
+        // Numbers above are those below once more.
+        assert_eq!(later.missing(64 + 3), 43);
+        later.init(0, 6);
+        later.keep();
+        assert_eq!(Gws::new(machine, 5).missing(0), 7);
+    }
+}
