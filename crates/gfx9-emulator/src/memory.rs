@@ -749,7 +749,7 @@ mod tests {
         assert!(matches!(space.free(a + 1), Err(Error::NotAnAllocation { .. })));
         space.free(a).unwrap();
         assert!(matches!(space.free(a), Err(Error::NotAnAllocation { .. })));
-        assert!(space.nearest(a + 1).contains("was freed"));
+        assert!(space.nearest(a + 1, 1).contains("was freed"));
         assert_eq!(space.usage(), MemoryUsage { used: 0, capacity: 1000 });
     }
 }
