@@ -84,7 +84,7 @@ struct Queue {
     /// Which can go on.
     parked: VecDeque<Box<Workgroup>>,
     /// Which could not when they were last looked at.
-    blocked: Vec<Box<Workgroup>>,
+    blocked: VecDeque<Box<Workgroup>>,
     /// Up to when: [`Gws::changes`].
     seen: u64,
     /// Threads that run a workgroup, or look for one. When they are none, those blocked are stuck.
@@ -312,7 +312,7 @@ impl Job {
                     let mut queue = lock(&self.queue);
                     // What has changed since may be what it waits for.
                     queue.unblock(changes);
-                    queue.blocked.push(workgroup);
+                    queue.blocked.push_back(workgroup);
                 }
             }
         }
@@ -592,8 +592,8 @@ impl Job {
 
     /// Stops the dispatch for workgroups whose waves can never go on.
     #[cold]
-    fn fail_blocked(&self, mut blocked: Vec<Box<Workgroup>>) {
-        blocked.sort_by_key(|workgroup| {
+    fn fail_blocked(&self, mut blocked: VecDeque<Box<Workgroup>>) {
+        blocked.make_contiguous().sort_by_key(|workgroup| {
             let [x, y, z] = workgroup.cx.workgroup;
             [z, y, x]
         });
