@@ -70,6 +70,7 @@ struct Inner {
     functions: Vec<FunctionSymbol>,
     segments: Vec<SegmentRange>,
     relocations: Vec<Relocation>,
+    printf_formats: Vec<Box<[u8]>>,
 }
 
 impl CodeObject {
@@ -114,6 +115,7 @@ impl CodeObject {
                 functions: elf.functions,
                 segments: elf.segments,
                 relocations: elf.relocations,
+                printf_formats: metadata.printf_formats,
             }),
         })
     }
@@ -220,6 +222,13 @@ impl CodeObject {
             (Some(first), Some(last)) => first.vaddr..last.end(),
             _ => 0..0,
         }
+    }
+
+    /// What a reader of the printf buffer (`hidden_printf_buffer`) needs to know of each format string:
+    /// `ID:COUNT:SIZE:...:FORMAT` of OpenCL's `printf`, with the sizes in bytes of the arguments, or `0:0:HASH,FORMAT` of
+    /// HIP's with `-mprintf-kind=buffered` (LLVM AMDGPU usage, `amdhsa.printf`).
+    pub fn printf_formats(&self) -> impl Iterator<Item = &[u8]> {
+        self.inner.printf_formats.iter().map(|format| &**format)
     }
 
     /// What to write after mapping the segments.

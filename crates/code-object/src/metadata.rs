@@ -18,6 +18,8 @@ pub(crate) struct Metadata {
     pub(crate) target: String,
     /// The kernels, their descriptors still unread.
     pub(crate) kernels: Vec<KernelSignature>,
+    /// `amdhsa.printf`: see [`CodeObject::printf_formats`](crate::CodeObject::printf_formats).
+    pub(crate) printf_formats: Vec<Box<[u8]>>,
 }
 
 /// Puts a value where there must be none yet: a key that comes twice is an error.
@@ -58,7 +60,7 @@ fn name<T>(reader: &mut Reader<'_>, key: &str, from_name: impl Fn(&str) -> Optio
 /// Reads the note's descriptor.
 pub(crate) fn read(note: &[u8]) -> Result<Metadata> {
     let reader = &mut Reader::new(note);
-    let (mut version, mut target, mut kernels) = (None, None, None);
+    let (mut version, mut target, mut kernels, mut formats) = (None, None, None, None);
     for _ in 0..reader.map("the metadata")? {
         match reader.string("a key of the metadata")? {
             key @ "amdhsa.version" => {
@@ -77,6 +79,17 @@ pub(crate) fn read(note: &[u8]) -> Result<Metadata> {
                 }
                 set(&mut kernels, list, reader, key)?;
             }
+            key @ "amdhsa.printf" => {
+                let mut list: Vec<Box<[u8]>> = Vec::new();
+                for _ in 0..reader.array(key)? {
+                    let text = reader.text(key)?;
+                    // None is shorter than two numbers and two colons. A hostile list of nothing would take much memory.
+                    if text.len() >= 4 {
+                        list.push(text.into());
+                    }
+                }
+                set(&mut formats, list, reader, key)?;
+            }
             _ => reader.skip()?,
         }
     }
@@ -84,6 +97,7 @@ pub(crate) fn read(note: &[u8]) -> Result<Metadata> {
         version: need(version, reader, "amdhsa.version")?,
         target: need(target, reader, "amdhsa.target")?,
         kernels: need(kernels, reader, "amdhsa.kernels")?,
+        printf_formats: formats.unwrap_or_default(),
     })
 }
 

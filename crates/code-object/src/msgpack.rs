@@ -133,6 +133,14 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The bytes of a string that need not be UTF-8.
+    pub(crate) fn text(&mut self, what: &str) -> Result<&'a [u8]> {
+        match self.item()? {
+            Item::Text(text) => Ok(text),
+            _ => Err(self.error(format!("{what} is not a string"))),
+        }
+    }
+
     /// An unsigned integer that fits 32 bits.
     pub(crate) fn u32(&mut self, what: &str) -> Result<u32> {
         match self.item()? {

@@ -11,7 +11,7 @@ use code_object::{HiddenArg, KernelSignature, ValueKind, WorkitemIds};
 use crate::config::Config;
 use crate::decode::{Code, PRIVATE_BASE_HI, SHARED_BASE_HI};
 use crate::error::{Error, Result};
-use crate::hostcall::Hostcall;
+use crate::hostcall::{Hostcall, PRINTF_SIZE, PrintfBuffer};
 use crate::lds::MAX_LDS;
 use crate::memory::{AddressSpace, Block};
 use crate::program;
@@ -55,6 +55,7 @@ pub(crate) struct Setup {
     pub(crate) code: Arc<Code>,
     pub(crate) block: Arc<Block>,
     pub(crate) hostcall: Option<Arc<Hostcall>>,
+    pub(crate) printf: Option<PrintfBuffer>,
     /// Index of the first instruction.
     entry: u32,
     user_sgprs: Vec<u32>,
@@ -138,11 +139,18 @@ impl Setup {
         let all_waves = d.grid.iter().fold(u64::from(waves), |n, g| n.saturating_mul((*g).into()));
         let calls_host = k.hidden_arg(HiddenArg::HostcallBuffer).is_some();
         let hostcall_len = if calls_host { Hostcall::size(all_waves) } else { 0 };
-        let block = Arc::new(Block::new(BLOCK_BASE, hostcall_at - BLOCK_BASE + hostcall_len)?);
+        let printf_at = hostcall_at + hostcall_len;
+        let prints = k.hidden_arg(HiddenArg::PrintfBuffer).is_some();
+        let printf_len = if prints { PRINTF_SIZE } else { 0 };
+        let block = Arc::new(Block::new(BLOCK_BASE, printf_at - BLOCK_BASE + printf_len)?);
         let w = block.window();
         w.write_bytes(KERNARG, d.kernarg);
-        write_hidden(k, d, hostcall_at, &block);
+        write_hidden(k, d, hostcall_at, printf_at, &block);
         write_packet(program, k, d, lds, scratch, &block);
+        let printf = prints.then(|| {
+            let formats = program.object().printf_formats();
+            PrintfBuffer::new(Arc::clone(&block), printf_at, config.printer.clone(), formats)
+        });
         let hostcall = calls_host.then(|| {
             let (block, space) = (Arc::clone(&block), Arc::clone(space));
             Arc::new(Hostcall::new(block, hostcall_at, all_waves, space, config.printer.clone()))
@@ -196,6 +204,7 @@ impl Setup {
             code,
             block,
             hostcall,
+            printf,
             entry,
             user_sgprs,
             ids: [kd.enable_workgroup_id_x(), kd.enable_workgroup_id_y(), kd.enable_workgroup_id_z()],
@@ -299,7 +308,7 @@ impl Setup {
 }
 
 /// Fills the hidden arguments that the metadata lists.
-fn write_hidden(k: &KernelSignature, d: &Dispatch<'_>, hostcall: u64, block: &Block) {
+fn write_hidden(k: &KernelSignature, d: &Dispatch<'_>, hostcall: u64, printf: u64, block: &Block) {
     let w = block.window();
     let dims = (1..=3).rev().find(|n| d.grid[n - 1] > 1 || d.block[n - 1] > 1).unwrap_or(1);
     for arg in k.hidden_args() {
@@ -317,8 +326,8 @@ fn write_hidden(k: &KernelSignature, d: &Dispatch<'_>, hostcall: u64, block: &Bl
             HiddenArg::SharedBase => SHARED_BASE_HI.into(),
             HiddenArg::QueuePtr => QUEUE,
             HiddenArg::HostcallBuffer => hostcall,
-            // Remainders and offsets are 0 in HIP; there is no heap, OpenCL printf,
-            // device queue or cooperative launch.
+            HiddenArg::PrintfBuffer => printf,
+            // Remainders and offsets are 0 in HIP; there is no heap, device queue or cooperative launch.
             _ => 0,
         };
         let bytes = value.to_le_bytes();

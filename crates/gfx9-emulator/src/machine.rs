@@ -169,6 +169,7 @@ impl Machine {
             self.queue.lock().jobs.retain(|other| !Arc::ptr_eq(other, &job));
             job.wait();
         }
+        job.print();
         job.result()
     }
 }

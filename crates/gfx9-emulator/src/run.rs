@@ -326,6 +326,14 @@ impl Job {
         }
     }
 
+    /// Prints what kernels have put into the printf buffer, when nobody is at work.
+    pub(crate) fn print(&self) {
+        let Some(printf) = &self.setup.printf else { return };
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| printf.print())) {
+            lock(&self.panic).get_or_insert_with(|| panic_text(panic.as_ref()).into());
+        }
+    }
+
     /// What came of it, when nobody is at work.
     pub(crate) fn result(&self) -> Result<DispatchStats> {
         self.gws.keep();

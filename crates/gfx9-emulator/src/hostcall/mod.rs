@@ -1,9 +1,11 @@
-//! Calls from kernels to the host: `printf`, and memory for the device's `malloc`.
+//! Calls from kernels to the host: `printf`, and memory for the device's `malloc`. (`printf` into a buffer is in
+//! buffered.rs.)
 //!
 //! ROCm's device library (`ockl`, hostcall_impl.cl) puts a packet for the wave's active lanes on a stack in shared
 //! memory, interrupts the host with `s_sendmsg`, and waits until the packet is marked as done. Here the wave that sends
 //! the message serves all packets that are ready before it goes on.
 
+mod buffered;
 mod format;
 
 use std::collections::HashMap;
@@ -13,6 +15,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::memory::{AddressSpace, Block, Window};
 use crate::wave::LANES;
+
+pub(crate) use buffered::{PrintfBuffer, SIZE as PRINTF_SIZE};
 
 /// Where a kernel prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

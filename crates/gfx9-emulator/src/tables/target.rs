@@ -14,7 +14,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// What a code object is for.
+    /// What a code object is for: code for `gfx9-4-generic` runs as gfx942's.
     ///
     /// # Errors
     /// [`Error::UnsupportedTarget`] if that is another processor.
@@ -22,6 +22,9 @@ impl Target {
         match object.target().processor {
             Processor::Gfx90a => Ok(Target::Gfx90a),
             Processor::Gfx942 => Ok(Target::Gfx942),
+            // Its instructions and its ABI are what gfx942 shares with its relatives (LLVM AMDGPU usage, "AMDGPU
+            // Generic Processors").
+            ref generic if generic.name() == "gfx9-4-generic" => Ok(Target::Gfx942),
             _ => Err(Error::UnsupportedTarget { target: object.target().to_string() }),
         }
     }
