@@ -33,7 +33,10 @@ impl fmt::Display for Failure {
                 // What it is about: the first line that says so.
                 let line = said.lines().find(|line| line.contains("error")).or(said.lines().next());
                 let line = line.unwrap_or("it failed");
-                f.write_str(line.split_once("error: ").map_or(line, |(_, what)| what))
+                f.write_str(
+                    line.split_once("error: ")
+                        .map_or(line, |(_, what)| what.split(" 0x").next().unwrap_or(what)),
+                )
             }
         }
     }

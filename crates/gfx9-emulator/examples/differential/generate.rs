@@ -675,7 +675,6 @@ impl Generator {
                 "",
                 "__attribute__((amdgpu_waves_per_eu(8)))",
                 "__attribute__((amdgpu_num_vgpr(32)))",
-                "__attribute__((amdgpu_num_sgpr(40)))",
             ])
         } else {
             ""
@@ -837,17 +836,17 @@ impl Generator {
 
     /// The state's first values, from the input.
     fn start(&mut self, state: &[Ty]) {
-        let mut body = vec![Stmt::new("s->tid = tid; s->lid = lid;", vec![])];
+        let mut body = Vec::new();
         for (n, ty) in state.iter().enumerate() {
             let one = ty.times(1);
             let word = Expr::leaf(
                 Ty::U64,
-                format!("(in[(tid * 7u + {n}u) % 1024u] ^ ((u64)in[(tid * 5u + {n}u) % 1024u] << 32))"),
+                format!("(in[(s->tid * 7u + {n}u) % 1024u] ^ ((u64)in[(s->tid * 5u + {n}u) % 1024u] << 32))"),
             );
             let value = self.convert(word, one);
             body.push(Stmt::new(format!("s->x{n} = ({})($0);", ty.name()), vec![value]));
         }
-        let head = "static void start(struct Lane *s, u32 tid, u32 lid, const GLOB u32 *in)".into();
+        let head = "static void start(struct Lane *s, const GLOB u32 *in)".into();
         self.functions.push(Function { name: "start".into(), head, body, result: None });
     }
 

@@ -96,7 +96,8 @@ NARROW(i32, i64, 32) NARROW(u32, u64, 32) NARROW(i64, i128, 64) NARROW(u64, u128
 #define FLOATS(F, U, NAN, SUFFIX) \
   HELP u64 bits_##F(F x) { U u; __builtin_memcpy(&u, &x, sizeof u); return x != x ? NAN : u; } \
   HELP F frombits_##F(U u) { F x; __builtin_memcpy(&x, &u, sizeof u); return x != x ? (F)1.5 : x; } \
-  HELP F some_##F(F x) { return (x != x ? (F)1 : x); } \
+  HELP F some_##F(F x) { return x != x ? (F)1 : x; } \
+  HELP F finite_##F(F x) { return x - x != 0 ? (F)1.25 : x; } \
   HELP F nonzero_##F(F x) { return (F)(some_##F(x) + (F)0.0); } \
   HELP F min_##F(F a, F b) { return __builtin_fmin##SUFFIX(nonzero_##F(a), nonzero_##F(b)); } \
   HELP F max_##F(F a, F b) { return __builtin_fmax##SUFFIX(nonzero_##F(a), nonzero_##F(b)); } \
@@ -112,8 +113,13 @@ FLOATS(f64, u64, 0x7ff8000000000000ull, )
   TO_INTEGER(i64, F, -9.2e18, 9.2e18) TO_INTEGER(u64, F, -1, 1.8e19)
 TO_INTEGERS(f32) TO_INTEGERS(f64)
 HELP i32 i32_from_f16(f16 x) { return x > (f16)-65505.0 && x < (f16)65505.0 ? (i32)x : 3; }
+#if defined(__AMDGCN__) && __clang_major__ < 18 // which calls a library for it
+HELP f32 ldexp_f32(f32 x, i32 n) { return __builtin_amdgcn_ldexpf(x, n % 300); }
+HELP f64 ldexp_f64(f64 x, i32 n) { return __builtin_amdgcn_ldexp(x, n % 2100); }
+#else
 HELP f32 ldexp_f32(f32 x, i32 n) { return __builtin_ldexpf(x, n % 300); }
 HELP f64 ldexp_f64(f64 x, i32 n) { return __builtin_ldexp(x, n % 2100); }
+#endif
 
 HELP u64 bits_f16(f16 x) { u16 u; __builtin_memcpy(&u, &x, 2); return x != x ? 0x7e00u : u; }
 HELP f16 frombits_f16(u16 u) { f16 x; __builtin_memcpy(&x, &u, 2); return x != x ? (f16)1.5 : x; }
@@ -179,8 +185,8 @@ HELP i32 sdot4(i32 a, i32 b, i32 c) { return __builtin_amdgcn_sdot4(a, b, c, 0);
 HELP u32 udot8(u32 a, u32 b, u32 c) { return __builtin_amdgcn_udot8(a, b, c, 0); }
 HELP i32 sdot8(i32 a, i32 b, i32 c) { return __builtin_amdgcn_sdot8(a, b, c, 0); }
 HELP u32 mbcnt(u64 mask, u32 add) { return __builtin_amdgcn_mbcnt_hi((u32)(mask >> 32), __builtin_amdgcn_mbcnt_lo((u32)mask, add)); }
-HELP f32 fract_f32(f32 x) { return __builtin_amdgcn_fractf(some_f32(x)); }
-HELP f64 fract_f64(f64 x) { return __builtin_amdgcn_fract(some_f64(x)); }
+HELP f32 fract_f32(f32 x) { return __builtin_amdgcn_fractf(finite_f32(x)); }
+HELP f64 fract_f64(f64 x) { return __builtin_amdgcn_fract(finite_f64(x)); }
 HELP f32 mantissa_f32(f32 x) { return __builtin_amdgcn_frexp_mantf(some_f32(x)); }
 HELP f64 mantissa_f64(f64 x) { return __builtin_amdgcn_frexp_mant(some_f64(x)); }
 HELP i32 exponent_f32(f32 x) { return __builtin_amdgcn_frexp_expf(some_f32(x)); }
@@ -221,7 +227,7 @@ HELP u32 udot8(u32 a, u32 b, u32 c) { for (u32 n = 0; n < 32; n += 4) c += ((a >
 HELP i32 sdot8(i32 a, i32 b, i32 c) { for (u32 n = 0; n < 32; n += 4) c += ((i32)((u32)a << (28 - n)) >> 28) * ((i32)((u32)b << (28 - n)) >> 28); return c; }
 HELP u32 mbcnt(u64 mask, u32 add) { return add + (u32)__builtin_popcountll(mask & ((1ull << host_lane) - 1)); }
 #define FLOAT_PARTS(F, SUFFIX, ONE_BELOW, U, W, M) \
-  HELP F fract_##F(F x) { x = some_##F(x); F r = x - __builtin_floor##SUFFIX(x); return x - x != 0 ? (F)0 : r < ONE_BELOW ? r : ONE_BELOW; } \
+  HELP F fract_##F(F x) { x = finite_##F(x); F r = x - __builtin_floor##SUFFIX(x); return r < ONE_BELOW ? r : ONE_BELOW; } \
   HELP F mantissa_##F(F x) { int e; x = some_##F(x); return x - x != 0 ? x : __builtin_frexp##SUFFIX(x, &e); } \
   HELP i32 exponent_##F(F x) { int e; x = some_##F(x); if (x - x != 0 || x == 0) return 0; __builtin_frexp##SUFFIX(x, &e); return e; } \
   HELP u32 class_##F(F x, u32 mask) { \
@@ -294,7 +300,8 @@ static LDS u64 counters[OPERATIONS * SHARED] UNINITIALISED;
     struct Lane lane; \
     u32 group = __builtin_amdgcn_workgroup_id_x() + GRID_X * (__builtin_amdgcn_workgroup_id_y() + GRID_Y * __builtin_amdgcn_workgroup_id_z()); \
     u32 item = __builtin_amdgcn_workitem_id_x() + BLOCK_X * (__builtin_amdgcn_workitem_id_y() + BLOCK_Y * __builtin_amdgcn_workitem_id_z()); \
-    start(&lane, group * BLOCK + item, item, in); \
+    lane.tid = group * BLOCK + item; lane.lid = item; \
+    start(&lane, in); \
     own += lane.tid * OWN_WORDS; \
     for (u32 n = 0; n < LDS_WORDS; n++) lds[item * LDS_WORDS + n] = n * item; \
     for (u32 n = item; n < OPERATIONS * SHARED; n += BLOCK) counters[n] = 0; \
@@ -323,7 +330,8 @@ static void run_group(u32 group, struct Lane *lanes, const u32 *in, u64 *out, u3
 #define KERNEL_BEGIN \
   static void run_group(u32 group, struct Lane *lanes, const u32 *in, u64 *out, u32 *own_all, u64 *shared, u32 param) { \
     for (u32 item = 0; item < BLOCK; item++) { \
-      start(&lanes[item], group * BLOCK + item, item, in); \
+      lanes[item].tid = group * BLOCK + item; lanes[item].lid = item; \
+      start(&lanes[item], in); \
       for (u32 n = 0; n < LDS_WORDS; n++) lds[item * LDS_WORDS + n] = n * item; \
     } \
     for (u32 n = 0; n < OPERATIONS * SHARED; n++) counters[n] = 0;
