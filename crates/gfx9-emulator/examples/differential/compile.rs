@@ -91,18 +91,6 @@ impl Compiler {
             .ok_or_else(|| missing("it doesn't say that it is a clang".into()))?;
         Ok(Compiler { command: command.into(), version })
     }
-
-    /// What programs for it may have. From LLVM's history: wide divisions are expanded from version 17 on, square roots
-    /// correctly rounded from 18 on; clang takes kernel attributes in C since it knows `amdgpu_kernel` as a kernel.
-    pub(crate) fn features(&self) -> Features {
-        Features {
-            wide_division: self.version >= 17,
-            square_root: self.version >= 18,
-            kernel_attributes: self.version >= 20,
-            floats: true,
-            vectors: true,
-        }
-    }
 }
 
 /// One way to compile for the device.
@@ -114,6 +102,22 @@ pub(crate) struct Variation {
     /// `O0` and so on.
     pub(crate) level: String,
     pub(crate) flags: Vec<String>,
+}
+
+impl Variation {
+    /// What programs for it may have. Versions between 15 and 22 weren't tried: they get what 15 has.
+    pub(crate) fn features(&self) -> Features {
+        let new = self.compiler.version >= 22;
+        Features {
+            wide_division: new,
+            square_root: new,
+            kernel_attributes: new,
+            byte_vector_insertion: new,
+            lds_in_functions: !self.flags.iter().any(|flag| flag.contains("-global-isel")),
+            floats: true,
+            vectors: true,
+        }
+    }
 }
 
 impl fmt::Display for Variation {
@@ -172,6 +176,10 @@ impl Workshop {
         let [program, inputs, output] = ["program", "input", "output"].map(|name| self.dir.join(name));
         let mut command = Command::new(&compiler.command);
         command.args(SAME).arg("-O1");
+        if compiler.version >= 16 {
+            // Each operation on halves is rounded, as it is on the device.
+            command.args(["-Xclang", "-ffloat16-excess-precision=none"]);
+        }
         // Where the host has them: otherwise they are calls, which are slower.
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("fma") && std::arch::is_x86_feature_detected!("f16c") {

@@ -15,6 +15,10 @@ pub(crate) struct Features {
     pub(crate) square_root: bool,
     /// Knows the kernel attributes in C.
     pub(crate) kernel_attributes: bool,
+    /// Puts a byte into a vector at a place that isn't constant (see `known`).
+    pub(crate) byte_vector_insertion: bool,
+    /// Lets functions that aren't inlined use LDS.
+    pub(crate) lds_in_functions: bool,
     pub(crate) floats: bool,
     pub(crate) vectors: bool,
 }
@@ -250,13 +254,17 @@ impl Generator {
         let Var { name, ty, .. } = self.scope.vars[self.r.pick(&writable)].clone();
         if ty.lanes > 1 && self.r.percent(40) {
             let value = self.value(ty.times(1), 3);
-            return out.push(match self.r.percent(50) {
-                true => Stmt::new(format!("{name}[{}] = $0;", self.r.below(ty.lanes.into())), vec![value]),
-                false => {
-                    let at = self.expr(Ty::U32, 2);
-                    Stmt::new(format!("{name}[$1 % {}u] = $0;", ty.lanes), vec![value, at])
-                }
-            });
+            return out.push(
+                match self.r.percent(50) || ty.bits == 8 && !self.features.byte_vector_insertion {
+                    true => {
+                        Stmt::new(format!("{name}[{}] = $0;", self.r.below(ty.lanes.into())), vec![value])
+                    }
+                    false => {
+                        let at = self.expr(Ty::U32, 2);
+                        Stmt::new(format!("{name}[$1 % {}u] = $0;", ty.lanes), vec![value, at])
+                    }
+                },
+            );
         }
         let value = self.value(ty, 4);
         out.push(Stmt::new(format!("{name} = $0;"), vec![value]));
@@ -777,7 +785,10 @@ impl Generator {
             self.statement(3, &mut body);
         }
         self.memory = None;
-        let linkage = self.r.pick(&["", "", "__attribute__((always_inline)) ", "NOINLINE "]);
+        let linkage = match self.features.lds_in_functions {
+            true => self.r.pick(&["", "", "__attribute__((always_inline)) ", "NOINLINE "]),
+            false => "__attribute__((always_inline)) ",
+        };
         let head = format!("static {linkage}void phase{n}(PARAMETERS)");
         self.functions.push(Function { name: format!("phase{n}"), head, body, result: None });
         n

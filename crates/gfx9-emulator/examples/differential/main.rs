@@ -33,6 +33,7 @@ use std::time::{Duration, Instant};
 
 use compile::{Compiler, Variation, Workshop};
 use execute::{Job, Outcome, compare, on_host};
+use generate::Features;
 use program::{Program, launch_of};
 use random::Random;
 
@@ -202,20 +203,21 @@ impl Run {
 
     fn seed(&self, workshop: &Workshop, seed: u64) {
         let mut r = Random::new(!seed);
-        let mut expected: Vec<(Compiler, Option<(Program, Vec<u8>)>)> = Vec::new();
+        let mut expected: Vec<((&Compiler, Features), Option<(Program, Vec<u8>)>)> = Vec::new();
         for _ in 0..self.options.variations {
             let variation = &self.variations[r.below(self.variations.len())];
             let compiler = &variation.compiler;
-            if !expected.iter().any(|e| e.0 == *compiler) {
-                let program = generate::program(seed, self.options.size, compiler.features());
+            let key = (compiler, variation.features());
+            if !expected.iter().any(|e| e.0 == key) {
+                let program = generate::program(seed, self.options.size, key.1);
                 let text = program.text();
                 let host = on_host(workshop, &Job { text: &text, seed, shape: program.shape }, compiler);
                 if let Err(e) = &host {
                     self.leave_out(format!("the host, {}: {e}", compiler.command));
                 }
-                expected.push((compiler.clone(), host.ok().map(|bytes| (program, bytes))));
+                expected.push((key, host.ok().map(|bytes| (program, bytes))));
             }
-            let Some((_, Some((program, bytes)))) = expected.iter().find(|e| e.0 == *compiler) else {
+            let Some((_, Some((program, bytes)))) = expected.iter().find(|e| e.0 == key) else {
                 continue;
             };
             let text = program.text();
@@ -327,7 +329,7 @@ fn run() -> Result<bool, Box<dyn Error>> {
         return Err("no compiler of those knows one of the targets".into());
     }
     if options.print {
-        print!("{}", generate::program(options.seed, options.size, options.compilers[0].features()).text());
+        print!("{}", generate::program(options.seed, options.size, variations[0].features()).text());
         return Ok(true);
     }
     let scratch = std::env::temp_dir().join(format!("differential-{}", std::process::id()));

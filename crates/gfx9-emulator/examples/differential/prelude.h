@@ -312,16 +312,21 @@ static LDS u64 counters[OPERATIONS * SHARED] UNINITIALISED;
 #define CROSS(n, OPERATION) { if (guard##n(&lane)) put##n(&lane, OPERATION(a##n(&lane), b##n(&lane))); }
 HELP u32 device_lane(void) { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)); }
 #define READ_FIRST(a, b) ((u64)(u32)__builtin_amdgcn_readfirstlane((i32)(a)))
-#define READ_LAST(a, b) ((u64)(u32)__builtin_amdgcn_readlane((i32)(a), 63 - __builtin_clzll(__builtin_amdgcn_uicmp(device_lane(), 64u, 36))))
+#define READ_LAST(a, b) ((u64)(u32)__builtin_amdgcn_readlane((i32)(a), 63 - __builtin_clzll(ACTIVE)))
 #define BALLOT(a, b) (__builtin_amdgcn_uicmp((u32)(a), (u32)(b), 36))
 #define BALLOT_SIGNED(a, b) (__builtin_amdgcn_sicmp((i32)(a), (i32)(b), 39))
 #define BALLOT_EQUAL(a, b) (__builtin_amdgcn_uicmp((u32)(a) & 3, (u32)(b) & 3, 32))
-#define GATHER(a, b) ((u64)(u32)__builtin_amdgcn_ds_bpermute((i32)(b) * 4, (i32)(a)))
+#define ACTIVE __builtin_amdgcn_uicmp(device_lane(), 64u, 36)
+// From active lanes alone: what others give is undefined to compilers, which read their registers if `b` is uniform.
+HELP u32 device_from(u32 b, u64 active) { return active >> (b & 63) & 1 ? b : device_lane(); }
+#define GATHER(a, b) ((u64)(u32)__builtin_amdgcn_ds_bpermute((i32)device_from(b, ACTIVE) * 4, (i32)(a)))
 #define SCATTER(a, b) ((u64)(u32)__builtin_amdgcn_ds_permute((i32)(device_lane() ^ (SCATTER_KEY)) * 4, (i32)(a)))
 #define DS_SWIZZLE(a, b, PATTERN) ((u64)(u32)__builtin_amdgcn_ds_swizzle((i32)(a), PATTERN))
 #define DPP(a, b, CONTROL, ROWS, BANKS, BOUND) ((u64)(u32)__builtin_amdgcn_update_dpp((i32)(b), (i32)(a), CONTROL, ROWS, BANKS, BOUND))
-#define CROSS_SWIZZLE(n, PATTERN) { if (guard##n(&lane)) put##n(&lane, DS_SWIZZLE(a##n(&lane), 0, PATTERN)); }
-#define CROSS_DPP(n, CONTROL, ROWS, BANKS, BOUND) { if (guard##n(&lane)) put##n(&lane, DPP(a##n(&lane), b##n(&lane), CONTROL, ROWS, BANKS, BOUND)); }
+// No compiler can take it for uniform and forget about inactive lanes.
+#define VARYING(a) ((a) ^ device_lane())
+#define CROSS_SWIZZLE(n, PATTERN) { if (guard##n(&lane)) put##n(&lane, DS_SWIZZLE(VARYING(a##n(&lane)), 0, PATTERN)); }
+#define CROSS_DPP(n, CONTROL, ROWS, BANKS, BOUND) { if (guard##n(&lane)) put##n(&lane, DPP(VARYING(a##n(&lane)), b##n(&lane), CONTROL, ROWS, BANKS, BOUND)); }
 #define SCATTER_KEY 21
 #else
 #include <stdio.h>
@@ -361,14 +366,13 @@ MODEL(READ_LAST) { for (u32 l = 0; l < 64; l++) r[l] = a[63 - __builtin_clzll(ac
 MASK(BALLOT, a[l] < b[l])
 MASK(BALLOT_SIGNED, (i32)a[l] >= (i32)b[l])
 MASK(BALLOT_EQUAL, (a[l] & 3) == (b[l] & 3))
-// An inactive lane has nothing to give: 0.
-MODEL(GATHER) { for (u32 l = 0; l < 64; l++) r[l] = active >> (b[l] & 63) & 1 ? a[b[l] & 63] : 0; }
+MODEL(GATHER) { for (u32 l = 0; l < 64; l++) r[l] = active >> (b[l] & 63) & 1 ? a[b[l] & 63] : a[l]; }
 MODEL(SCATTER) { for (u32 l = 0; l < 64; l++) if (active >> l & 1) r[l ^ 21] = a[l]; }
 static __attribute__((unused)) void swizzle(u64 active, const u32 *a, u64 *r, u32 pattern) {
   for (u32 l = 0; l < 64; l++) {
     u32 from = pattern & 0x8000 ? (l & ~3u) | (pattern >> (2 * (l & 3)) & 3)
                                 : (l & 32) | ((((l & 31) & (pattern & 31)) | (pattern >> 5 & 31)) ^ (pattern >> 10 & 31));
-    r[l] = active >> from & 1 ? a[from] : 0;
+    r[l] = active >> from & 1 ? a[from] ^ from : 0;
   }
 }
 // The lane that a lane reads, -1 where there is none.
@@ -394,7 +398,7 @@ static __attribute__((unused)) void dpp(u64 active, const u32 *a, const u32 *b, 
     i32 from = dpp_source(l, control);
     int enabled = (rows >> (l >> 4) & 1) && (banks >> (l >> 2 & 3) & 1);
     int valid = from >= 0 && (active >> from & 1);
-    r[l] = !enabled ? b[l] : valid ? a[from] : bound ? 0 : b[l];
+    r[l] = !enabled ? b[l] : valid ? a[from] ^ (u32)from : bound ? 0 : b[l];
   }
 }
 

@@ -20,6 +20,8 @@ pub(crate) fn reduce(
         reducer.expressions();
         reducer.unused_functions();
         if reducer.best.text().len() >= before || reducer.late() {
+            reducer.deadline = Instant::now() + std::time::Duration::from_secs(10);
+            reducer.unused_functions();
             return reducer.best;
         }
     }
