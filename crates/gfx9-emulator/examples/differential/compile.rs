@@ -108,12 +108,14 @@ impl Variation {
     /// What programs for it may have. Versions between 15 and 22 weren't tried: they get what 15 has.
     pub(crate) fn features(&self) -> Features {
         let new = self.compiler.version >= 22;
+        let global_isel = self.flags.iter().any(|flag| flag.contains("-global-isel"));
         Features {
             wide_division: new,
             square_root: new,
             kernel_attributes: new,
             byte_vector_insertion: new,
-            lds_in_functions: !self.flags.iter().any(|flag| flag.contains("-global-isel")),
+            lds_in_functions: !global_isel,
+            odd_integers: !global_isel,
             floats: true,
             vectors: true,
         }

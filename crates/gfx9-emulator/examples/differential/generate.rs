@@ -15,10 +15,12 @@ pub(crate) struct Features {
     pub(crate) square_root: bool,
     /// Knows the kernel attributes in C.
     pub(crate) kernel_attributes: bool,
-    /// Puts a byte into a vector at a place that isn't constant (see `known`).
+    /// Puts a byte into a vector or an array at a place that isn't constant (see `known`).
     pub(crate) byte_vector_insertion: bool,
     /// Lets functions that aren't inlined use LDS.
     pub(crate) lds_in_functions: bool,
+    /// Integers of 7, 24, 33, 48 and 96 bits (see `known`).
+    pub(crate) odd_integers: bool,
     pub(crate) floats: bool,
     pub(crate) vectors: bool,
 }
@@ -131,7 +133,10 @@ pub(crate) fn program(seed: u64, size: usize, features: Features) -> Program {
     };
     let both = |bits: u8| [Ty::signed(bits), Ty::unsigned(bits)];
     some(60, &[both(8), both(16), both(64)].concat());
-    some(12, &[both(128), both(7), both(24), both(33), both(48), both(96)].concat());
+    some(12, &both(128));
+    if features.odd_integers {
+        some(12, &[both(7), both(24), both(33), both(48), both(96)].concat());
+    }
     if features.floats {
         some(60, &[Ty::float(16), Ty::float(32), Ty::float(32), Ty::float(64)]);
     }
@@ -366,7 +371,10 @@ impl Generator {
     }
 
     fn array(&mut self, out: &mut Vec<Stmt>) {
-        let ty = self.any_type();
+        let mut ty = self.any_type();
+        if ty.bits <= 8 && !self.features.byte_vector_insertion {
+            ty = Ty::unsigned(16);
+        }
         let len = self.r.pick(&[2, 3, 4, 8, 16, 33]);
         let name = self.name("a");
         let (first, step) = (self.value(ty, 2), self.constant(ty));
@@ -528,7 +536,11 @@ impl Generator {
         for _ in 0..self.r.between(1, 5) {
             parameters.push(match self.r.below(10) {
                 0 | 1 if !self.structs.is_empty() => Parameter::Struct(self.r.below(self.structs.len())),
-                2 => Parameter::Array(self.scalar(), self.r.pick(&[2, 3, 4, 8])),
+                2 => {
+                    let ty = self.scalar();
+                    let bytes = ty.bits <= 8 && !self.features.byte_vector_insertion;
+                    Parameter::Array(if bytes { Ty::unsigned(16) } else { ty }, self.r.pick(&[2, 3, 4, 8]))
+                }
                 _ => Parameter::Value(self.any_type()),
             });
         }

@@ -92,13 +92,13 @@ BOTH(8) BOTH(16) BOTH(32) BOTH(64) BOTH(128) BOTH(7) BOTH(24) BOTH(33) BOTH(48) 
 NARROW(i8, i32, 8) NARROW(u8, u32, 8) NARROW(i16, i32, 16) NARROW(u16, u32, 16)
 NARROW(i32, i64, 32) NARROW(u32, u64, 32) NARROW(i64, i128, 64) NARROW(u64, u128, 64)
 
-// ---- floats. A NaN's sign and payload are not the same everywhere: bits are only looked at with one NaN for all.
+// ---- floats. Zeros of one sign where an operation may return either, made without `x + 0` (see `known`). A NaN's sign and payload are not the same everywhere: bits are only looked at with one NaN for all.
 #define FLOATS(F, U, NAN, SUFFIX) \
   HELP u64 bits_##F(F x) { U u; __builtin_memcpy(&u, &x, sizeof u); return x != x ? NAN : u; } \
   HELP F frombits_##F(U u) { F x; __builtin_memcpy(&x, &u, sizeof u); return x != x ? (F)1.5 : x; } \
   HELP F some_##F(F x) { return x != x ? (F)1 : x; } \
   HELP F finite_##F(F x) { return x - x != 0 ? (F)1.25 : x; } \
-  HELP F nonzero_##F(F x) { return (F)(some_##F(x) + (F)0.0); } \
+  HELP F nonzero_##F(F x) { return x == 0 ? (F)0 : some_##F(x); } \
   HELP F min_##F(F a, F b) { return __builtin_fmin##SUFFIX(nonzero_##F(a), nonzero_##F(b)); } \
   HELP F max_##F(F a, F b) { return __builtin_fmax##SUFFIX(nonzero_##F(a), nonzero_##F(b)); } \
   HELP F clamp_##F(F a, F b, F c) { return min_##F(max_##F(a, b), max_##F(b, c)); } \
@@ -128,7 +128,7 @@ HELP f16 copysign_f16(f16 a, f16 b) { return frombits_f16((u16)((bits_f16(a) & 0
 HELP f16 abs_f16(f16 a) { return frombits_f16((u16)(bits_f16(a) & 0x7fff)); }
 #ifdef __AMDGCN__
 HELP f16 fma_f16(f16 a, f16 b, f16 c) { return __builtin_fmaf16(a, b, c); }
-HELP f16 nonzero_f16(f16 x) { return (f16)(some_f16(x) + (f16)0.0); }
+HELP f16 nonzero_f16(f16 x) { return x == 0 ? (f16)0 : some_f16(x); }
 HELP f16 min_f16(f16 a, f16 b) { return __builtin_fminf16(nonzero_f16(a), nonzero_f16(b)); }
 HELP f16 max_f16(f16 a, f16 b) { return __builtin_fmaxf16(nonzero_f16(a), nonzero_f16(b)); }
 HELP f16 floor_f16(f16 a) { return __builtin_floorf16(a); }
