@@ -345,12 +345,14 @@ static LDS u64 counters[OPERATIONS * SHARED] UNINITIALISED;
 #define PHASE(n) phase##n(ARGUMENTS(&lane));
 #define CROSS(n, OPERATION) { if (guard##n(&lane)) put##n(&lane, OPERATION(a##n(&lane), b##n(&lane))); }
 HELP u32 device_lane(void) { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)); }
+// What stays where it is: clang 15 moves comparisons for a ballot out of loops, to where EXEC is another.
+HELP u32 opaque(u32 x) { __asm__ volatile("" : "+v"(x)); return x; }
 #define READ_FIRST(a, b) ((u64)(u32)__builtin_amdgcn_readfirstlane((i32)(a)))
 #define READ_LAST(a, b) ((u64)(u32)__builtin_amdgcn_readlane((i32)(a), 63 - __builtin_clzll(ACTIVE)))
-#define BALLOT(a, b) (__builtin_amdgcn_uicmp((u32)(a), (u32)(b), 36))
-#define BALLOT_SIGNED(a, b) (__builtin_amdgcn_sicmp((i32)(a), (i32)(b), 39))
-#define BALLOT_EQUAL(a, b) (__builtin_amdgcn_uicmp((u32)(a) & 3, (u32)(b) & 3, 32))
-#define ACTIVE __builtin_amdgcn_uicmp(device_lane(), 64u, 36)
+#define BALLOT(a, b) (__builtin_amdgcn_uicmp(opaque(a), (u32)(b), 36))
+#define BALLOT_SIGNED(a, b) (__builtin_amdgcn_sicmp((i32)opaque(a), (i32)(b), 39))
+#define BALLOT_EQUAL(a, b) (__builtin_amdgcn_uicmp(opaque((a) & 3), (u32)(b) & 3, 32))
+#define ACTIVE __builtin_amdgcn_uicmp(opaque(device_lane()), 64u, 36)
 // From active lanes alone: what others give is undefined to compilers, which read their registers if `b` is uniform.
 HELP u32 device_from(u32 b, u64 active) { return active >> (b & 63) & 1 ? b : device_lane(); }
 #define GATHER(a, b) ((u64)(u32)__builtin_amdgcn_ds_bpermute((i32)device_from(b, ACTIVE) * 4, (i32)(a)))
