@@ -146,7 +146,7 @@ impl Generator {
             (true, false) if to.is_standard() => format!("{t}_from_{f}($0)"),
             (true, false) => format!("(({t})i64_from_{f}($0))"),
             // Through f32 these are exact, so they are rounded once.
-            (false, true) if to.bits == 16 => format!("((f16)((i32)$0 % 65504))"),
+            (false, true) if to.bits == 16 => "((f16)((i32)$0 % 65504))".into(),
             // The exclusive or keeps a sign extension from the bits of a float: see `known`.
             (false, true) if self.r.percent(20) => {
                 format!("frombits_{t}((u{})$0 ^ {:#x}u)", to.bits, self.r.bits() as u32 & 0x3fff_ffff)
@@ -254,7 +254,7 @@ impl Generator {
             7 | 8 if !half => (format!("(({t})($0 / $1))"), &[ty, ty]),
             9 | 10 if half => ("fma_f16($0, $1, $2)".into(), &[ty, ty, ty]),
             9 | 10 => (format!("__builtin_fma{suffix}($0, $1, $2)"), &[ty, ty, ty]),
-            11 => (format!("(-$0)"), &[ty]),
+            11 => ("(-$0)".into(), &[ty]),
             12 if half => ("abs_f16($0)".into(), &[ty]),
             12 => (format!("__builtin_fabs{suffix}($0)"), &[ty]),
             13 if half => (format!("{}_f16($0)", self.r.pick(&["floor", "trunc", "rint"])), &[ty]),

@@ -17,6 +17,7 @@ mod compile;
 mod execute;
 mod expression;
 mod generate;
+mod kernel;
 mod known;
 mod program;
 mod random;
@@ -164,6 +165,9 @@ impl Options {
     }
 }
 
+/// The program that a compiler gets and what it leaves on the host, if that compiled and ended.
+type Expected<'a> = ((&'a Compiler, Features), Option<(Program, Vec<u8>)>);
+
 /// What was counted and said, by all threads.
 #[derive(Default)]
 struct Report {
@@ -203,7 +207,7 @@ impl Run {
 
     fn seed(&self, workshop: &Workshop, seed: u64) {
         let mut r = Random::new(!seed);
-        let mut expected: Vec<((&Compiler, Features), Option<(Program, Vec<u8>)>)> = Vec::new();
+        let mut expected: Vec<Expected<'_>> = Vec::new();
         for _ in 0..self.options.variations {
             let variation = &self.variations[r.below(self.variations.len())];
             let compiler = &variation.compiler;

@@ -75,13 +75,10 @@ impl Reducer<'_> {
                 if at >= count || self.late() {
                     break;
                 }
-                let changed = candidate.text() != self.best.text();
-                // What was removed makes room for what follows, unless it only became simpler.
-                if !changed || !self.attempt(candidate) {
-                    at += size;
-                } else if change(&mut self.best.clone(), 0, 0) == count {
-                    at += size;
-                }
+                let taken = candidate.text() != self.best.text() && self.attempt(candidate);
+                // What was removed made room for what follows; what only became simpler did not.
+                let removed = taken && change(&mut self.best.clone(), 0, 0) < count;
+                at += if removed { 0 } else { size };
             }
             if size == 1 {
                 return;
