@@ -1,0 +1,372 @@
+//! Random programs, compiled for the host and for gfx90a or gfx942, must leave the same memory: a differential test of
+//! the emulator with what compilers make at every level.
+//!
+//! ```text
+//! differential [--seed N] [--count N] [--size N] [--jobs N] [--variations N] [--stop-at N]
+//!              [--compiler clang-15]... [--target gfx90a]... [--opt O0,O3]... [--flags "-mllvm -global-isel"]...
+//!              [--keep DIR] [--reduce SECONDS] [--print | --replay FILE]
+//! ```
+//!
+//! A seed is a program; each is compiled in some ways of those asked for (`--variations`, 3), which are all of them with
+//! `--replay`, a program from a file. Without options: both targets, five levels, and the compilers and flags of
+//! [`FLAGS`]. A program that differs is written to `--keep` (`differential-found` by default), made smaller for up to
+//! `--reduce` seconds (60; 0: not at all), and shown with the lanes that differ and the command to run it again. The
+//! process fails if any differed that is no known mistake of a compiler (known.rs).
+
+mod compile;
+mod execute;
+mod expression;
+mod generate;
+mod kernel;
+mod known;
+mod program;
+mod random;
+mod reduce;
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use compile::{Compiler, Variation, Workshop};
+use execute::{Job, Outcome, compare, on_host};
+use generate::Features;
+use program::{Program, launch_of};
+use random::Random;
+
+/// Flags that are tried without `--flags`, by the first compiler version that has them.
+const FLAGS: &[(u32, &str)] = &[
+    (15, ""),
+    (15, ""),
+    (15, ""),
+    (15, "-mllvm -amdgpu-sdwa-peephole=0"),
+    (15, "-mllvm -amdgpu-dpp-combine=0"),
+    (15, "-mcode-object-version=4"),
+    (22, "-mcode-object-version=5"),
+    (22, "-mcode-object-version=6"),
+    (22, "-mllvm -global-isel -mllvm -global-isel-abort=2 -mllvm -new-reg-bank-select"),
+    (15, "-mllvm -amdgpu-early-ifcvt=1"),
+    (15, "-mllvm -amdgpu-scalarize-global-loads=0"),
+    (15, "-mllvm -amdgpu-load-store-vectorizer=0"),
+    (15, "-mllvm -amdgpu-function-calls=1 -fno-inline"),
+    (15, "-fno-slp-vectorize -fno-vectorize"),
+    (15, "-mllvm -structurizecfg-skip-uniform-regions=1"),
+    (15, "-mllvm -enable-misched=0"),
+];
+
+#[derive(Debug)]
+struct Options {
+    seed: u64,
+    count: u64,
+    size: usize,
+    jobs: usize,
+    variations: usize,
+    stop_at: u64,
+    compilers: Vec<Compiler>,
+    targets: Vec<String>,
+    levels: Vec<String>,
+    flags: Vec<String>,
+    keep: PathBuf,
+    reduce: Duration,
+    print: bool,
+    replay: Option<PathBuf>,
+}
+
+impl Options {
+    fn parse(mut args: impl Iterator<Item = String>) -> Result<Options, Box<dyn Error>> {
+        let mut o = Options {
+            seed: 1,
+            count: 100,
+            size: 12,
+            jobs: std::thread::available_parallelism().map_or(1, usize::from),
+            variations: 3,
+            stop_at: 20,
+            compilers: Vec::new(),
+            targets: Vec::new(),
+            levels: Vec::new(),
+            flags: Vec::new(),
+            keep: "differential-found".into(),
+            reduce: Duration::from_secs(60),
+            print: false,
+            replay: None,
+        };
+        let several = |list: &str| list.split(',').map(str::to_string).collect::<Vec<_>>();
+        let mut commands = Vec::new();
+        while let Some(arg) = args.next() {
+            if arg == "--print" {
+                o.print = true;
+                continue;
+            }
+            let value = args.next().ok_or_else(|| format!("{arg} needs a value, or is no option"))?;
+            match arg.as_str() {
+                "--seed" => o.seed = value.parse()?,
+                "--count" => o.count = value.parse()?,
+                "--size" => o.size = value.parse::<usize>()?.clamp(1, 200),
+                "--jobs" => o.jobs = value.parse::<usize>()?.max(1),
+                "--variations" => o.variations = value.parse::<usize>()?.max(1),
+                "--stop-at" => o.stop_at = value.parse()?,
+                "--compiler" => commands.extend(several(&value)),
+                "--target" => o.targets.extend(several(&value)),
+                "--opt" => o.levels.extend(several(&value)),
+                "--flags" => o.flags.push(value),
+                "--keep" => o.keep = value.into(),
+                "--reduce" => o.reduce = Duration::from_secs(value.parse()?),
+                "--replay" => o.replay = Some(value.into()),
+                _ => return Err(format!("{arg} is no option: see the top of main.rs").into()),
+            }
+        }
+        let asked = !commands.is_empty();
+        for command in if asked { commands } else { vec!["clang-15".into(), "clang-22".into()] } {
+            match Compiler::find(&command) {
+                Ok(compiler) => o.compilers.push(compiler),
+                Err(e) if asked => return Err(e.into()),
+                Err(e) => eprintln!("left out: {e}"),
+            }
+        }
+        if o.compilers.is_empty() {
+            return Err("there is no compiler".into());
+        }
+        if o.targets.is_empty() {
+            o.targets = ["gfx90a", "gfx942", "gfx90a:xnack+", "gfx90a", "gfx942"].map(String::from).to_vec();
+        }
+        if o.levels.is_empty() {
+            o.levels = ["O0", "O1", "O2", "O3", "Os"].map(String::from).to_vec();
+        }
+        Ok(o)
+    }
+
+    /// Every way to compile that the options name.
+    fn all_variations(&self) -> Vec<Variation> {
+        let mut all = Vec::new();
+        for compiler in &self.compilers {
+            let built_in =
+                FLAGS.iter().filter(|f| self.flags.is_empty() && f.0 <= compiler.version).map(|f| f.1);
+            let flags: Vec<&str> = built_in.chain(self.flags.iter().map(String::as_str)).collect();
+            // A compiler doesn't know processors that came after it.
+            let targets = self.targets.iter().filter(|t| compiler.version >= 17 || !t.starts_with("gfx94"));
+            for target in targets {
+                for level in &self.levels {
+                    for flags in &flags {
+                        all.push(Variation {
+                            compiler: compiler.clone(),
+                            target: target.clone(),
+                            level: level.clone(),
+                            flags: flags.split_whitespace().map(String::from).collect(),
+                        });
+                    }
+                }
+            }
+        }
+        all
+    }
+}
+
+/// The program that a compiler gets and what it leaves on the host, if that compiled and ended.
+type Expected<'a> = ((&'a Compiler, Features), Option<(Program, Vec<u8>)>);
+
+/// What was counted and said, by all threads.
+#[derive(Default)]
+struct Report {
+    same: u64,
+    differing: u64,
+    known: u64,
+    /// Programs that were not compared, by reason.
+    left_out: HashMap<String, u64>,
+}
+
+struct Run {
+    options: Options,
+    variations: Vec<Variation>,
+    report: Mutex<Report>,
+    next: AtomicU64,
+}
+
+impl Run {
+    fn report(&self) -> MutexGuard<'_, Report> {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn leave_out(&self, reason: String) {
+        *self.report().left_out.entry(reason).or_default() += 1;
+    }
+
+    /// Takes seeds until there are none left, or enough was found.
+    fn work(&self, workshop: &Workshop) {
+        loop {
+            let n = self.next.fetch_add(1, Ordering::Relaxed);
+            if n >= self.options.count || self.report().differing >= self.options.stop_at {
+                return;
+            }
+            self.seed(workshop, self.options.seed + n);
+        }
+    }
+
+    fn seed(&self, workshop: &Workshop, seed: u64) {
+        let mut r = Random::new(!seed);
+        let mut expected: Vec<Expected<'_>> = Vec::new();
+        for _ in 0..self.options.variations {
+            let variation = &self.variations[r.below(self.variations.len())];
+            let compiler = &variation.compiler;
+            let key = (compiler, variation.features());
+            if !expected.iter().any(|e| e.0 == key) {
+                let program = generate::program(seed, self.options.size, key.1);
+                let text = program.text();
+                let host = on_host(workshop, &Job { text: &text, seed, shape: program.shape }, compiler);
+                if let Err(e) = &host {
+                    self.leave_out(format!("the host, {}: {e}", compiler.command));
+                }
+                expected.push((key, host.ok().map(|bytes| (program, bytes))));
+            }
+            let Some((_, Some((program, bytes)))) = expected.iter().find(|e| e.0 == key) else {
+                continue;
+            };
+            let text = program.text();
+            let job = Job { text: &text, seed, shape: program.shape };
+            match compare(workshop, &job, variation, bytes) {
+                Ok(Outcome::Same) => self.report().same += 1,
+                Ok(outcome) => self.found(workshop, program, variation, bytes, &outcome),
+                Err(e) => self.leave_out(format!("{}: {e}", compiler.command)),
+            }
+        }
+    }
+
+    /// The options that make a difference go away, if it is a known mistake.
+    fn known(
+        &self,
+        workshop: &Workshop,
+        job: &Job<'_>,
+        variation: &Variation,
+        expected: &[u8],
+    ) -> Option<&'static known::Known> {
+        known::KNOWN.iter().filter(|known| known.concerns(&variation.compiler)).find(|known| {
+            let mut without = variation.clone();
+            without.flags.extend(known.without.iter().map(|flag| flag.to_string()));
+            without.flags != variation.flags
+                && matches!(compare(workshop, job, &without, expected), Ok(Outcome::Same))
+        })
+    }
+
+    fn found(
+        &self,
+        workshop: &Workshop,
+        program: &Program,
+        variation: &Variation,
+        expected: &[u8],
+        outcome: &Outcome,
+    ) {
+        let (seed, text) = (program.seed, program.text());
+        let job = Job { text: &text, seed, shape: program.shape };
+        if let Some(known) = self.known(workshop, &job, variation, expected) {
+            self.report().known += 1;
+            println!("seed {seed}: {variation}: {} (not with {})", known.what, known.without.join(" "));
+            return;
+        }
+        self.report().differing += 1;
+        println!("seed {seed} differs: {variation}\n{outcome}");
+        let deadline = Instant::now() + self.options.reduce;
+        let small = reduce::reduce(program.clone(), deadline, &mut |candidate| {
+            let text = candidate.text();
+            let job = Job { text: &text, seed, shape: candidate.shape };
+            let Ok(expected) = on_host(workshop, &job, &variation.compiler) else { return false };
+            let again = compare(workshop, &job, variation, &expected);
+            matches!(
+                (&again, outcome),
+                (Ok(Outcome::Differs(..)), Outcome::Differs(..))
+                    | (Ok(Outcome::Failed(_)), Outcome::Failed(_))
+            )
+        });
+        let whole = self.options.keep.join(format!("{seed}.c"));
+        let smaller = self.options.keep.join(format!("{seed}.small.c"));
+        let kept = fs::create_dir_all(&self.options.keep)
+            .and_then(|()| fs::write(&whole, &text))
+            .and_then(|()| fs::write(&smaller, small.text()));
+        if let Err(e) = kept {
+            println!("{}: {e}", self.options.keep.display());
+        }
+        println!(
+            "seed {seed}, made smaller:\n{}again: cargo run --release -p gfx9-emulator --example differential -- --replay {} {variation}",
+            small.text(),
+            smaller.display(),
+        );
+    }
+
+    /// A program from a file, in every way; whether it was the same in all.
+    fn replay(&self, workshop: &Workshop, file: &Path) -> Result<bool, Box<dyn Error>> {
+        let text = fs::read_to_string(file)?;
+        let (seed, shape) = launch_of(&text).ok_or("the first line doesn't say how to launch it")?;
+        let job = Job { text: &text, seed, shape };
+        let mut same = true;
+        for variation in &self.variations {
+            let expected = on_host(workshop, &job, &variation.compiler)
+                .map_err(|e| format!("the host, {}: {e}", variation.compiler.command))?;
+            match compare(workshop, &job, variation, &expected) {
+                Ok(outcome) => {
+                    same &= outcome == Outcome::Same;
+                    println!("{variation}: {outcome}");
+                }
+                Err(e) => println!("{variation}: not compiled: {e}"),
+            }
+        }
+        Ok(same)
+    }
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(e) => {
+            eprintln!("{e}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<bool, Box<dyn Error>> {
+    let options = Options::parse(std::env::args().skip(1))?;
+    let variations = options.all_variations();
+    if variations.is_empty() {
+        return Err("no compiler of those knows one of the targets".into());
+    }
+    if options.print {
+        print!("{}", generate::program(options.seed, options.size, variations[0].features()).text());
+        return Ok(true);
+    }
+    let scratch = std::env::temp_dir().join(format!("differential-{}", std::process::id()));
+    let workshops: Vec<Workshop> =
+        (0..options.jobs).map(|n| Workshop::new(scratch.join(n.to_string()))).collect::<Result<_, _>>()?;
+    let begun = Instant::now();
+    let run = Run { options, variations, report: Mutex::default(), next: AtomicU64::new(0) };
+    let same = match &run.options.replay {
+        Some(file) => run.replay(&workshops[0], file),
+        None => {
+            std::thread::scope(|scope| {
+                for workshop in &workshops {
+                    scope.spawn(|| run.work(workshop));
+                }
+            });
+            let report = run.report();
+            println!(
+                "{} programs compared and the same, {} known mistakes of compilers, {} others differ; {} s",
+                report.same,
+                report.known,
+                report.differing,
+                begun.elapsed().as_secs()
+            );
+            let mut reasons: Vec<_> = report.left_out.iter().collect();
+            reasons.sort();
+            for (reason, count) in reasons {
+                println!("{count} left out: {reason}");
+            }
+            // Nothing compared is nothing tested.
+            Ok(report.differing == 0 && report.same > 0)
+        }
+    };
+    // What is left there is of no use to anyone.
+    let _ = fs::remove_dir_all(&scratch);
+    same
+}
