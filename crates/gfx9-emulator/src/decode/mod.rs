@@ -78,6 +78,14 @@ impl Code {
                 };
                 match index {
                     Some(index) => code.insts[n].target = index,
+                    None if code.insts[n].row.name.starts_with("s_cbranch") => {
+                        // A fault only if it is taken.
+                        let from = &code.insts[n];
+                        let off = Inst { pc: from.pc, imm: from.imm, raw: from.raw, ..d.blank(0) };
+                        let exec = d.executor(same::<BranchOff>());
+                        code.insts[n].target = code.insts.len() as u32;
+                        code.insts.push(Inst { exec, ..off });
+                    }
                     None => code.insts[n].exec = d.executor(same::<BranchOff>()),
                 }
             }

@@ -7,6 +7,8 @@ use crate::tables::{Encoding, Row, Target, rows};
 use crate::testing::{Random, Rig};
 use crate::wave::{AGPR, LANES};
 
+crate::ledger::verified!(every_shape_multiplies_integers, sums_round_as_measured);
+
 /// What a mnemonic says.
 #[derive(Debug, Clone)]
 struct Shape {
@@ -359,7 +361,6 @@ fn check(shape: &Shape, level: Level, random: &mut Random) {
     }
 }
 
-#[test]
 fn every_shape_multiplies_integers() {
     let mut random = Random::new(7);
     for shape in Shape::all() {
@@ -536,7 +537,6 @@ fn sample(random: &mut Random, format: &str, exponents: std::ops::Range<i32>) ->
     }
 }
 
-#[test]
 fn sums_round_as_measured() {
     let mut random = Random::new(11);
     for shape in Shape::all() {

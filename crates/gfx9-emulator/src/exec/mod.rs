@@ -29,22 +29,28 @@ pub(crate) mod vop3p;
 pub(crate) mod vopc;
 
 #[cfg(test)]
-mod atomics_tests;
+pub(crate) mod atomics_tests;
 #[cfg(test)]
-mod buffer_tests;
+pub(crate) mod buffer_tests;
 #[cfg(test)]
 mod control_tests;
 #[cfg(test)]
-mod ds_tests;
+pub(crate) mod ds_tests;
 #[cfg(test)]
-mod flat_tests;
+pub(crate) mod flat_tests;
 #[cfg(test)]
-mod matrix_tests;
+pub(crate) mod flow_tests;
+#[cfg(test)]
+pub(crate) mod idle_tests;
+#[cfg(test)]
+pub(crate) mod matrix_tests;
 #[cfg(test)]
 mod memory_model;
 #[cfg(test)]
-mod packed_tests;
+pub(crate) mod packed_tests;
 #[cfg(test)]
-mod salu_tests;
+pub(crate) mod salu_tests;
 #[cfg(test)]
-mod valu_tests;
+pub(crate) mod smem_tests;
+#[cfg(test)]
+pub(crate) mod valu_tests;

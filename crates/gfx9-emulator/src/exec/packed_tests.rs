@@ -7,6 +7,18 @@ use crate::tables::{Encoding, Target};
 use crate::testing::{Random, Rig, op};
 use crate::wave::{LANES, Mode};
 
+crate::ledger::verified!(
+    packed_halves,
+    packed_halves_in_other_modes,
+    packed_integers,
+    packed_singles,
+    packed_moves,
+    mixed_precision,
+    dot_products,
+    dot_product_of_halves,
+    accumulation_registers_move
+);
+
 /// The fields of VOP3P.
 #[derive(Debug, Clone, Copy, Default)]
 struct Code {
@@ -224,7 +236,6 @@ fn same_halves(a: u32, b: u32) -> bool {
     same(a as u16, b as u16) && same((a >> 16) as u16, (b >> 16) as u16)
 }
 
-#[test]
 fn packed_halves() {
     let mut random = Random::new(3);
     let minimum = |a: u16, b: u16, least: bool| {
@@ -282,7 +293,6 @@ fn packed_halves() {
     }
 }
 
-#[test]
 fn packed_halves_in_other_modes() {
     let mut random = Random::new(4);
     // Rounding of f16 up, down, to zero; denormals flushed, or kept in sources alone.
@@ -310,7 +320,6 @@ fn packed_halves_in_other_modes() {
     }
 }
 
-#[test]
 fn packed_integers() {
     let mut random = Random::new(5);
     // Wide results, and whether they are signed, and saturate.
@@ -372,7 +381,6 @@ fn flush_single(x: u32, keep: u32) -> u32 {
     if keep == 0 && x & 0x7f80_0000 == 0 { x & 0x8000_0000 } else { x }
 }
 
-#[test]
 fn packed_singles() {
     let mut random = Random::new(6);
     type Op<'a> = (&'a str, usize, &'a dyn Fn(soft::Round, [u64; 3]) -> u64);
@@ -420,7 +428,6 @@ fn packed_singles() {
     }
 }
 
-#[test]
 fn packed_moves() {
     let mut random = Random::new(8);
     let case = Case {
@@ -450,7 +457,6 @@ fn packed_moves() {
     check(&case, &mut random);
 }
 
-#[test]
 fn mixed_precision() {
     let mut random = Random::new(9);
     for (name, to) in [("v_fma_mix_f32", 0), ("v_fma_mixlo_f16", 1), ("v_fma_mixhi_f16", 2)] {
@@ -503,7 +509,6 @@ fn mixed_precision() {
     }
 }
 
-#[test]
 fn dot_products() {
     let mut random = Random::new(10);
     for (name, bits, signed) in [
@@ -543,7 +548,6 @@ fn dot_products() {
     }
 }
 
-#[test]
 fn dot_product_of_halves() {
     let mut random = Random::new(12);
     for mode in [0x3f0, 0x3f2, 0x300] {
@@ -580,18 +584,51 @@ fn dot_product_of_halves() {
     }
 }
 
-#[test]
 fn accumulation_registers_move() {
+    let mut random = Random::new(13);
     for target in [Target::Gfx90a, Target::Gfx942] {
-        let mut rig = Rig::new(target, Level::best());
-        rig.w.set_s32(4, 0x1234_5678);
-        rig.w.set_exec(0xffff_0000_ffff_0000);
-        // v_accvgpr_write_b32 a3, s4; v_accvgpr_mov_b32 a5, a3; v_accvgpr_read_b32 v9, a5, as llvm-mc has them.
-        rig.run(&[0xd3d9_4003, 0x1800_0004, 0x7e0a_a503, 0xd3d8_4009, 0x1800_0105]);
-        for l in 0..LANES {
-            let want = if l % 32 >= 16 { 0x1234_5678 } else { 0 };
-            assert_eq!([259, 261, 9].map(|r| rig.w.v(r).flat()[l]), [want; 3]);
-            assert_eq!([3, 5].map(|r| rig.w.v(r).flat()[l]), [0; 2]);
+        for level in Level::ALL.into_iter().filter(|level| level.is_available()) {
+            let mut rig = Rig::new(target, level);
+            for _ in 0..60 {
+                let exec = if random.next() % 4 == 0 { !0 } else { random.next() };
+                rig.w.set_exec(exec);
+                let mut model: Vec<[u32; LANES]> = Vec::new();
+                for r in (0..12).chain(256..268) {
+                    let lanes = std::array::from_fn(|_| random.next() as u32);
+                    *rig.w.v_mut(r).flat_mut() = lanes;
+                    model.push(lanes);
+                }
+                let scalar = random.next() as u32;
+                rig.w.set_s32(4, scalar);
+                let [p, q, r, s, t, u] = std::array::from_fn(|_| random.next() as u32 % 12);
+                // v_accvgpr_write_b32 a[p], v[q] or s4 or a constant; v_accvgpr_mov_b32 a[r], a[s];
+                // v_accvgpr_read_b32 v[t], a[u], as llvm-mc encodes a3, s4; a5, a3; v9, a5.
+                let (source, value) = match random.next() % 4 {
+                    0 => (4, [scalar; LANES]),
+                    1 => (193, [u32::MAX; LANES]),
+                    _ => (256 + q, model[q as usize]),
+                };
+                rig.run(&[
+                    0xd3d9_4000 | p,
+                    0x1800_0000 | source,
+                    0x7e00_a500 | r << 17 | s,
+                    0xd3d8_4000 | t,
+                    0x1800_0100 | u,
+                ]);
+                let copy = |model: &mut Vec<[u32; LANES]>, to: u32, from: [u32; LANES]| {
+                    for lane in (0..LANES).filter(|lane| exec >> lane & 1 != 0) {
+                        model[to as usize][lane] = from[lane];
+                    }
+                };
+                copy(&mut model, 12 + p, value);
+                let moved = model[12 + s as usize];
+                copy(&mut model, 12 + r, moved);
+                let read = model[12 + u as usize];
+                copy(&mut model, t, read);
+                for (r, lanes) in (0..12).chain(256..268).zip(&model) {
+                    assert_eq!(rig.w.v(r).flat(), lanes, "{target:?} {level:?} register {r}");
+                }
+            }
         }
     }
 }

@@ -6,7 +6,7 @@
 mod conversions;
 mod floats;
 mod integers;
-mod lanes;
+pub(crate) mod lanes;
 mod modes;
 mod parts;
 mod sequences;
@@ -15,6 +15,8 @@ use crate::isa::Level;
 use crate::tables::{Encoding, Impl, KEEP, LIT, MASK_IN, Row, SDST, Target, Ty, rows};
 use crate::testing::{Random, Rig};
 use crate::wave::{LANES, Mode, sreg};
+
+crate::ledger::verified!(vop1, vop2, vopc, vop3);
 
 /// What a reference is told about one lane.
 #[derive(Debug, Clone, Copy)]
@@ -545,24 +547,21 @@ fn sweep(encoding: Encoding, target: Target, seed: u64) {
     assert!(count > 50);
 }
 
-#[test]
 fn vop1() {
     sweep(Encoding::Vop1, Target::Gfx90a, 1);
     sweep(Encoding::Vop1, Target::Gfx942, 2);
 }
 
-#[test]
 fn vop2() {
     sweep(Encoding::Vop2, Target::Gfx90a, 3);
     sweep(Encoding::Vop2, Target::Gfx942, 4);
 }
 
-#[test]
 fn vopc() {
     sweep(Encoding::Vopc, Target::Gfx90a, 5);
+    sweep(Encoding::Vopc, Target::Gfx942, 6);
 }
 
-#[test]
 fn vop3() {
     sweep(Encoding::Vop3, Target::Gfx90a, 7);
     sweep(Encoding::Vop3, Target::Gfx942, 8);
