@@ -486,18 +486,18 @@ fn gfx942(products: &[(f64, i32)], group: usize, split: bool, mut c: f32) -> f32
     c
 }
 
-/// gfx90a's, with the integer arithmetic of `soft`.
+/// gfx90a's, each product and sum rounded and flushed.
 fn gfx90a(a: &[f64], b: &[f64], lowest: i32, group: usize, c: f32) -> f32 {
-    use crate::soft::{F32, Round, add, mul};
+    use crate::exact::{add, mul};
     let flushed = |x: u64| if x & 0x7f80_0000 == 0 { x & 0x8000_0000 } else { x };
     let input = |x: f64| {
         let small = x.abs() < 2f64.powi(lowest);
         if small { 0 } else { u64::from((x as f32).to_bits()) }
     };
-    let plus = |x: u64, y: u64| flushed(add(F32, Round::Even, x, y));
+    let plus = |x: u64, y: u64| flushed(add(32, 0, x, y));
     let mut c = if c.abs() < f32::MIN_POSITIVE { 0 } else { u64::from(c.to_bits()) };
     let products: Vec<u64> =
-        a.iter().zip(b).map(|(x, y)| flushed(mul(F32, Round::Even, input(*x), input(*y)))).collect();
+        a.iter().zip(b).map(|(x, y)| flushed(mul(32, 0, input(*x), input(*y)))).collect();
     for group in products.chunks(group) {
         let pairs: Vec<u64> = group.chunks(2).map(|p| plus(p[0], p[1])).collect();
         c = plus(c, pairs.into_iter().reduce(plus).unwrap());
@@ -569,9 +569,8 @@ fn sums_round_as_measured() {
                 .collect();
             let want = match (shape.formats[0].as_str(), shape.target) {
                 ("f32", _) => x.iter().zip(&y).fold(c, |c, (x, y)| {
-                    use crate::soft::{F32, Round, fma};
                     let bits = |v: f32| u64::from(v.to_bits());
-                    f32::from_bits(fma(F32, Round::Even, bits(*x as f32), bits(*y as f32), bits(c)) as u32)
+                    f32::from_bits(crate::exact::fma(32, 0, bits(*x as f32), bits(*y as f32), bits(c)) as u32)
                 }),
                 (format, Target::Gfx90a) => {
                     let old = format == "bf16" && !shape.name.ends_with("_1k");

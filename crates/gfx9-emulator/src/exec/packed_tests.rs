@@ -1,8 +1,9 @@
 //! Packed, mixed and dot-product instructions against references in other terms: fixed-point integers and searches
-//! for f16, `soft` for f32, wide integers for integers; all modifiers, operands, targets and levels.
+//! for f16, numbers of any length (`exact`) for f32 and other
+//! roundings, wide integers for integers; all modifiers, operands, targets and levels.
 
+use crate::exact;
 use crate::isa::Level;
-use crate::soft;
 use crate::tables::{Encoding, Target};
 use crate::testing::{Random, Rig, op};
 use crate::wave::{LANES, Mode};
@@ -307,7 +308,7 @@ fn packed_halves_in_other_modes() {
                 let v = [0, 1, 2].map(|n| halves(code, n, read(code.src[n], true), true));
                 let d = [0, 1].map(|k| {
                     let [a, b, c] = v.map(|v| u64::from(flush(v[k], m.denorm64() & 1)));
-                    let d = soft::fma(soft::F16, soft::Round::of(m.round64()), a, b, c) as u16;
+                    let d = exact::fma(16, m.round64(), a, b, c) as u16;
                     let d = flush(d, m.denorm64() & 2);
                     u32::from(if code.clamp { unit_half(d) } else { d })
                 });
@@ -383,11 +384,11 @@ fn flush_single(x: u32, keep: u32) -> u32 {
 
 fn packed_singles() {
     let mut random = Random::new(6);
-    type Op<'a> = (&'a str, usize, &'a dyn Fn(soft::Round, [u64; 3]) -> u64);
+    type Op<'a> = (&'a str, usize, &'a dyn Fn(u32, [u64; 3]) -> u64);
     let ops: [Op; 3] = [
-        ("v_pk_fma_f32", 3, &|round, v| soft::fma(soft::F32, round, v[0], v[1], v[2])),
-        ("v_pk_mul_f32", 2, &|round, v| soft::mul(soft::F32, round, v[0], v[1])),
-        ("v_pk_add_f32", 2, &|round, v| soft::add(soft::F32, round, v[0], v[1])),
+        ("v_pk_fma_f32", 3, &|round, v| exact::fma(32, round, v[0], v[1], v[2])),
+        ("v_pk_mul_f32", 2, &|round, v| exact::mul(32, round, v[0], v[1])),
+        ("v_pk_add_f32", 2, &|round, v| exact::add(32, round, v[0], v[1])),
     ];
     for (name, sources, f) in ops {
         for mode in [0x3f0, 0x3f1, 0x3f3, 0x3c0, 0x3d2] {
@@ -414,7 +415,7 @@ fn packed_singles() {
                         .map(|(sel, neg)| {
                             let v =
                                 [0, 1, 2].map(|n| if n < sources { u64::from(get(n, sel, neg)) } else { 0 });
-                            let d = f(soft::Round::of(m.round32()), v) as u32;
+                            let d = f(m.round32(), v) as u32;
                             let d = flush_single(d, m.denorm32() & 2);
                             if code.clamp { unit_single(d) } else { d }
                         })
@@ -486,11 +487,11 @@ fn mixed_precision() {
                         let x = if code.neg_hi >> n & 1 != 0 { x & 0x7fff_ffff } else { x };
                         u64::from(x ^ (code.neg_lo >> n & 1) << 31)
                     });
-                    let d = soft::fma(soft::F32, soft::Round::of(m.round32()), v[0], v[1], v[2]) as u32;
+                    let d = exact::fma(32, m.round32(), v[0], v[1], v[2]) as u32;
                     let d = flush_single(d, m.denorm32() & 2);
                     let d = if code.clamp { unit_single(d) } else { d };
-                    let round = soft::Round::of(m.round64());
-                    let half = soft::convert(soft::F32, soft::F16, round, u64::from(d)) as u32;
+
+                    let half = exact::convert(32, 16, m.round64(), u64::from(d)) as u32;
                     let keep = m.denorm64() & 2 != 0 || half & 0x7c00 != 0;
                     let half = if keep { half } else { half & 0x8000 };
                     vec![match to {
@@ -571,7 +572,7 @@ fn dot_product_of_halves() {
                 });
                 let c = read(code.src[2], false) ^ (code.neg_lo >> 2) << 31;
                 let fma = |a: u64, b: u64, c: u32| {
-                    let d = soft::fma(soft::F32, soft::Round::of(m.round32()), a, b, u64::from(c));
+                    let d = exact::fma(32, m.round32(), a, b, u64::from(c));
                     flush_single(d as u32, m.denorm32() & 2)
                 };
                 let d = fma(a[0], b[0], fma(a[1], b[1], flush_single(c, m.denorm32() & 1)));

@@ -11,6 +11,7 @@ mod modes;
 mod parts;
 mod sequences;
 
+use crate::exact::{self, Exact};
 use crate::isa::Level;
 use crate::tables::{Encoding, Impl, KEEP, LIT, MASK_IN, Row, SDST, Target, Ty, rows};
 use crate::testing::{Random, Rig};
@@ -38,6 +39,14 @@ impl In {
     }
     fn b32(&self) -> u32 {
         self.s[1] as u32
+    }
+    /// The mode's rounding for floats of the size, as `exact` has it.
+    fn round(&self, size: u32) -> u32 {
+        if size == 32 { self.mode.round32() } else { self.mode.round64() }
+    }
+    /// Whether the mode keeps denormals in sources (1) and in results (2) of floats of the size.
+    fn denormals(&self, size: u32) -> u32 {
+        if size == 32 { self.mode.denorm32() } else { self.mode.denorm64() }
     }
 }
 
@@ -85,11 +94,50 @@ fn f16_out(d: u16) -> Option<Out> {
     Some(Out { d: u64::from(d), flag: false, close: Close::F16 })
 }
 
-fn reference(name: &str, x: &In) -> Option<Out> {
-    let name = name.strip_prefix("v_")?;
-    integers::reference(name, x)
-        .or_else(|| floats::reference(name, x))
-        .or_else(|| conversions::reference(name, x))
+fn reference(row: &Row, x: &In) -> Option<Out> {
+    let name = row.name.strip_prefix("v_")?;
+    let mut x = *x;
+    for n in 0..3 {
+        if let Some(size) = float_size(row.src[n]).filter(|_| !keeps_denormals(name)) {
+            x.s[n] = exact::flush(x.s[n], size, x.denormals(size) & 1 != 0);
+        }
+    }
+    if let Some(size) = float_size(row.dst).filter(|_| row.flags & crate::tables::ACC != 0) {
+        x.old = exact::flush(x.old, size, x.denormals(size) & 1 != 0);
+    }
+    let mut out = integers::reference(name, &x)
+        .or_else(|| floats::reference(name, &x))
+        .or_else(|| conversions::reference(name, &x))?;
+    if let Some(size) = float_size(row.dst).filter(|_| !keeps_denormals(name) || name.contains("fmas")) {
+        out.d = exact::flush(out.d, size, x.denormals(size) & 2 != 0);
+    }
+    Some(out)
+}
+
+fn float_size(ty: Ty) -> Option<u32> {
+    match ty {
+        Ty::F16 => Some(16),
+        Ty::F32 => Some(32),
+        Ty::F64 => Some(64),
+        _ => None,
+    }
+}
+
+/// Instructions whose sources are other than floats although they take the modifiers of these, or where denormals count
+/// whatever the mode.
+fn keeps_denormals(name: &str) -> bool {
+    [
+        "cvt_f32_ubyte",
+        "cvt_off",
+        "cvt_f32_fp8",
+        "cvt_f32_bf8",
+        "cvt_pk_f32_",
+        "div_scale",
+        "div_fmas",
+        "class",
+    ]
+    .iter()
+    .any(|part| name.contains(part))
 }
 
 fn f16(v: u64) -> f64 {
@@ -270,6 +318,7 @@ struct Form {
     abs: u32,
     clamp: bool,
     op_sel: u32,
+    omod: u32,
     /// Masks are read from and written to VCC.
     vcc: bool,
 }
@@ -306,7 +355,7 @@ fn long_form(random: &mut Random, row: &Row, encoding: Encoding, target: Target)
         };
         words[1] |= code << (9 * n);
     }
-    Form { words, scalar, neg, abs, clamp, op_sel, vcc: false }
+    Form { words, scalar, neg, abs, clamp, op_sel, omod, vcc: false }
 }
 
 /// The encoding's own form; `literal` for those that have one.
@@ -323,12 +372,25 @@ fn short_form(random: &mut Random, row: &Row, encoding: Encoding, target: Target
     if row.flags & LIT != 0 {
         words.push(literal);
     }
-    Form { words, scalar: [scalar, false, false], neg: 0, abs: 0, clamp: false, op_sel: 0, vcc: true }
+    Form {
+        words,
+        scalar: [scalar, false, false],
+        neg: 0,
+        abs: 0,
+        clamp: false,
+        op_sel: 0,
+        omod: 0,
+        vcc: true,
+    }
 }
 
 /// Runs one form of an instruction with random operands and compares all lanes.
 fn check(random: &mut Random, rigs: &mut [Rig], row: &Row, form: &Form, literal: u32) {
+    // Clamp and IEEE; in half of all cases any roundings and denormals.
     let mut mode = 0xf0 | (random.next() as u32 & 0x300);
+    if random.next().is_multiple_of(2) {
+        mode = random.next() as u32 & 0x3ff;
+    }
     if is_float(row.dst) && random.next().is_multiple_of(2) {
         mode |= 0x200;
     }
@@ -400,7 +462,7 @@ fn check(random: &mut Random, rigs: &mut [Rig], row: &Row, form: &Form, literal:
             let x = input(row, form, &values, &old, l, mask, mode, literal);
             let context = || format!("{} {:08x?} at {:?}, lane {l}, {x:x?}", row.name, form.words, rig.level);
             let active = exec >> l & 1 != 0;
-            let want = reference(row.name, &x).unwrap_or_else(|| panic!("no reference for {}", row.name));
+            let want = reference(row, &x).unwrap_or_else(|| panic!("no reference for {}", row.name));
             if masked {
                 assert_eq!(got_mask >> l & 1 != 0, active && want.flag, "mask of {}", context());
             }
@@ -414,7 +476,7 @@ fn check(random: &mut Random, rigs: &mut [Rig], row: &Row, form: &Form, literal:
                 assert_eq!(got, before, "inactive: {}", context());
                 continue;
             }
-            let want = finished(row, form, want, before, mode);
+            let want = finished(row, form, want, mode);
             let part = part_got(row, form, got);
             assert!(agree(part.0, want), "{}: {got:#x}, not {:#x}", context(), want.d);
             assert_eq!(part.1, part_got(row, form, before).1, "the other half: {}", context());
@@ -477,24 +539,32 @@ fn input(
     }
 }
 
-/// The reference's result after the clamp of floats.
-fn finished(row: &Row, form: &Form, want: Out, _before: u64, mode: Mode) -> Out {
-    if !form.clamp || !is_float(row.dst) {
-        return want;
+/// The reference's result after the output modifiers of floats: a product that counts outside IEEE mode where denormals
+/// are flushed, which leaves no -0; then the clamp.
+fn finished(row: &Row, form: &Form, want: Out, mode: Mode) -> Out {
+    let Some(size) = float_size(row.dst) else { return want };
+    let (round, kept) = match size {
+        32 => (mode.round32(), mode.denorm32()),
+        _ => (mode.round64(), mode.denorm64()),
+    };
+    let mut d = want.d;
+    if form.omod != 0 && !mode.ieee() && kept & 2 == 0 {
+        let power = [0, 1, 2, -1][form.omod as usize];
+        d = exact::flush(Exact::of(d, size).scaled(power).round(size, round), size, false);
+        d = if d == sign_bit(row.dst) { 0 } else { d };
     }
-    let one = match row.dst {
-        Ty::F16 => 0x3c00,
-        Ty::F32 => 0x3f80_0000,
-        _ => 0x3ff0_0000_0000_0000,
-    };
-    let d = if is_nan(want.d, row.dst) {
-        if mode.dx10_clamp() { 0 } else { want.d }
-    } else if want.d & sign_bit(row.dst) != 0 {
-        0
-    } else {
-        // Positive floats are ordered as integers are.
-        want.d.min(one)
-    };
+    if form.clamp {
+        let one = exact::fields(size);
+        let one = ((1 << (one.1 - 1)) - 1) << one.0;
+        d = if is_nan(d, row.dst) {
+            if mode.dx10_clamp() { 0 } else { d }
+        } else if d & sign_bit(row.dst) != 0 {
+            0
+        } else {
+            // Positive floats are ordered as integers are.
+            d.min(one)
+        };
+    }
     Out { d, ..want }
 }
 
