@@ -88,14 +88,17 @@ impl Test {
 /// All randomised tests.
 fn tests() -> impl Iterator<Item = &'static Test> {
     use crate::exec::*;
-    let all: [&[Test]; 12] = [
+    let all: [&[Test]; 15] = [
         &salu_tests::VERIFIED,
         &flow_tests::VERIFIED,
         &smem_tests::VERIFIED,
         &valu_tests::VERIFIED,
         &valu_tests::lanes::VERIFIED,
+        &valu_tests::accuracy::VERIFIED,
+        &valu_tests::controlled::VERIFIED,
         &packed_tests::VERIFIED,
         &matrix_tests::VERIFIED,
+        &matrix_value_tests::VERIFIED,
         &ds_tests::VERIFIED,
         &atomics_tests::VERIFIED,
         &flat_tests::VERIFIED,
@@ -116,6 +119,78 @@ const APART: &[(&[&str], &str)] = &[
 /// Rows that fault by their name when they are reached (`tables/coverage.rs` has the list in the README).
 fn is_unimplemented(row: &Row) -> bool {
     matches!(row.exec, crate::tables::Impl::No) || row.name.starts_with("ds_gws_")
+}
+
+/// A line of the README's table.
+struct Class {
+    name: &'static str,
+    /// Instructions of gfx90a and gfx942, and how often each is executed at least.
+    numbers: [Option<u64>; 3],
+    tests: Vec<&'static str>,
+}
+
+const README: &str = include_str!("../README.md");
+
+/// The README's section on this.
+fn section() -> &'static str {
+    let section =
+        README.split("## How instructions were verified").nth(1).and_then(|rest| rest.split("\n## ").next());
+    section.unwrap_or("")
+}
+
+/// What stands between backticks.
+fn quoted(text: &'static str) -> impl Iterator<Item = &'static str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+fn classes() -> Vec<Class> {
+    let lines = section().lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix('|'));
+    lines
+        .map(|line| line.split('|').map(str::trim).collect::<Vec<_>>())
+        .filter(|cells| cells.len() == 7)
+        .skip(1)
+        .map(|cells| Class {
+            name: cells[0],
+            numbers: [1, 2, 3].map(|n| cells[n].parse().ok()),
+            tests: quoted(cells[6]).collect(),
+        })
+        .collect()
+}
+
+#[test]
+fn the_readme_says_how_each_class_was_verified() {
+    let mut wrong = Vec::new();
+    let classes = classes();
+    for class in &classes {
+        let mut counts: BTreeMap<Key, u64> = BTreeMap::new();
+        for name in &class.tests {
+            let test = tests().find(|test| test.name() == *name);
+            let test = test.unwrap_or_else(|| panic!("{}: there is no test {name}", class.name));
+            for (key, count) in test.ran() {
+                *counts.entry(*key).or_default() += count;
+            }
+        }
+        let of = |target: Target| counts.keys().filter(|key| key.2 == target as u8).count() as u64;
+        let least = counts.values().min().copied().unwrap_or(0);
+        let [gfx90a, gfx942, cases] = class.numbers.map(|n| n.unwrap_or(0));
+        // Random tests may take other ways on other hosts.
+        let fits = cases <= least && least < 2 * cases.max(1);
+        if [gfx90a, gfx942] != [Target::Gfx90a, Target::Gfx942].map(of) || !fits {
+            let [gfx90a, gfx942] = [Target::Gfx90a, Target::Gfx942].map(of);
+            wrong.push(format!("{}: {gfx90a} | {gfx942} | {least}", class.name));
+        }
+    }
+    assert!(wrong.is_empty(), "the table has to be {wrong:#?}");
+    for test in tests() {
+        let lines = classes.iter().filter(|class| class.tests.contains(&test.name())).count();
+        assert_eq!(lines, 1, "{} is in so many lines of the README's table", test.name());
+    }
+    for name in APART.iter().flat_map(|(names, _)| names.iter()) {
+        assert!(
+            quoted(section()).any(|text| text == *name),
+            "the README doesn't say how {name} was verified"
+        );
+    }
 }
 
 #[test]

@@ -45,6 +45,8 @@ pub(crate) mod idle_tests;
 #[cfg(test)]
 pub(crate) mod matrix_tests;
 #[cfg(test)]
+pub(crate) mod matrix_value_tests;
+#[cfg(test)]
 mod memory_model;
 #[cfg(test)]
 pub(crate) mod packed_tests;

@@ -262,21 +262,26 @@ fn function(name: &str, x: &In) -> Option<Out> {
         "rsq" => ulps(1.0 / v.sqrt(), size, near),
         "exp" => ulps(v.exp2(), size, near),
         "log" => ulps(v.log2(), size, near),
-        "sin" | "cos" => {
-            let turns = if v.abs() <= 256.0 { v - v.round() } else { 0.0 };
-            let turns = if v.is_finite() { turns } else { f64::NAN };
-            // From the nearest quarter turn, where the result's accuracy is relative to the distance.
-            let quarter = (turns * 4.0).round();
-            let rest = (turns - quarter / 4.0) * std::f64::consts::TAU;
-            let d = match (quarter as i64 + i64::from(op == "cos")).rem_euclid(4) {
-                0 => rest.sin(),
-                1 => rest.cos(),
-                2 => -rest.sin(),
-                _ => -rest.cos(),
-            };
-            ulps(d, size, near)
-        }
+        "sin" | "cos" => ulps(turns(v, op == "cos"), size, near),
         _ => None,
+    }
+}
+
+/// The sine or cosine of a number of turns, as if of none beyond 256.
+pub(super) fn turns(v: f64, cosine: bool) -> f64 {
+    let turns = if v.abs() <= 256.0 { v - v.round() } else { 0.0 };
+    let turns = if v.is_finite() { turns } else { f64::NAN };
+    if v == 0.0 && !cosine {
+        return v;
+    }
+    // From the nearest quarter turn, where the result's accuracy is relative to the distance.
+    let quarter = (turns * 4.0).round();
+    let rest = (turns - quarter / 4.0) * std::f64::consts::TAU;
+    match (quarter as i64 + i64::from(cosine)).rem_euclid(4) {
+        0 => rest.sin(),
+        1 => rest.cos(),
+        2 => -rest.sin(),
+        _ => -rest.cos(),
     }
 }
 

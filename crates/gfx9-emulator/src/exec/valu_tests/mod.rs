@@ -3,6 +3,8 @@
 
 #![allow(clippy::needless_range_loop, reason = "a lane's number indexes several arrays")]
 
+pub(crate) mod accuracy;
+pub(crate) mod controlled;
 mod conversions;
 mod floats;
 mod integers;
@@ -321,6 +323,9 @@ struct Form {
     omod: u32,
     /// Masks are read from and written to VCC.
     vcc: bool,
+    sdwa: Option<controlled::Sdwa>,
+    /// The control dword.
+    dpp: Option<u32>,
 }
 
 /// The VOP3 encoding, with random operands and modifiers.
@@ -355,7 +360,7 @@ fn long_form(random: &mut Random, row: &Row, encoding: Encoding, target: Target)
         };
         words[1] |= code << (9 * n);
     }
-    Form { words, scalar, neg, abs, clamp, op_sel, omod, vcc: false }
+    Form { words, scalar, neg, abs, clamp, op_sel, omod, vcc: false, sdwa: None, dpp: None }
 }
 
 /// The encoding's own form; `literal` for those that have one.
@@ -381,6 +386,8 @@ fn short_form(random: &mut Random, row: &Row, encoding: Encoding, target: Target
         op_sel: 0,
         omod: 0,
         vcc: true,
+        sdwa: None,
+        dpp: None,
     }
 }
 
@@ -426,6 +433,12 @@ fn check(random: &mut Random, rigs: &mut [Rig], row: &Row, form: &Form, literal:
             values[0] = [same; LANES];
         }
     }
+    // DPP takes the first source from other lanes, and some lanes out.
+    let (seen, writes) = match form.dpp {
+        Some(control) => controlled::moved(control, exec, &values[0]),
+        None => (values[0], exec),
+    };
+    let seen = [seen, values[1], values[2]];
     for lanes in &mut old {
         for lane in lanes.iter_mut() {
             *lane = sample(random, if row.dst == Ty::F64 { Ty::B32 } else { row.dst }) as u32;
@@ -459,9 +472,9 @@ fn check(random: &mut Random, rigs: &mut [Rig], row: &Row, form: &Form, literal:
                     assert_eq!(at(n), old[n as usize][l], "{} writes too much", row.name);
                 }
             }
-            let x = input(row, form, &values, &old, l, mask, mode, literal);
+            let x = input(row, form, &seen, &old, l, mask, mode, literal);
             let context = || format!("{} {:08x?} at {:?}, lane {l}, {x:x?}", row.name, form.words, rig.level);
-            let active = exec >> l & 1 != 0;
+            let active = writes >> l & 1 != 0;
             let want = reference(row, &x).unwrap_or_else(|| panic!("no reference for {}", row.name));
             if masked {
                 assert_eq!(got_mask >> l & 1 != 0, active && want.flag, "mask of {}", context());
@@ -476,12 +489,42 @@ fn check(random: &mut Random, rigs: &mut [Rig], row: &Row, form: &Form, literal:
                 assert_eq!(got, before, "inactive: {}", context());
                 continue;
             }
-            let want = finished(row, form, want, mode);
+            let mut want = finished(row, form, want, mode);
+            if let Some(sdwa) = form.sdwa.filter(|sdwa| !sdwa.is_whole()) {
+                assert!(
+                    sdwa_agrees(sdwa, got, want, row.dst, before),
+                    "{}: {got:#x}, not {:#x}",
+                    context(),
+                    want.d
+                );
+                continue;
+            }
+            if form.sdwa.is_some() && row.dst.dwords() == 1 {
+                want.d &= 0xffff_ffff;
+            }
             let part = part_got(row, form, got);
             assert!(agree(part.0, want), "{}: {got:#x}, not {:#x}", context(), want.d);
             assert_eq!(part.1, part_got(row, form, before).1, "the other half: {}", context());
         }
     }
+}
+
+/// [`agree`] for a result of which a part was put somewhere; of NaNs any will do.
+fn sdwa_agrees(sdwa: controlled::Sdwa, got: u64, want: Out, ty: Ty, before: u64) -> bool {
+    if sdwa.placed(want.d, before) == got {
+        return true;
+    }
+    let size = match want.close {
+        Close::Ulps16(_) | Close::F16 => 16,
+        Close::Ulps32(_) | Close::F32 => 32,
+        _ => return false,
+    };
+    let near = |d: u64| agree(d, want) && sdwa.placed(d, before) == got;
+    // Any of the NaNs, the neighbours, the other zero.
+    let nan = is_nan(want.d, ty);
+    let nans = (0..1u64 << 16).map(|n| want.d & !0xffff | n | quiet_bit(ty));
+    let others = [want.d.wrapping_sub(1), want.d + 1, want.d ^ 1 << (size - 1)];
+    nan && (size == 32 || nans.clone().any(near)) || others.into_iter().any(near)
 }
 
 /// What of the destination is compared, and what must have stayed as it was.
@@ -514,6 +557,9 @@ fn input(
     for n in 0..3 {
         let ty = source_ty(row, n);
         let mut v = values[n][l];
+        if let Some(sdwa) = form.sdwa {
+            v = sdwa.source(n, v);
+        }
         if form.op_sel >> n & 1 != 0 {
             v >>= 16;
         }
@@ -547,11 +593,18 @@ fn finished(row: &Row, form: &Form, want: Out, mode: Mode) -> Out {
         32 => (mode.round32(), mode.denorm32()),
         _ => (mode.round64(), mode.denorm64()),
     };
-    let mut d = want.d;
+    let (mut d, mut close) = (want.d, want.close);
     if form.omod != 0 && !mode.ieee() && kept & 2 == 0 {
         let power = [0, 1, 2, -1][form.omod as usize];
         d = exact::flush(Exact::of(d, size).scaled(power).round(size, round), size, false);
         d = if d == sign_bit(row.dst) { 0 } else { d };
+        // Of NaNs the multiplication may give any.
+        close = match (close, size) {
+            (Close::Bits, 16) => Close::F16,
+            (Close::Bits, 32) => Close::F32,
+            (Close::Bits, _) => Close::F64,
+            (close, _) => close,
+        };
     }
     if form.clamp {
         let one = exact::fields(size);
@@ -565,7 +618,7 @@ fn finished(row: &Row, form: &Form, want: Out, mode: Mode) -> Out {
             d.min(one)
         };
     }
-    Out { d, ..want }
+    Out { d, close, ..want }
 }
 
 /// Instructions that have tests of their own in `lanes.rs`.
@@ -596,7 +649,7 @@ fn sweep(encoding: Encoding, target: Target, seed: u64) {
         }
         count += 1;
         let run = std::panic::AssertUnwindSafe(|| {
-            for _ in 0..24 {
+            for _ in 0..40 {
                 let literal = sample(&mut random, row.dst) as u32;
                 if row.flags & LIT == 0 {
                     let form = long_form(&mut random, row, encoding, target);
