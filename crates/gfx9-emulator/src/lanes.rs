@@ -234,6 +234,8 @@ pub(crate) trait Op3 {
 pub(crate) trait OpCmp {
     type A: Word;
     type B: Word;
+    /// Denormals count as zeros where the mode says so.
+    const FLUSHES: bool = true;
     fn f(m: Mode, a: Self::A, b: Self::B) -> bool;
 }
 
@@ -359,7 +361,8 @@ impl<O: OpCmp, const X: bool> EachCmp<O, X> {
         for l in lanes_of(w.exec()) {
             let a: O::A = lane(w, i.src[0], is_scalar(i, 0), l);
             let b: O::B = lane(w, i.src[1], is_scalar(i, 1), l);
-            mask |= u64::from(O::f(m, a.flush(m, false), b.flush(m, false))) << l;
+            let (a, b) = if O::FLUSHES { (a.flush(m, false), b.flush(m, false)) } else { (a, b) };
+            mask |= u64::from(O::f(m, a, b)) << l;
         }
         w.set_s64(i.sdst, mask);
         if X {

@@ -24,6 +24,8 @@ mod config;
 mod decode;
 mod disasm;
 mod error;
+#[cfg(test)]
+mod exact;
 mod exec;
 mod fault;
 mod float;
@@ -36,6 +38,8 @@ mod isa;
 mod lanes;
 mod launch;
 mod lds;
+#[cfg(test)]
+mod ledger;
 mod machine;
 mod memory;
 mod modifiers;

@@ -360,7 +360,7 @@ fn limit_at<T: Float>(w: &mut Wave, post: &Post, at: u16) {
         let mut v: [T; CHUNK] = load(w, at, c);
         for x in &mut v {
             if omod {
-                *x = x.mul(factor).flush(m, true).add(T::ZERO);
+                *x = x.mul_in(m, factor).flush(m, true).add(T::ZERO);
             }
             if post.clamp {
                 let upper = if T::ONE.lt(*x) { T::ONE } else { *x };

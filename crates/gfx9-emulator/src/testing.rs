@@ -125,9 +125,19 @@ impl Rig {
                 Stop::Slice | Stop::Barrier if self.w.count - start > self.budget => return Ok(()),
                 Stop::Slice | Stop::Barrier => {}
                 Stop::Wait => return Ok(()),
-                Stop::End => return Ok(()),
+                Stop::End => {
+                    self.note(words.len() - 1);
+                    return Ok(());
+                }
                 Stop::Fault => return Err(self.cx.fault.take().unwrap()),
             }
+        }
+    }
+
+    /// Tells the ledger of the instructions before dword `end`.
+    fn note(&self, end: usize) {
+        for inst in self.cx.code.insts.iter().filter(|inst| (inst.pc as usize) < end) {
+            crate::ledger::note(inst.row, self.target, self.level);
         }
     }
 

@@ -91,16 +91,22 @@ fn mad_f32_in(m: Mode, a: f32, b: f32, c: f32) -> f32 {
     product.add_in(m, c.flush(m, false)).flush(m, true)
 }
 
+/// A zero, or a denormal, which counts as one here.
+#[inline(always)]
+fn is_small(x: f32) -> bool {
+    x.abs() < f32::MIN_POSITIVE
+}
+
 ops3! {
     /// See [`mad_f32`].
     MadF32: |m, a: f32, b: f32, c: f32| -> f32 { let _ = m; mad_f32(a, b, c) } => { mad_f32_in(m, a, b, c) }
     /// A zero times anything is zero.
     MadLegacyF32: |m, a: f32, b: f32, c: f32| -> f32 {
         let _ = m;
-        let (p, q) = if a == 0.0 || b == 0.0 { (0.0, 0.0) } else { (a, b) };
+        let (p, q) = if is_small(a) || is_small(b) { (0.0, 0.0) } else { (a, b) };
         mad_f32(p, q, c)
     } => {
-        let (p, q) = if a == 0.0 || b == 0.0 { (0.0, 0.0) } else { (a, b) };
+        let (p, q) = if is_small(a) || is_small(b) { (0.0, 0.0) } else { (a, b) };
         mad_f32_in(m, p, q, c)
     }
 }
@@ -116,9 +122,9 @@ ops2! {
     }
 }
 
-/// Declares operations of one source for any [`Float`]; none rounds.
+/// Declares operations of one source for any [`Float`].
 macro_rules! generic1 {
-    ($($(#[$doc:meta])* $name:ident: |$m:pat_param, $a:ident| $e:block)*) => {$(
+    ($($(#[$doc:meta])* $name:ident: |$m:pat_param, $a:ident| $e:block $(=> $g:block)?)*) => {$(
         $(#[$doc])*
         pub(crate) struct $name<T>(PhantomData<T>);
         impl<T: Float> Op1 for $name<T> {
@@ -126,6 +132,11 @@ macro_rules! generic1 {
             type A = T;
             #[inline(always)]
             fn f($m: Mode, $a: T) -> T $e
+            $(fn moded(m: Mode, $a: T) -> T {
+                let ($m, $a) = (m, $a.flush(m, false));
+                let d: T = $g;
+                d.flush(m, true)
+            })?
         }
     )*};
 }
@@ -136,23 +147,15 @@ generic1! {
     Trunc: |_, a| { a.trunc() }
     Rndne: |_, a| { a.rndne() }
     /// Never 1, as the difference of a tiny negative number would round to.
-    Fract: |_, a| {
+    Fract: |m, a| {
+        let _ = m;
         let d = a.sub(a.floor());
         if T::BELOW_ONE.lt(d) { T::BELOW_ONE } else { d }
-    }
-}
-
-/// `v_dot2c_f32_f16`: fused, the second pair first, as LLVM's `fdot2` is formed from two fused multiply-adds.
-pub(crate) struct Dot2cF32F16;
-impl Op3 for Dot2cF32F16 {
-    type D = f32;
-    type A = u32;
-    type B = u32;
-    type C = f32;
-    #[inline(always)]
-    fn f(_: Mode, a: u32, b: u32, c: f32) -> f32 {
-        let part = |v: u32, n: u32| Half((v >> (16 * n)) as u16).to_f32();
-        part(a, 0).mul_add(part(b, 0), part(a, 1).mul_add(part(b, 1), c))
+    } => {
+        let d = a.add_in(m, a.floor().negate());
+        let d = if T::BELOW_ONE.lt(d) { T::BELOW_ONE } else { d };
+        // No -0, as rounding down would have it.
+        if d.eq(T::ZERO) { T::ZERO } else { d }
     }
 }
 

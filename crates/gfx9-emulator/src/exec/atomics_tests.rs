@@ -11,14 +11,16 @@ use crate::tables::{Encoding, Target};
 use crate::testing::{Random, Rig};
 use crate::wave::LANES;
 
+crate::ledger::verified!(operations, exchanges_at_two_addresses);
+
 /// An atomic by its name.
 #[derive(Debug, Clone, Copy)]
-struct Op {
-    name: &'static str,
-    encoding: Encoding,
+pub(crate) struct Op {
+    pub(crate) name: &'static str,
+    pub(crate) encoding: Encoding,
     /// What it does, by FLAT's names.
-    kind: &'static str,
-    bytes: usize,
+    pub(crate) kind: &'static str,
+    pub(crate) bytes: usize,
 }
 
 impl Op {
@@ -115,7 +117,7 @@ fn flush(v: u64, bits: u32, on: bool) -> u64 {
 }
 
 /// What memory holds after the operation. `m` is the low byte of MODE.
-fn reference(op: Op, old: u64, a: u64, b: u64, m: u32) -> u64 {
+pub(crate) fn reference(op: Op, old: u64, a: u64, b: u64, m: u32) -> u64 {
     let bits = 8 * op.bytes as u32;
     let mask = if bits == 64 { u64::MAX } else { 0xffff_ffff };
     let signed = |v: u64| ((v as i128) << (128 - bits)) >> (128 - bits);
@@ -212,7 +214,7 @@ fn halves(a: u64, b: u64, f: impl Fn(u64, u64) -> u64) -> u64 {
 }
 
 /// Numbers that floats care about, and others.
-fn interesting(random: &mut Random, op: Op) -> u64 {
+pub(crate) fn interesting(random: &mut Random, op: Op) -> u64 {
     let n = random.next();
     let value = match (op.bytes, op.kind) {
         (4, "pk_add_f16") => {
@@ -282,7 +284,6 @@ fn encode(b: &Bench, op: Op, back: bool) -> [u32; 2] {
     }
 }
 
-#[test]
 fn operations() {
     for mut b in Bench::all(21) {
         for op in Op::all(&b) {
@@ -360,7 +361,6 @@ fn operations() {
     }
 }
 
-#[test]
 fn exchanges_at_two_addresses() {
     for mut b in Bench::all(22) {
         for name in b.names(Encoding::Ds) {

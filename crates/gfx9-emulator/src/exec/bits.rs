@@ -1,6 +1,7 @@
 //! Bits: moves, logic, shifts, fields, counts, bytes.
 
 use super::op::{ops1, ops2, ops3};
+use crate::half16::Half;
 
 ops1! {
     MovB32: |_, a: u32| -> u32 { a }
@@ -54,7 +55,8 @@ ops2! {
     AshrrevI16: |_, a: u16, b: i16| -> i16 { b >> (a & 15) }
     BcntU32B32: |_, a: u32, b: u32| -> u32 { a.count_ones().wrapping_add(b) }
     BfmB32: |_, a: u32, b: u32| -> u32 { ((1 << (a & 31)) - 1) << (b & 31) }
-    PackB32F16: |_, a: u16, b: u16| -> u32 { u32::from(a) | u32::from(b) << 16 }
+    /// Takes canonical numbers (LLVM, `is_canonicalized_2`): denormals as the mode says.
+    PackB32F16: |_, a: Half, b: Half| -> u32 { u32::from(a.0) | u32::from(b.0) << 16 }
 }
 
 ops3! {

@@ -22,6 +22,14 @@ const FIELDS: BufferFields = BufferFields {
     format: (0, 0),
 };
 
+crate::ledger::verified!(
+    loads_and_stores,
+    scratch_through_its_descriptor,
+    loads_to_lds,
+    format_loads,
+    format_stores
+);
+
 /// A descriptor's fields, and the instruction's.
 #[derive(Debug, Clone, Copy)]
 struct Resource {
@@ -132,7 +140,6 @@ fn place(b: &Bench, address: u64, size: usize) -> Option<At> {
     (byte + size as u64 <= GLOBAL).then_some(At::Global(0, byte as usize))
 }
 
-#[test]
 fn loads_and_stores() {
     let mut ran = 0;
     for mut b in Bench::all(31) {
@@ -198,7 +205,6 @@ fn loads_and_stores() {
     assert!(ran > 1000, "only {ran} trials were in bounds");
 }
 
-#[test]
 fn scratch_through_its_descriptor() {
     for mut b in Bench::all(32) {
         if b.rig.target != Target::Gfx90a {
@@ -285,7 +291,6 @@ fn scratch_through_its_descriptor() {
     }
 }
 
-#[test]
 fn loads_to_lds() {
     for mut b in Bench::all(33) {
         for name in [
@@ -450,7 +455,6 @@ fn holds(register: u32, want: f64, number: u32, half: bool) -> bool {
     }
 }
 
-#[test]
 fn format_loads() {
     for mut b in Bench::all(35) {
         for (encoding, prefix) in
@@ -542,7 +546,6 @@ fn to_store(random: &mut Random, number: u32) -> f64 {
     }
 }
 
-#[test]
 fn format_stores() {
     for mut b in Bench::all(36) {
         for (encoding, prefix) in

@@ -208,14 +208,15 @@ impl<T: Divide> Op3 for DivFixup<T> {
     }
     #[inline]
     fn moded(m: Mode, quotient: T, denominator: T, numerator: T) -> T {
-        let (denominator, numerator) = (denominator.flush(m, false), numerator.flush(m, false));
+        let (quotient, denominator) = (quotient.flush(m, false), denominator.flush(m, false));
+        let numerator = numerator.flush(m, false);
         let negative = denominator.is_negative() != numerator.is_negative();
         // As any number that far out is rounded.
         let out_of_range = |over: bool| {
             let n = if over { 5000 } else { -5000 };
-            T::of(soft::scale(T::FORMAT, T::rounding(m), T::ONE.with_sign(negative).bits(), n)).flush(m, true)
+            T::of(soft::scale(T::FORMAT, T::rounding(m), T::ONE.with_sign(negative).bits(), n))
         };
-        fixup(quotient, denominator, numerator, out_of_range)
+        fixup(quotient, denominator, numerator, out_of_range).flush(m, true)
     }
 }
 

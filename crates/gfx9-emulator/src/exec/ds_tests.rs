@@ -5,7 +5,15 @@ use crate::fault::{Access, FaultCause, LaneAddress, Space};
 use crate::tables::Encoding;
 use crate::wave::{LANES, sreg};
 
-#[test]
+crate::ledger::verified!(
+    loads_and_stores,
+    two_addresses,
+    permutes,
+    swizzles,
+    by_lane_number,
+    append_and_consume
+);
+
 fn loads_and_stores() {
     for mut b in Bench::all(11) {
         for name in b.names(Encoding::Ds) {
@@ -44,7 +52,6 @@ fn loads_and_stores() {
     }
 }
 
-#[test]
 fn two_addresses() {
     for mut b in Bench::all(12) {
         for name in b.names(Encoding::Ds) {
@@ -183,7 +190,6 @@ fn global_data_share_is_refused() {
     }
 }
 
-#[test]
 fn permutes() {
     for mut b in Bench::all(16) {
         for trial in 0..200 {
@@ -256,7 +262,6 @@ fn swizzle_source(offset: u32, lane: usize) -> usize {
     }
 }
 
-#[test]
 fn swizzles() {
     // The ISA document's examples of the FFT mode, counted from 1 there.
     let from = |offset: u32| (0..8).map(|lane| swizzle_source(offset, lane) + 1).collect::<Vec<_>>();
@@ -287,7 +292,6 @@ fn swizzles() {
     }
 }
 
-#[test]
 fn by_lane_number() {
     for mut b in Bench::all(18) {
         for _ in 0..50 {
@@ -315,7 +319,6 @@ fn by_lane_number() {
     }
 }
 
-#[test]
 fn append_and_consume() {
     for mut b in Bench::all(19) {
         let mut counter = b.model.read(At::Lds(104), 0, 4) as u32;

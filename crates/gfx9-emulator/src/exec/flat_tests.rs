@@ -5,6 +5,13 @@ use crate::fault::{Access, FaultCause, LaneAddress, Space};
 use crate::tables::{Encoding, Target};
 use crate::wave::{LANES, sreg};
 
+crate::ledger::verified!(
+    global_loads_and_stores,
+    flat_loads_and_stores_in_all_apertures,
+    scratch_loads_and_stores,
+    loads_to_lds
+);
+
 const FIELDS: FlatFields =
     FlatFields { offset: 0, address: 10, data: 20, saddr: None, dst: 30, glc: false, bit13: false };
 
@@ -35,7 +42,6 @@ fn verify(b: &Bench, what: &str, want: &[u128], shape: Shape) {
     b.check(what);
 }
 
-#[test]
 fn global_loads_and_stores() {
     for mut b in Bench::all(1) {
         for name in b.names(Encoding::Global) {
@@ -75,7 +81,6 @@ fn global_loads_and_stores() {
     }
 }
 
-#[test]
 fn flat_loads_and_stores_in_all_apertures() {
     for mut b in Bench::all(2) {
         for name in b.names(Encoding::Flat) {
@@ -111,7 +116,6 @@ fn flat_loads_and_stores_in_all_apertures() {
     }
 }
 
-#[test]
 fn scratch_loads_and_stores() {
     for mut b in Bench::all(3) {
         for name in b.names(Encoding::Scratch) {
@@ -161,7 +165,6 @@ fn scratch_loads_and_stores() {
     }
 }
 
-#[test]
 fn loads_to_lds() {
     for mut b in Bench::all(4) {
         let target = b.rig.target;

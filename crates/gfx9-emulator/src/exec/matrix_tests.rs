@@ -7,22 +7,24 @@ use crate::tables::{Encoding, Row, Target, rows};
 use crate::testing::{Random, Rig};
 use crate::wave::{AGPR, LANES};
 
+crate::ledger::verified!(every_shape_multiplies_integers, sums_round_as_measured);
+
 /// What a mnemonic says.
 #[derive(Debug, Clone)]
-struct Shape {
-    name: &'static str,
-    op: u32,
-    target: Target,
-    sparse: bool,
-    result: String,
-    n: usize,
-    k: usize,
+pub(crate) struct Shape {
+    pub(crate) name: &'static str,
+    pub(crate) op: u32,
+    pub(crate) target: Target,
+    pub(crate) sparse: bool,
+    pub(crate) result: String,
+    pub(crate) n: usize,
+    pub(crate) k: usize,
     /// Formats of A and B.
-    formats: [String; 2],
+    pub(crate) formats: [String; 2],
 }
 
 impl Shape {
-    fn all() -> Vec<Shape> {
+    pub(crate) fn all() -> Vec<Shape> {
         let mut out = Vec::new();
         for row in rows(Encoding::Vop3p) {
             for target in [Target::Gfx90a, Target::Gfx942] {
@@ -60,7 +62,7 @@ impl Shape {
         Some(Shape { name: row.name, op, target, sparse, result: result.to_owned(), n, k, formats })
     }
 
-    fn bits(&self) -> usize {
+    pub(crate) fn bits(&self) -> usize {
         match self.formats[0].as_str() {
             "f64" => 64,
             "f32" | "xf32" => 32,
@@ -71,13 +73,13 @@ impl Shape {
 
     /// Elements of B in each lane: gfx90a's old bf16 instructions have one register, the others what the width of the
     /// format's operands is.
-    fn elements(&self) -> usize {
+    pub(crate) fn elements(&self) -> usize {
         // Lanes hold K elements of each of the rows and blocks that there are; 32-bit results of N x N x blocks fill
         // the registers that the number of blocks is known from.
         self.n * self.blocks() * self.k / LANES
     }
 
-    fn blocks(&self) -> usize {
+    pub(crate) fn blocks(&self) -> usize {
         let many = match (self.result.as_str(), self.n) {
             ("f64", 4) => 4,
             (_, 4) => 16,
@@ -106,7 +108,7 @@ impl Shape {
     }
 
     /// Registers of D.
-    fn registers(&self) -> usize {
+    pub(crate) fn registers(&self) -> usize {
         self.n * self.n * self.blocks() / LANES * if self.result == "f64" { 2 } else { 1 }
     }
 }
@@ -133,7 +135,7 @@ fn small(format: &str, value: f32) -> u64 {
 }
 
 /// Sign, exponent, fraction; no infinities, bias 8 and 16; 0x80 is the NaN.
-fn decode_small(format: &str, code: u64) -> f64 {
+pub(crate) fn decode_small(format: &str, code: u64) -> f64 {
     let (fraction, bias) = if format == "fp8" { (3, 8) } else { (2, 16) };
     let magnitude = code & 0x7f;
     let (e, m) = (magnitude >> fraction, magnitude & ((1 << fraction) - 1));
@@ -151,7 +153,7 @@ fn decode_small(format: &str, code: u64) -> f64 {
 }
 
 /// Registers of A or B: for each lane the elements, packed.
-fn put(rig: &mut Rig, index: u16, bits: usize, elements: &[Vec<u64>]) {
+pub(crate) fn put(rig: &mut Rig, index: u16, bits: usize, elements: &[Vec<u64>]) {
     for (l, elements) in elements.iter().enumerate() {
         let mut dwords = vec![0u32; (elements.len() * bits).div_ceil(32)];
         for (e, value) in elements.iter().enumerate() {
@@ -168,20 +170,20 @@ fn put(rig: &mut Rig, index: u16, bits: usize, elements: &[Vec<u64>]) {
 
 /// Encodes VOP3P-MAI. `acc` is the two bits of A and B and then that of C and D.
 #[derive(Clone, Copy, Default)]
-struct Code {
-    dst: u32,
-    a: u32,
-    b: u32,
+pub(crate) struct Code {
+    pub(crate) dst: u32,
+    pub(crate) a: u32,
+    pub(crate) b: u32,
     /// As the hardware numbers sources.
-    c: u32,
-    acc: u32,
-    cbsz: u32,
-    abid: u32,
-    blgp: u32,
+    pub(crate) c: u32,
+    pub(crate) acc: u32,
+    pub(crate) cbsz: u32,
+    pub(crate) abid: u32,
+    pub(crate) blgp: u32,
 }
 
 impl Code {
-    fn words(self, op: u32) -> [u32; 2] {
+    pub(crate) fn words(self, op: u32) -> [u32; 2] {
         let (cbsz, abid, cd) = (self.cbsz << 8, self.abid << 11, (self.acc >> 2) << 15);
         [
             0xd380_0000 | op << 16 | cd | abid | cbsz | self.dst,
@@ -191,7 +193,7 @@ impl Code {
 }
 
 /// Row, column and block of what a register and lane of C or D hold.
-fn place(shape: &Shape, register: usize, lane: usize) -> (usize, usize, usize) {
+pub(crate) fn place(shape: &Shape, register: usize, lane: usize) -> (usize, usize, usize) {
     if shape.result == "f64" {
         let block = if shape.n == 16 { 0 } else { lane / 4 % 4 };
         let row = if shape.n == 16 { 4 * (register / 2) + lane / 16 } else { lane / 16 };
@@ -359,7 +361,6 @@ fn check(shape: &Shape, level: Level, random: &mut Random) {
     }
 }
 
-#[test]
 fn every_shape_multiplies_integers() {
     let mut random = Random::new(7);
     for shape in Shape::all() {
@@ -394,7 +395,7 @@ fn dot(name: &str, a: &[u64], b: &[u64], c: f32, level: Level) -> f32 {
     f32::from_bits(rig.w.v(10).flat()[0])
 }
 
-fn levels() -> impl Iterator<Item = Level> {
+pub(crate) fn levels() -> impl Iterator<Item = Level> {
     Level::ALL.into_iter().filter(|level| level.is_available())
 }
 
@@ -485,18 +486,18 @@ fn gfx942(products: &[(f64, i32)], group: usize, split: bool, mut c: f32) -> f32
     c
 }
 
-/// gfx90a's, with the integer arithmetic of `soft`.
+/// gfx90a's, each product and sum rounded and flushed.
 fn gfx90a(a: &[f64], b: &[f64], lowest: i32, group: usize, c: f32) -> f32 {
-    use crate::soft::{F32, Round, add, mul};
+    use crate::exact::{add, mul};
     let flushed = |x: u64| if x & 0x7f80_0000 == 0 { x & 0x8000_0000 } else { x };
     let input = |x: f64| {
         let small = x.abs() < 2f64.powi(lowest);
         if small { 0 } else { u64::from((x as f32).to_bits()) }
     };
-    let plus = |x: u64, y: u64| flushed(add(F32, Round::Even, x, y));
+    let plus = |x: u64, y: u64| flushed(add(32, 0, x, y));
     let mut c = if c.abs() < f32::MIN_POSITIVE { 0 } else { u64::from(c.to_bits()) };
     let products: Vec<u64> =
-        a.iter().zip(b).map(|(x, y)| flushed(mul(F32, Round::Even, input(*x), input(*y)))).collect();
+        a.iter().zip(b).map(|(x, y)| flushed(mul(32, 0, input(*x), input(*y)))).collect();
     for group in products.chunks(group) {
         let pairs: Vec<u64> = group.chunks(2).map(|p| plus(p[0], p[1])).collect();
         c = plus(c, pairs.into_iter().reduce(plus).unwrap());
@@ -536,7 +537,6 @@ fn sample(random: &mut Random, format: &str, exponents: std::ops::Range<i32>) ->
     }
 }
 
-#[test]
 fn sums_round_as_measured() {
     let mut random = Random::new(11);
     for shape in Shape::all() {
@@ -569,9 +569,8 @@ fn sums_round_as_measured() {
                 .collect();
             let want = match (shape.formats[0].as_str(), shape.target) {
                 ("f32", _) => x.iter().zip(&y).fold(c, |c, (x, y)| {
-                    use crate::soft::{F32, Round, fma};
                     let bits = |v: f32| u64::from(v.to_bits());
-                    f32::from_bits(fma(F32, Round::Even, bits(*x as f32), bits(*y as f32), bits(c)) as u32)
+                    f32::from_bits(crate::exact::fma(32, 0, bits(*x as f32), bits(*y as f32), bits(c)) as u32)
                 }),
                 (format, Target::Gfx90a) => {
                     let old = format == "bf16" && !shape.name.ends_with("_1k");

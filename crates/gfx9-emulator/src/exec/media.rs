@@ -1,8 +1,9 @@
 //! Sums of absolute differences, byte averages and cube maps: rarely used, so one copy for all levels.
 
+use crate::float::Float;
 use crate::inst::{Flow, Inst};
 use crate::isa::Exec;
-use crate::lanes::{lane, lanes_of};
+use crate::lanes::{Word, lane, lanes_of};
 use crate::wave::Wave;
 use crate::workgroup::Ctx;
 
@@ -56,7 +57,10 @@ ops3! {
     CubescF32: |_, x: f32, y: f32, z: f32| -> f32 { cube(x, y, z).s }
     CubetcF32: |_, x: f32, y: f32, z: f32| -> f32 { cube(x, y, z).t }
     /// Twice the major axis.
-    CubemaF32: |_, x: f32, y: f32, z: f32| -> f32 { 2.0 * cube(x, y, z).major }
+    CubemaF32: |m, x: f32, y: f32, z: f32| -> f32 { let _ = m; 2.0 * cube(x, y, z).major } => {
+        let [x, y, z] = [x, y, z].map(|v| v.flush(m, false));
+        cube(x, y, z).major.mul_in(m, 2.0).flush(m, true)
+    }
 }
 
 #[inline(always)]

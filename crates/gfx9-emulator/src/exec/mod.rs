@@ -34,28 +34,36 @@ pub(crate) mod vopc;
 #[cfg(test)]
 mod altered_tests;
 #[cfg(test)]
-mod atomics_tests;
+pub(crate) mod atomics_tests;
 #[cfg(test)]
-mod buffer_tests;
+pub(crate) mod buffer_tests;
 #[cfg(test)]
 mod control_tests;
 #[cfg(test)]
-mod ds_tests;
+pub(crate) mod ds_tests;
 #[cfg(test)]
-mod flat_tests;
+pub(crate) mod flat_tests;
+#[cfg(test)]
+pub(crate) mod flow_tests;
 #[cfg(test)]
 mod fork_tests;
 #[cfg(test)]
 mod gws_tests;
 #[cfg(test)]
-mod matrix_tests;
+pub(crate) mod idle_tests;
+#[cfg(test)]
+pub(crate) mod matrix_tests;
+#[cfg(test)]
+pub(crate) mod matrix_value_tests;
 #[cfg(test)]
 mod memory_model;
 #[cfg(test)]
-mod packed_tests;
+pub(crate) mod packed_tests;
 #[cfg(test)]
-mod salu_tests;
+pub(crate) mod salu_tests;
 #[cfg(test)]
 mod scalar_scratch_tests;
 #[cfg(test)]
-mod valu_tests;
+pub(crate) mod smem_tests;
+#[cfg(test)]
+pub(crate) mod valu_tests;

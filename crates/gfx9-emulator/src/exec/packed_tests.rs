@@ -1,11 +1,24 @@
 //! Packed, mixed and dot-product instructions against references in other terms: fixed-point integers and searches
-//! for f16, `soft` for f32, wide integers for integers; all modifiers, operands, targets and levels.
+//! for f16, numbers of any length (`exact`) for f32 and other
+//! roundings, wide integers for integers; all modifiers, operands, targets and levels.
 
+use crate::exact;
 use crate::isa::Level;
-use crate::soft;
 use crate::tables::{Encoding, Target};
 use crate::testing::{Random, Rig, op};
 use crate::wave::{LANES, Mode};
+
+crate::ledger::verified!(
+    packed_halves,
+    packed_halves_in_other_modes,
+    packed_integers,
+    packed_singles,
+    packed_moves,
+    mixed_precision,
+    dot_products,
+    dot_product_of_halves,
+    accumulation_registers_move
+);
 
 /// The fields of VOP3P.
 #[derive(Debug, Clone, Copy, Default)]
@@ -224,7 +237,6 @@ fn same_halves(a: u32, b: u32) -> bool {
     same(a as u16, b as u16) && same((a >> 16) as u16, (b >> 16) as u16)
 }
 
-#[test]
 fn packed_halves() {
     let mut random = Random::new(3);
     let minimum = |a: u16, b: u16, least: bool| {
@@ -282,7 +294,6 @@ fn packed_halves() {
     }
 }
 
-#[test]
 fn packed_halves_in_other_modes() {
     let mut random = Random::new(4);
     // Rounding of f16 up, down, to zero; denormals flushed, or kept in sources alone.
@@ -297,7 +308,7 @@ fn packed_halves_in_other_modes() {
                 let v = [0, 1, 2].map(|n| halves(code, n, read(code.src[n], true), true));
                 let d = [0, 1].map(|k| {
                     let [a, b, c] = v.map(|v| u64::from(flush(v[k], m.denorm64() & 1)));
-                    let d = soft::fma(soft::F16, soft::Round::of(m.round64()), a, b, c) as u16;
+                    let d = exact::fma(16, m.round64(), a, b, c) as u16;
                     let d = flush(d, m.denorm64() & 2);
                     u32::from(if code.clamp { unit_half(d) } else { d })
                 });
@@ -310,7 +321,6 @@ fn packed_halves_in_other_modes() {
     }
 }
 
-#[test]
 fn packed_integers() {
     let mut random = Random::new(5);
     // Wide results, and whether they are signed, and saturate.
@@ -372,14 +382,13 @@ fn flush_single(x: u32, keep: u32) -> u32 {
     if keep == 0 && x & 0x7f80_0000 == 0 { x & 0x8000_0000 } else { x }
 }
 
-#[test]
 fn packed_singles() {
     let mut random = Random::new(6);
-    type Op<'a> = (&'a str, usize, &'a dyn Fn(soft::Round, [u64; 3]) -> u64);
+    type Op<'a> = (&'a str, usize, &'a dyn Fn(u32, [u64; 3]) -> u64);
     let ops: [Op; 3] = [
-        ("v_pk_fma_f32", 3, &|round, v| soft::fma(soft::F32, round, v[0], v[1], v[2])),
-        ("v_pk_mul_f32", 2, &|round, v| soft::mul(soft::F32, round, v[0], v[1])),
-        ("v_pk_add_f32", 2, &|round, v| soft::add(soft::F32, round, v[0], v[1])),
+        ("v_pk_fma_f32", 3, &|round, v| exact::fma(32, round, v[0], v[1], v[2])),
+        ("v_pk_mul_f32", 2, &|round, v| exact::mul(32, round, v[0], v[1])),
+        ("v_pk_add_f32", 2, &|round, v| exact::add(32, round, v[0], v[1])),
     ];
     for (name, sources, f) in ops {
         for mode in [0x3f0, 0x3f1, 0x3f3, 0x3c0, 0x3d2] {
@@ -406,7 +415,7 @@ fn packed_singles() {
                         .map(|(sel, neg)| {
                             let v =
                                 [0, 1, 2].map(|n| if n < sources { u64::from(get(n, sel, neg)) } else { 0 });
-                            let d = f(soft::Round::of(m.round32()), v) as u32;
+                            let d = f(m.round32(), v) as u32;
                             let d = flush_single(d, m.denorm32() & 2);
                             if code.clamp { unit_single(d) } else { d }
                         })
@@ -420,7 +429,6 @@ fn packed_singles() {
     }
 }
 
-#[test]
 fn packed_moves() {
     let mut random = Random::new(8);
     let case = Case {
@@ -450,7 +458,6 @@ fn packed_moves() {
     check(&case, &mut random);
 }
 
-#[test]
 fn mixed_precision() {
     let mut random = Random::new(9);
     for (name, to) in [("v_fma_mix_f32", 0), ("v_fma_mixlo_f16", 1), ("v_fma_mixhi_f16", 2)] {
@@ -480,11 +487,11 @@ fn mixed_precision() {
                         let x = if code.neg_hi >> n & 1 != 0 { x & 0x7fff_ffff } else { x };
                         u64::from(x ^ (code.neg_lo >> n & 1) << 31)
                     });
-                    let d = soft::fma(soft::F32, soft::Round::of(m.round32()), v[0], v[1], v[2]) as u32;
+                    let d = exact::fma(32, m.round32(), v[0], v[1], v[2]) as u32;
                     let d = flush_single(d, m.denorm32() & 2);
                     let d = if code.clamp { unit_single(d) } else { d };
-                    let round = soft::Round::of(m.round64());
-                    let half = soft::convert(soft::F32, soft::F16, round, u64::from(d)) as u32;
+
+                    let half = exact::convert(32, 16, m.round64(), u64::from(d)) as u32;
                     let keep = m.denorm64() & 2 != 0 || half & 0x7c00 != 0;
                     let half = if keep { half } else { half & 0x8000 };
                     vec![match to {
@@ -503,7 +510,6 @@ fn mixed_precision() {
     }
 }
 
-#[test]
 fn dot_products() {
     let mut random = Random::new(10);
     for (name, bits, signed) in [
@@ -543,7 +549,6 @@ fn dot_products() {
     }
 }
 
-#[test]
 fn dot_product_of_halves() {
     let mut random = Random::new(12);
     for mode in [0x3f0, 0x3f2, 0x300] {
@@ -567,7 +572,7 @@ fn dot_product_of_halves() {
                 });
                 let c = read(code.src[2], false) ^ (code.neg_lo >> 2) << 31;
                 let fma = |a: u64, b: u64, c: u32| {
-                    let d = soft::fma(soft::F32, soft::Round::of(m.round32()), a, b, u64::from(c));
+                    let d = exact::fma(32, m.round32(), a, b, u64::from(c));
                     flush_single(d as u32, m.denorm32() & 2)
                 };
                 let d = fma(a[0], b[0], fma(a[1], b[1], flush_single(c, m.denorm32() & 1)));
@@ -580,18 +585,51 @@ fn dot_product_of_halves() {
     }
 }
 
-#[test]
 fn accumulation_registers_move() {
+    let mut random = Random::new(13);
     for target in [Target::Gfx90a, Target::Gfx942] {
-        let mut rig = Rig::new(target, Level::best());
-        rig.w.set_s32(4, 0x1234_5678);
-        rig.w.set_exec(0xffff_0000_ffff_0000);
-        // v_accvgpr_write_b32 a3, s4; v_accvgpr_mov_b32 a5, a3; v_accvgpr_read_b32 v9, a5, as llvm-mc has them.
-        rig.run(&[0xd3d9_4003, 0x1800_0004, 0x7e0a_a503, 0xd3d8_4009, 0x1800_0105]);
-        for l in 0..LANES {
-            let want = if l % 32 >= 16 { 0x1234_5678 } else { 0 };
-            assert_eq!([259, 261, 9].map(|r| rig.w.v(r).flat()[l]), [want; 3]);
-            assert_eq!([3, 5].map(|r| rig.w.v(r).flat()[l]), [0; 2]);
+        for level in Level::ALL.into_iter().filter(|level| level.is_available()) {
+            let mut rig = Rig::new(target, level);
+            for _ in 0..60 {
+                let exec = if random.next() % 4 == 0 { !0 } else { random.next() };
+                rig.w.set_exec(exec);
+                let mut model: Vec<[u32; LANES]> = Vec::new();
+                for r in (0..12).chain(256..268) {
+                    let lanes = std::array::from_fn(|_| random.next() as u32);
+                    *rig.w.v_mut(r).flat_mut() = lanes;
+                    model.push(lanes);
+                }
+                let scalar = random.next() as u32;
+                rig.w.set_s32(4, scalar);
+                let [p, q, r, s, t, u] = std::array::from_fn(|_| random.next() as u32 % 12);
+                // v_accvgpr_write_b32 a[p], v[q] or s4 or a constant; v_accvgpr_mov_b32 a[r], a[s];
+                // v_accvgpr_read_b32 v[t], a[u], as llvm-mc encodes a3, s4; a5, a3; v9, a5.
+                let (source, value) = match random.next() % 4 {
+                    0 => (4, [scalar; LANES]),
+                    1 => (193, [u32::MAX; LANES]),
+                    _ => (256 + q, model[q as usize]),
+                };
+                rig.run(&[
+                    0xd3d9_4000 | p,
+                    0x1800_0000 | source,
+                    0x7e00_a500 | r << 17 | s,
+                    0xd3d8_4000 | t,
+                    0x1800_0100 | u,
+                ]);
+                let copy = |model: &mut Vec<[u32; LANES]>, to: u32, from: [u32; LANES]| {
+                    for lane in (0..LANES).filter(|lane| exec >> lane & 1 != 0) {
+                        model[to as usize][lane] = from[lane];
+                    }
+                };
+                copy(&mut model, 12 + p, value);
+                let moved = model[12 + s as usize];
+                copy(&mut model, 12 + r, moved);
+                let read = model[12 + u as usize];
+                copy(&mut model, t, read);
+                for (r, lanes) in (0..12).chain(256..268).zip(&model) {
+                    assert_eq!(rig.w.v(r).flat(), lanes, "{target:?} {level:?} register {r}");
+                }
+            }
         }
     }
 }

@@ -1,8 +1,11 @@
 //! SALU instructions against references in 128-bit arithmetic and loops over bits.
 
-use crate::tables::{Encoding, Ty, rows};
+use crate::isa::Level;
+use crate::tables::{Encoding, Target, Ty, rows};
 use crate::testing::{Random, Rig};
 use crate::wave::sreg;
+
+crate::ledger::verified!(arithmetic_agrees_with_wide_integers, exec_masks);
 
 fn sext(a: u64, bits: u32) -> i128 {
     let shift = 128 - bits;
@@ -183,9 +186,13 @@ fn elsewhere(name: &str) -> bool {
         .any(|part| name.contains(part))
 }
 
-#[test]
 fn arithmetic_agrees_with_wide_integers() {
-    let mut rig = Rig::gfx90a();
+    for target in [Target::Gfx90a, Target::Gfx942] {
+        arithmetic(Rig::new(target, Level::best()));
+    }
+}
+
+fn arithmetic(mut rig: Rig) {
     let mut random = Random::new(1);
     for encoding in [Encoding::Sop2, Encoding::Sop1, Encoding::Sopc, Encoding::Sopk] {
         for row in rows(encoding).iter().filter(|row| !elsewhere(row.name)) {
@@ -222,9 +229,13 @@ fn arithmetic_agrees_with_wide_integers() {
     }
 }
 
-#[test]
 fn exec_masks() {
-    let mut rig = Rig::gfx90a();
+    for target in [Target::Gfx90a, Target::Gfx942] {
+        masks(Rig::new(target, Level::best()));
+    }
+}
+
+fn masks(mut rig: Rig) {
     let mut random = Random::new(2);
     type Combine = fn(u64, u64) -> u64;
     let saves: [(&str, Combine); 10] = [
@@ -251,11 +262,14 @@ fn exec_masks() {
         }
     }
     for (name, combine) in [("andn1", saves[8].1), ("andn2", saves[3].1)] {
-        let (a, exec) = (random.int(), random.int());
-        rig.w.set_s64(10, a);
-        rig.w.set_exec(exec);
-        rig.run(&[rig.sop1(&format!("s_{name}_wrexec_b64"), 14, 10)]);
-        assert_eq!((rig.w.s64(14), rig.w.exec()), (combine(a, exec), combine(a, exec)));
+        for _ in 0..100 {
+            let (a, exec) = (random.int(), random.int());
+            rig.w.set_s64(10, a);
+            rig.w.set_exec(exec);
+            rig.run(&[rig.sop1(&format!("s_{name}_wrexec_b64"), 14, 10)]);
+            assert_eq!((rig.w.s64(14), rig.w.exec()), (combine(a, exec), combine(a, exec)));
+            assert_eq!(rig.w.scc(), combine(a, exec) != 0, "{name}");
+        }
     }
 }
 

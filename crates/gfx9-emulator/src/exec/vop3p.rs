@@ -237,7 +237,8 @@ impl<const BITS: u32, const CLAMP: bool> Op3 for DotU<BITS, CLAMP> {
     }
 }
 
-/// `v_dot2_f32_f16`, with `CLAMP` clamped: two fused multiply-adds, the second pair's first, as `v_dot2c_f32_f16`.
+/// `v_dot2_f32_f16` and `v_dot2c_f32_f16`, with `CLAMP` clamped: two fused multiply-adds, the second pair's first, as
+/// LLVM's `fdot2` is formed from these.
 pub(crate) struct Dot2F32F16<const CLAMP: bool>;
 impl<const CLAMP: bool> Op3 for Dot2F32F16<CLAMP> {
     type D = f32;

@@ -93,6 +93,8 @@ pub(crate) struct Class<T>(PhantomData<T>);
 impl<T: Float> OpCmp for Class<T> {
     type A = T;
     type B = u32;
+    // As `llvm.is.fpclass` has it, which is this instruction whatever the mode.
+    const FLUSHES: bool = false;
     #[inline(always)]
     fn f(_: Mode, a: T, b: u32) -> bool {
         let fraction = T::FORMAT.precision - 1;

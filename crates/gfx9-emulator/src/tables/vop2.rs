@@ -4,6 +4,7 @@
 //! flags, executor. Opcodes as LLVM's assembler prints them (llvm-mc 15 for gfx90a, 22 for gfx942).
 
 use super::*;
+use crate::exec::vop3p::Dot2F32F16;
 use crate::exec::{arith::*, bits::*, carry::*, convert::*, integer::*};
 use crate::half16::Half;
 
@@ -67,7 +68,7 @@ pub(crate) static VOP2: &[Row] = &[
     r("v_add_u32", 52, 52, B32, [B32, B32, Z], 0, hot_sat2::<AddU32, AddU32Clamp>()),
     r("v_sub_u32", 53, 53, B32, [B32, B32, Z], 0, hot_sat2::<SubU32, SubU32Clamp>()),
     r("v_subrev_u32", 54, 54, B32, [B32, B32, Z], 0, hot_sat2::<SubrevU32, SubrevU32Clamp>()),
-    r("v_dot2c_f32_f16", 55, 55, F32, [P16F, P16F, Z], ACC, rare3::<Dot2cF32F16>()),
+    r("v_dot2c_f32_f16", 55, 55, F32, [P16F, P16F, Z], ACC, rare3::<Dot2F32F16<false>>()),
     r("v_dot2c_i32_i16", 56, 56, B32, [P16I, P16I, Z], ACC, sat3::<Dot2cI32I16, Dot2cI32I16Clamp>()),
     r("v_dot4c_i32_i8", 57, 57, B32, [B32, B32, Z], ACC, sat3::<Dot4cI32I8, Dot4cI32I8Clamp>()),
     r("v_dot8c_i32_i4", 58, 58, B32, [B32, B32, Z], ACC, sat3::<Dot8cI32I4, Dot8cI32I4Clamp>()),

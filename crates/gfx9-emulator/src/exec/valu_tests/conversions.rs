@@ -2,6 +2,7 @@
 
 use super::floats::to_f16;
 use super::{Close, In, Out, bits, f16, f16_out, f32, f32_out, f64, f64_out};
+use crate::exact::{self, Exact};
 
 fn ulps(d: f64, size: u32, n: u32) -> Option<Out> {
     let (d, close) = match size {
@@ -46,6 +47,16 @@ fn nearest(v: f64) -> f64 {
     (if up { below + 1.0 } else { below }).copysign(v)
 }
 
+/// To an integer, rounded as the mode says.
+fn whole(v: f64, round: u32) -> f64 {
+    match round {
+        0 => nearest(v),
+        1 => v.ceil(),
+        2 => v.floor(),
+        _ => v.trunc(),
+    }
+}
+
 fn normalized(v: f64, signed: bool) -> u64 {
     let v = if v.is_nan() { 0.0 } else { v };
     let (low, scale) = if signed { (-1.0, 32767.0) } else { (0.0, 65535.0) };
@@ -69,16 +80,23 @@ fn split(v: f64) -> (f64, i32) {
     (m, e)
 }
 
-/// 2 to the `n` times a number, rounded once, for any `n`.
-fn scaled(v: u64, size: u32, n: i64) -> Option<Out> {
-    use crate::soft;
-    if size == 64 {
-        let n = n.clamp(-4000, 4000) as i32;
-        return f64_out(f64::from_bits(soft::scale(soft::F64, soft::Round::Even, v, n)));
+/// An exact number rounded as the mode says for floats of the size.
+fn rounded(v: &Exact, size: u32, x: &In) -> Option<Out> {
+    rounded_by(v, size, x.round(size))
+}
+
+fn rounded_by(v: &Exact, size: u32, round: u32) -> Option<Out> {
+    let d = v.round(size, round);
+    match size {
+        16 => f16_out(d as u16),
+        32 => f32_out(f32(d)),
+        _ => f64_out(f64(d)),
     }
-    let v = if size == 16 { f16(v) } else { f64::from(f32(v)) };
-    // Within what f64 holds exactly.
-    float(v * 2f64.powi(n.clamp(-400, 400) as i32), size)
+}
+
+/// 2 to the `n` times a number, rounded once, for any `n`.
+fn scaled(v: u64, size: u32, n: i64, x: &In) -> Option<Out> {
+    rounded(&Exact::of(v, size).scaled(n.clamp(-9999, 9999) as i32), size, x)
 }
 
 /// The numbers of an f8 of gfx942: `{sign, exponent, fraction}`, 0x80 for NaN.
@@ -156,17 +174,15 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
         "cvt_u16_f16" => bits(to_int(f16(a), 16, false)),
         "cvt_f64_i32" => f64_out(ia as f64),
         "cvt_f64_u32" => f64_out(a as f64),
-        "cvt_f32_i32" => f32_out(ia as f64 as f32),
-        "cvt_f32_u32" => f32_out(a as f64 as f32),
-        "cvt_f16_i16" => f16_out(to_f16(f64::from(a as i16))),
-        "cvt_f16_u16" => f16_out(to_f16(f64::from(a as u16))),
+        "cvt_f32_i32" => rounded(&Exact::integer(ia.into()), 32, x),
+        "cvt_f32_u32" => rounded(&Exact::integer(a.into()), 32, x),
+        "cvt_f16_i16" => rounded(&Exact::integer((a as i16).into()), 16, x),
+        "cvt_f16_u16" => rounded(&Exact::integer((a as u16).into()), 16, x),
         "cvt_f64_f32" => f64_out(f64::from(f32(a))),
-        "cvt_f32_f64" => {
-            use crate::soft;
-            f32_out(f32(soft::convert(soft::F64, soft::F32, soft::Round::Even, a)))
-        }
+        // The rounding is that of f64 (LLVM, `FPDPRounding`).
+        "cvt_f32_f64" => rounded_by(&Exact::of(a, 64), 32, x.round(64)),
         "cvt_f32_f16" => f32_out(f16(a) as f32),
-        "cvt_f16_f32" => f16_out(to_f16(f64::from(f32(a)))),
+        "cvt_f16_f32" => rounded(&Exact::of(a, 32), 16, x),
         "cvt_rpi_i32_f32" => bits(to_int(f64::from((f64::from(f32(a)) + 0.5) as f32).floor(), 32, true)),
         "cvt_flr_i32_f32" => bits(to_int(f64::from(f32(a)).floor(), 32, true)),
         "cvt_off_f32_i4" => f32_out(
@@ -190,7 +206,7 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
         "cvt_pk_u8_f32" | "cvt_pkaccum_u8_f32" => {
             let rest = if name.contains("accum") { x.old & 0xffff_ffff } else { c };
             let at = 8 * (b & 3);
-            bits(rest & !(0xff << at) | to_int(nearest(f64::from(f32(a))), 8, false) << at)
+            bits(rest & !(0xff << at) | to_int(whole(f64::from(f32(a)), x.round(32)), 8, false) << at)
         }
         "cvt_f32_fp8" => f32_out(fp8(3)(a)),
         "cvt_f32_bf8" => f32_out(fp8(2)(a)),
@@ -200,9 +216,9 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
         "cvt_pk_bf8_f32" => bits(to_small(f64::from(f32(a)), 2) | to_small(f64::from(f32(b)), 2) << 8),
         "cvt_sr_fp8_f32" => bits(to_small_down(dither(a, b >> 12), 3)),
         "cvt_sr_bf8_f32" => bits(to_small_down(dither(a, b >> 11), 2)),
-        "ldexp_f16" => scaled(a, 16, i64::from(b as i16)),
-        "ldexp_f32" => scaled(a, 32, i64::from(ib)),
-        "ldexp_f64" => scaled(a, 64, i64::from(ib)),
+        "ldexp_f16" => scaled(a, 16, i64::from(b as i16), x),
+        "ldexp_f32" => scaled(a, 32, i64::from(ib), x),
+        "ldexp_f64" => scaled(a, 64, i64::from(ib), x),
         "trunc_f32" => wide(f32::trunc),
         "rcp_iflag_f32" => ulps(1.0 / f64::from(f32(a)), 32, 0),
         "frexp_exp_i16_f16" => bits(split(f16(a)).1 as u64 & 0xffff),
@@ -231,33 +247,41 @@ fn function(name: &str, x: &In) -> Option<Out> {
         "ceil" => float(v.ceil(), size),
         "trunc" => float(v.trunc(), size),
         "rndne" => float(nearest(v), size),
-        "fract" => {
-            let below_one = 1.0 - 2f64.powi(-[11, 24, 53][[16, 32, 64].iter().position(|s| *s == size)?]);
-            float((v - v.floor()).min(below_one), size).map(|out| {
-                if v.is_finite() { out } else { Out { d: float(f64::NAN, size).map_or(0, |o| o.d), ..out } }
-            })
+        "fract" if v.is_finite() => {
+            let (fraction, field) = exact::fields(size);
+            let below_one = (((1 << (field - 1)) - 1) << fraction) - 1;
+            let round = x.round(size);
+            let part = Exact::of(x.s[0], size).plus(&Exact::of(v.floor().to_bits(), 64).negated(), 0);
+            let d = if part.is_zero() { 0 } else { part.round(size, round).min(below_one) };
+            rounded(&Exact::of(d, size), size, x)
         }
+        "fract" => float(f64::NAN, size),
         "frexp_mant" => float(split(v).0, size),
         "rcp" => ulps(1.0 / v, size, 0),
         "sqrt" => ulps(v.sqrt(), size, 0),
         "rsq" => ulps(1.0 / v.sqrt(), size, near),
         "exp" => ulps(v.exp2(), size, near),
         "log" => ulps(v.log2(), size, near),
-        "sin" | "cos" => {
-            let turns = if v.abs() <= 256.0 { v - v.round() } else { 0.0 };
-            let turns = if v.is_finite() { turns } else { f64::NAN };
-            // From the nearest quarter turn, where the result's accuracy is relative to the distance.
-            let quarter = (turns * 4.0).round();
-            let rest = (turns - quarter / 4.0) * std::f64::consts::TAU;
-            let d = match (quarter as i64 + i64::from(op == "cos")).rem_euclid(4) {
-                0 => rest.sin(),
-                1 => rest.cos(),
-                2 => -rest.sin(),
-                _ => -rest.cos(),
-            };
-            ulps(d, size, near)
-        }
+        "sin" | "cos" => ulps(turns(v, op == "cos"), size, near),
         _ => None,
+    }
+}
+
+/// The sine or cosine of a number of turns, as if of none beyond 256.
+pub(super) fn turns(v: f64, cosine: bool) -> f64 {
+    let turns = if v.abs() <= 256.0 { v - v.round() } else { 0.0 };
+    let turns = if v.is_finite() { turns } else { f64::NAN };
+    if v == 0.0 && !cosine {
+        return v;
+    }
+    // From the nearest quarter turn, where the result's accuracy is relative to the distance.
+    let quarter = (turns * 4.0).round();
+    let rest = (turns - quarter / 4.0) * std::f64::consts::TAU;
+    match (quarter as i64 + i64::from(cosine)).rem_euclid(4) {
+        0 => rest.sin(),
+        1 => rest.cos(),
+        2 => -rest.sin(),
+        _ => -rest.cos(),
     }
 }
 
@@ -265,39 +289,11 @@ fn function(name: &str, x: &In) -> Option<Out> {
 fn steps(name: &str, x: &In) -> Option<Out> {
     let [a, b, c] = x.s;
     match name {
-        "div_fixup_f32" => {
-            fixup(f32(a).into(), f32(b).into(), f32(c).into(), field(b, 32), field(c, 32), Some(-150))
-                .and_then(|d| float(d, 32))
-        }
-        "div_fixup_f64" => {
-            fixup(f64(a), f64(b), f64(c), field(b, 64), field(c, 64), Some(-1075)).and_then(|d| float(d, 64))
-        }
-        "div_fixup_f16" | "div_fixup_legacy_f16" => {
-            fixup(f16(a), f16(b), f16(c), 0, 0, None).and_then(|d| float(d, 16))
-        }
-        "div_fmas_f32" => {
-            use super::floats::odd_sum;
-            let exact = odd_sum(f64::from(f32(a)) * f64::from(f32(b)), f64::from(f32(c)));
-            let power = if !x.bit {
-                0
-            } else if field(c, 32) > 127 {
-                64
-            } else {
-                -64
-            };
-            f32_out((exact * 2f64.powi(power)) as f32)
-        }
-        "div_fmas_f64" => {
-            use crate::soft::{F64, Round, fma_scaled};
-            let power = if !x.bit {
-                0
-            } else if field(c, 64) > 1023 {
-                128
-            } else {
-                -128
-            };
-            f64_out(f64(fma_scaled(F64, Round::Even, a, b, c, power)))
-        }
+        "div_fixup_f32" => fixup(32, x, Some(-150)),
+        "div_fixup_f64" => fixup(64, x, Some(-1075)),
+        "div_fixup_f16" | "div_fixup_legacy_f16" => fixup(16, x, None),
+        "div_fmas_f32" => fmas(32, 64, x),
+        "div_fmas_f64" => fmas(64, 128, x),
         "div_scale_f32" => {
             let sources = [a, b, c].map(|v| (f64::from(f32(v)), field(v, 32)));
             let (d, flag) = scale(sources, 96, 253, 24, 64);
@@ -316,24 +312,39 @@ fn field(v: u64, size: u32) -> i32 {
     if size == 32 { (v >> 23 & 0xff) as i32 } else { (v >> 52 & 0x7ff) as i32 }
 }
 
-fn fixup(q: f64, d: f64, n: f64, d_field: i32, n_field: i32, least: Option<i32>) -> Option<f64> {
-    let sign = d.is_sign_negative() != n.is_sign_negative();
-    let signed = |v: f64| v.copysign(if sign { -1.0 } else { 1.0 });
-    Some(if n.is_nan() {
-        n
-    } else if d.is_nan() {
-        d
-    } else if n == 0.0 && d == 0.0 || n.is_infinite() && d.is_infinite() {
-        f64::NAN
-    } else if d == 0.0 || n.is_infinite() {
-        signed(f64::INFINITY)
-    } else if d.is_infinite() || n == 0.0 || least.is_some_and(|least| n_field - d_field < least) {
-        signed(0.0)
-    } else if q.is_nan() && least.is_some() {
-        signed(f64::INFINITY)
+/// A fused multiply-add, scaled by a power of two up or down and rounded once.
+fn fmas(size: u32, power: i32, x: &In) -> Option<Out> {
+    let [a, b, c] = x.s.map(|v| Exact::of(v, size));
+    let above = field(x.s[2], size) > (1 << (exact::fields(size).1 - 1)) - 1;
+    let power = match (x.bit, above) {
+        (false, _) => 0,
+        (true, true) => power,
+        (true, false) => -power,
+    };
+    rounded(&a.times(&b).plus(&c, x.round(size)).scaled(power), size, x)
+}
+
+/// Quotients whose operands' exponents differ by less than `least` are out of range.
+fn fixup(size: u32, x: &In, least: Option<i32>) -> Option<Out> {
+    let [q, d, n] = x.s.map(|v| Exact::of(v, size));
+    let sign = x.s[1] >> (size - 1) != x.s[2] >> (size - 1);
+    let signed = |v: Exact| if v.is_negative() == sign { v } else { v.negated() };
+    let infinite = |v: &Exact| matches!(v, Exact::Infinite { .. });
+    let one = Exact::integer(1);
+    let value = if n.is_nan() || d.is_nan() || n.is_zero() && d.is_zero() || infinite(&n) && infinite(&d) {
+        Exact::Nan
+    } else if d.is_zero() || infinite(&n) {
+        Exact::Infinite { negative: sign }
+    } else if infinite(&d) || n.is_zero() {
+        signed(Exact::of(0, size))
+    } else if least.is_some_and(|least| field(x.s[2], size) - field(x.s[1], size) < least) {
+        signed(one.scaled(-5000))
+    } else if least.is_some() && (q.is_nan() || infinite(&q)) {
+        signed(one.scaled(5000))
     } else {
         signed(q)
-    })
+    };
+    rounded(&value, size, x)
 }
 
 /// Of value, denominator and numerator, each with its exponent; the result is exact in f64 for f32.

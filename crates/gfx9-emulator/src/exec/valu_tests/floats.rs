@@ -1,11 +1,11 @@
-//! References for floating-point arithmetic: f32 and f16 exactly in f64 and then rounded once, f64 in integers.
+//! References for floating-point arithmetic: on exact numbers (`exact`), then rounded once as the mode says.
 
 use super::{Close, In, Out, f16, f16_out, f32, f32_out, f64, f64_out, flag};
-use crate::soft;
+use crate::exact;
 
 /// A f64 rounded to f16.
 pub(super) fn to_f16(v: f64) -> u16 {
-    soft::convert(soft::F64, soft::F16, soft::Round::Even, v.to_bits()) as u16
+    exact::convert(64, 16, 0, v.to_bits()) as u16
 }
 
 /// A sum of two f64 rounded to odd, so that it can be rounded again to fewer bits.
@@ -23,15 +23,6 @@ pub(super) fn odd_sum(a: f64, b: f64) -> f64 {
     } else {
         f64::from_bits(sum.to_bits() - 1)
     }
-}
-
-fn fma32(a: f32, b: f32, c: f32) -> f32 {
-    // The product is exact.
-    odd_sum(f64::from(a) * f64::from(b), f64::from(c)) as f32
-}
-
-fn sum64(a: f64, b: f64) -> f64 {
-    f64::from_bits(soft::add(soft::F64, soft::Round::Even, a.to_bits(), b.to_bits()))
 }
 
 fn is_signaling(v: u64, size: u32) -> bool {
@@ -77,16 +68,22 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
         return compared;
     }
     if name == "dot2c_f32_f16" {
-        let part = |v: u64, n: u32| f16(v >> (16 * n) & 0xffff) as f32;
+        // The second pair first, both rounded.
+        let part = |v: u64, n: u32| {
+            exact::convert(16, 32, 0, exact::flush(v >> (16 * n) & 0xffff, 16, x.mode.denorm64() & 1 != 0))
+        };
         let [a, b, _] = x.s;
-        let inner = fma32(part(a, 1), part(b, 1), f32(x.old));
-        return f32_out(fma32(part(a, 0), part(b, 0), inner));
+        let old = exact::flush(x.old & 0xffff_ffff, 32, x.mode.denorm32() & 1 != 0);
+        let (round, keep) = (x.mode.round32(), x.mode.denorm32() & 2 != 0);
+        let inner = exact::fma(32, round, part(a, 1), part(b, 1), old);
+        return f32_out(f32(exact::fma(32, round, part(a, 0), part(b, 0), exact::flush(inner, 32, keep))));
     }
     if name == "pk_fmac_f16" {
         let [a, b, _] = x.s;
         let part = |n: u32| {
-            let at = |v: u64| f16(v >> (16 * n) & 0xffff);
-            u64::from(to_f16(odd_sum(at(a) * at(b), at(x.old))))
+            let keep = x.mode.denorm64();
+            let [a, b, c] = [a, b, x.old].map(|v| exact::flush(v >> (16 * n) & 0xffff, 16, keep & 1 != 0));
+            exact::flush(exact::fma(16, x.mode.round64(), a, b, c), 16, keep & 2 != 0)
         };
         return Some(Out { d: part(0) | part(1) << 16, flag: false, close: Close::P16 });
     }
@@ -125,57 +122,54 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
         }
         _ => {}
     }
+    if op.starts_with("cube") {
+        return cube(op, [a, b, c].map(f32), x);
+    }
+    let d = arithmetic(op, size, x)?;
     match size {
-        32 => single(op, f32(a), f32(b), f32(c), x),
-        64 => double(op, f64(a), f64(b), f64(c), f64(x.old)),
-        16 => half(op, f16(a), f16(b), f16(c), f16(x.old & 0xffff)),
-        _ => None,
+        16 => f16_out(d as u16),
+        32 => f32_out(f32(d)),
+        _ => f64_out(f64(d)),
     }
 }
 
-/// Denormals as zeros.
-fn flushed(v: f32) -> f32 {
-    if v != 0.0 && v.abs() < f32::MIN_POSITIVE { v * 0.0 } else { v }
-}
-
-fn unfused32(a: f32, b: f32, c: f32) -> f32 {
-    let product = flushed((f64::from(flushed(a)) * f64::from(flushed(b))) as f32);
-    flushed((f64::from(product) + f64::from(flushed(c))) as f32)
-}
-
-fn single(op: &str, a: f32, b: f32, c: f32, x: &In) -> Option<Out> {
-    let (p, q) = (f64::from(a), f64::from(b));
-    let old = f32(x.old);
-    f32_out(match op {
-        "add" => (p + q) as f32,
-        "sub" => (p - q) as f32,
-        "subrev" => (q - p) as f32,
-        "mul" => (p * q) as f32,
-        "mul_legacy" => {
-            if p == 0.0 || q == 0.0 {
-                0.0
-            } else {
-                (p * q) as f32
-            }
-        }
-        "fma" | "fmamk" | "fmaak" => fma32(a, b, c),
-        "fmac" => fma32(a, b, old),
-        "mad" | "madmk" | "madak" => unfused32(a, b, c),
-        "mac" => unfused32(a, b, old),
+/// Sums and products. Sources and result are flushed around it where the mode says so.
+fn arithmetic(op: &str, size: u32, x: &In) -> Option<u64> {
+    let round = x.round(size);
+    let [a, b, c] = x.s;
+    let minus = |v: u64| v ^ 1 << (size - 1);
+    let zero = |v: u64| v & !(1 << (size - 1)) == 0;
+    let old = if size == 64 { x.old } else { x.old & ((1 << size) - 1) };
+    let fma = |a, b, c| exact::fma(size, round, a, b, c);
+    // Rounded after the product; of f32 denormals are flushed whatever the mode.
+    let keep = if size == 32 { 0 } else { x.denormals(size) };
+    let mad = |a: u64, b: u64, c: u64| {
+        let [a, b, c] = [a, b, c].map(|v| exact::flush(v, size, keep & 1 != 0));
+        let product = exact::flush(exact::mul(size, round, a, b), size, keep & 2 != 0);
+        exact::flush(exact::add(size, round, product, c), size, keep & 2 != 0)
+    };
+    Some(match op {
+        "add" => exact::add(size, round, a, b),
+        "sub" => exact::add(size, round, a, minus(b)),
+        "subrev" => exact::add(size, round, b, minus(a)),
+        "mul" => exact::mul(size, round, a, b),
+        "mul_legacy" if zero(a) || zero(b) => 0,
+        "mul_legacy" => exact::mul(size, round, a, b),
+        "fma" | "fmamk" | "fmaak" | "fma_legacy" => fma(a, b, c),
+        "fmac" => fma(a, b, old),
+        "mad" | "madmk" | "madak" => mad(a, b, c),
+        "mac" => mad(a, b, old),
+        "mad_legacy" if size == 16 => mad(a, b, c),
         "mad_legacy" => {
-            if a == 0.0 || b == 0.0 {
-                unfused32(0.0, 0.0, c)
-            } else {
-                unfused32(a, b, c)
-            }
+            let denormal = |v: u64| zero(exact::flush(v, size, false));
+            if denormal(a) || denormal(b) { mad(0, 0, c) } else { mad(a, b, c) }
         }
-        "cubeid" | "cubesc" | "cubetc" | "cubema" => return cube(op, [a, b, c]),
         _ => return None,
     })
 }
 
 /// The face is that of the axis with the largest coordinate; of equals z, then y.
-fn cube(op: &str, v: [f32; 3]) -> Option<Out> {
+fn cube(op: &str, v: [f32; 3], x: &In) -> Option<Out> {
     let largest = |n: usize| v.iter().all(|other| v[n].abs() >= other.abs());
     // A NaN is never larger; with one among the others the comparisons go on to x.
     let axis = if v[2].abs() >= v[0].abs() && v[2].abs() >= v[1].abs() {
@@ -192,43 +186,12 @@ fn cube(op: &str, v: [f32; 3]) -> Option<Out> {
     let mirror = |c: f32| if negative { -c } else { c };
     f32_out(match (op, axis) {
         ("cubeid", _) => (2 * axis + usize::from(negative)) as f32,
-        ("cubema", _) => (2.0 * f64::from(v[axis])) as f32,
+        ("cubema", _) => f32(exact::mul(32, x.round(32), v[axis].to_bits().into(), 0x4000_0000)),
         ("cubesc", 0) => -mirror(v[2]),
         ("cubesc", 1) => v[0],
         ("cubesc", _) => mirror(v[0]),
         ("cubetc", 1) => mirror(v[2]),
         (_, _) => -v[1],
-    })
-}
-
-fn double(op: &str, a: f64, b: f64, c: f64, old: f64) -> Option<Out> {
-    let even = soft::Round::Even;
-    let mul = |a: f64, b: f64| f64::from_bits(soft::mul(soft::F64, even, a.to_bits(), b.to_bits()));
-    let fma = |a: f64, b: f64, c: f64| {
-        f64::from_bits(soft::fma(soft::F64, even, a.to_bits(), b.to_bits(), c.to_bits()))
-    };
-    f64_out(match op {
-        "add" => sum64(a, b),
-        "mul" => mul(a, b),
-        "fma" => fma(a, b, c),
-        "fmac" => fma(a, b, old),
-        _ => return None,
-    })
-}
-
-fn half(op: &str, a: f64, b: f64, c: f64, old: f64) -> Option<Out> {
-    // Products and sums of two are exact in f64.
-    let fused = |a: f64, b: f64, c: f64| to_f16(odd_sum(a * b, c));
-    let unfused = |a: f64, b: f64, c: f64| to_f16(f16(u64::from(to_f16(a * b))) + c);
-    f16_out(match op {
-        "add" => to_f16(a + b),
-        "sub" => to_f16(a - b),
-        "subrev" => to_f16(b - a),
-        "mul" => to_f16(a * b),
-        "fma" | "fma_legacy" => fused(a, b, c),
-        "mad" | "mad_legacy" | "madmk" | "madak" => unfused(a, b, c),
-        "mac" => unfused(a, b, old),
-        _ => return None,
     })
 }
 

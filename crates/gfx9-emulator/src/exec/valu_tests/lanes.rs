@@ -3,12 +3,23 @@
 use super::rigs;
 use crate::tables::Target;
 use crate::testing::Random;
+use crate::testing::Rig;
 use crate::wave::{AGPR, LANES};
 
-#[test]
+crate::ledger::verified!(
+    single_lanes_are_read_and_written_whatever_exec_is,
+    swap_and_moves_between_agprs,
+    four_masked_sums_of_absolute_differences
+);
+
+/// Both targets, at each level.
+fn both() -> Vec<Rig> {
+    [Target::Gfx90a, Target::Gfx942].into_iter().flat_map(rigs).collect()
+}
+
 fn single_lanes_are_read_and_written_whatever_exec_is() {
     let mut random = Random::new(11);
-    for rig in &mut rigs(Target::Gfx90a) {
+    for rig in &mut both() {
         for _ in 0..50 {
             let exec = random.next() & random.next() & random.next();
             rig.w.set_exec(exec);
@@ -30,37 +41,37 @@ fn single_lanes_are_read_and_written_whatever_exec_is() {
     }
 }
 
-#[test]
 fn swap_and_moves_between_agprs() {
     let mut random = Random::new(12);
-    for rig in &mut rigs(Target::Gfx90a) {
-        let exec = random.next();
-        rig.w.set_exec(exec);
-        let [a, b]: [[u32; LANES]; 2] =
-            std::array::from_fn(|_| std::array::from_fn(|_| random.next() as u32));
-        *rig.w.v_mut(3).flat_mut() = a;
-        *rig.w.v_mut(4).flat_mut() = b;
-        *rig.w.v_mut(AGPR + 6).flat_mut() = a;
-        *rig.w.v_mut(AGPR + 5).flat_mut() = b;
-        *rig.w.v_mut(5).flat_mut() = [7; LANES];
-        // v_swap_b32 v3, v4; v_accvgpr_mov_b32 a5, a6
-        rig.run(&[0x7e06_a304, 0x7e0a_a506]);
-        for l in 0..LANES {
-            let active = exec >> l & 1 != 0;
-            let pick = |yes: u32, no: u32| if active { yes } else { no };
-            assert_eq!(rig.w.v(3).flat()[l], pick(b[l], a[l]));
-            assert_eq!(rig.w.v(4).flat()[l], pick(a[l], b[l]));
-            assert_eq!(rig.w.v(AGPR + 5).flat()[l], pick(a[l], b[l]));
-            assert_eq!(rig.w.v(5).flat()[l], 7);
+    for rig in &mut both() {
+        for _ in 0..20 {
+            let exec = random.next();
+            rig.w.set_exec(exec);
+            let [a, b]: [[u32; LANES]; 2] =
+                std::array::from_fn(|_| std::array::from_fn(|_| random.next() as u32));
+            *rig.w.v_mut(3).flat_mut() = a;
+            *rig.w.v_mut(4).flat_mut() = b;
+            *rig.w.v_mut(AGPR + 6).flat_mut() = a;
+            *rig.w.v_mut(AGPR + 5).flat_mut() = b;
+            *rig.w.v_mut(5).flat_mut() = [7; LANES];
+            // v_swap_b32 v3, v4; v_accvgpr_mov_b32 a5, a6
+            rig.run(&[0x7e06_a304, 0x7e0a_a506]);
+            for l in 0..LANES {
+                let active = exec >> l & 1 != 0;
+                let pick = |yes: u32, no: u32| if active { yes } else { no };
+                assert_eq!(rig.w.v(3).flat()[l], pick(b[l], a[l]));
+                assert_eq!(rig.w.v(4).flat()[l], pick(a[l], b[l]));
+                assert_eq!(rig.w.v(AGPR + 5).flat()[l], pick(a[l], b[l]));
+                assert_eq!(rig.w.v(5).flat()[l], 7);
+            }
         }
     }
 }
 
-#[test]
 fn four_masked_sums_of_absolute_differences() {
     let mut random = Random::new(13);
-    for rig in &mut rigs(Target::Gfx90a) {
-        for clamp in [0u32, 1] {
+    for rig in &mut both() {
+        for clamp in [0u32, 1].repeat(10) {
             rig.w.set_exec(!0);
             for v in [2, 3, 6, 10, 11, 12, 13] {
                 let lanes = std::array::from_fn(|_| match random.next() % 4 {
@@ -92,7 +103,7 @@ fn four_masked_sums_of_absolute_differences() {
 
 #[test]
 fn instructions_that_do_nothing() {
-    for rig in &mut rigs(Target::Gfx942) {
+    for rig in &mut both() {
         *rig.w.v_mut(0).flat_mut() = [3; LANES];
         rig.w.set_exec(5);
         // v_nop and v_clrexcp, short and long

@@ -1,0 +1,99 @@
+//! Instructions that change nothing a program can see, whatever their operands, and those that end one.
+
+use crate::exec::memory_model::Bench;
+use crate::tables::{Encoding, rows};
+use crate::testing::{Random, Rig, word};
+use crate::wave::sreg;
+
+crate::ledger::verified!(nothing_changes);
+
+/// Hints, waits, cache control, messages that nobody gets, branches on a debugger that isn't there.
+const IDLE: [&str; 34] = [
+    "s_nop",
+    "s_wakeup",
+    "s_setkill",
+    "s_waitcnt",
+    "s_sethalt",
+    "s_sleep",
+    "s_setprio",
+    "s_sendmsg",
+    "s_sendmsghalt",
+    "s_icache_inv",
+    "s_incperflevel",
+    "s_decperflevel",
+    "s_ttracedata",
+    "s_cbranch_cdbgsys",
+    "s_cbranch_cdbguser",
+    "s_cbranch_cdbgsys_or_user",
+    "s_cbranch_cdbgsys_and_user",
+    "s_set_gpr_idx_off",
+    "s_dcache_inv",
+    "s_dcache_wb",
+    "s_dcache_inv_vol",
+    "s_dcache_wb_vol",
+    "s_atc_probe",
+    "s_atc_probe_buffer",
+    "s_dcache_discard",
+    "s_dcache_discard_x2",
+    "v_nop",
+    "v_clrexcp",
+    "ds_nop",
+    "buffer_wbl2",
+    "buffer_invl2",
+    "buffer_inv",
+    "buffer_wbinvl1",
+    "buffer_wbinvl1_vol",
+];
+
+/// All registers.
+fn registers(rig: &Rig) -> (Vec<u32>, Vec<u32>, [u64; 2], [u32; 2], bool) {
+    let scalars = (0..106).chain([sreg::M0]).map(|n| rig.w.s32(n)).collect();
+    let vectors = (0..512).flat_map(|n| *rig.w.v(n).flat()).collect();
+    (scalars, vectors, [rig.w.vcc(), rig.w.exec()], [rig.w.mode.0, rig.w.trapsts], rig.w.scc())
+}
+
+fn nothing_changes() {
+    let mut random = Random::new(71);
+    for mut b in Bench::all(71).take(2) {
+        let target = b.rig.target;
+        b.scramble(0..512);
+        for n in 0..106 {
+            b.rig.w.set_s32(n, b.random.next() as u32);
+        }
+        for encoding in Encoding::ALL {
+            let idle = rows(encoding).iter().filter(|row| IDLE.contains(&row.name));
+            for row in idle.filter(|row| row.op[target as usize] >= 0) {
+                let op = row.op[target as usize] as u32;
+                for _ in 0..16 {
+                    b.rig.w.set_s64(sreg::VCC, random.next());
+                    b.rig.w.set_exec(random.next());
+                    b.rig.w.set_scc(random.next() & 1 != 0);
+                    let any = random.next() as u32;
+                    let words = match encoding {
+                        // Not the message that calls the host, nor that of saving the wave.
+                        Encoding::Sopp => vec![word(encoding, op, any & 0xffff)],
+                        Encoding::Smem => vec![word(encoding, op, 1 << 17 | any & 0x1f), any & 0xf_ffff],
+                        Encoding::Vop1 => vec![word(encoding, op, 0)],
+                        _ => vec![word(encoding, op, 0), 0],
+                    };
+                    let before = registers(&b.rig);
+                    b.rig.run(&words);
+                    assert!(registers(&b.rig) == before, "{} changed a register", row.name);
+                    b.check(row.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn programs_end() {
+    for mut b in Bench::all(72) {
+        for name in ["s_endpgm", "s_endpgm_saved", "s_endpgm_ordered_ps_done"] {
+            b.rig.w.set_s32(40, 0);
+            let after = b.rig.sopk("s_movk_i32", 40, 1);
+            b.rig.run(&[b.rig.sopp(name, 0), after]);
+            assert_eq!(b.rig.w.s32(40), 0, "{name}");
+        }
+    }
+}

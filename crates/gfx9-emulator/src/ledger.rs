@@ -1,0 +1,219 @@
+//! For tests: which instructions the randomised tests have executed, and how often; compared with the decode tables, so
+//! that none goes without, and with the README's table of how each class was verified.
+//!
+//! A module of tests names those of its functions that compare instructions with a reference on random operands:
+//! `verified!(a, b)`. Each becomes a test, and notes every instruction that its [`Rig`](crate::testing::Rig) runs.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use crate::isa::Level;
+use crate::tables::{Encoding, Row, Target, encoding_of, rows};
+
+/// A target's instruction.
+pub(crate) type Key = (u8, &'static str, u8);
+
+fn key(row: &Row, target: Target) -> Option<Key> {
+    Some((encoding_of(row)? as u8, row.name, target as u8))
+}
+
+thread_local! {
+    /// By instruction, the waves that have executed it at each level.
+    static RAN: RefCell<BTreeMap<Key, [u64; 3]>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// Notes that an instruction ran to its end on a wave.
+pub(crate) fn note(row: &'static Row, target: Target, level: Level) {
+    if let Some(key) = key(row, target) {
+        RAN.with_borrow_mut(|ran| ran.entry(key).or_default()[level as usize] += 1);
+    }
+}
+
+/// A randomised test.
+pub(crate) struct Test {
+    /// With its module: `exec::ds_tests::swizzles`.
+    path: &'static str,
+    body: fn(),
+    ran: OnceLock<BTreeMap<Key, u64>>,
+}
+
+impl Test {
+    pub(crate) const fn new(path: &'static str, body: fn()) -> Test {
+        Test { path, body, ran: OnceLock::new() }
+    }
+
+    /// Runs it, unless that was done; gives how often each instruction was executed, at the level where that was most.
+    pub(crate) fn ran(&self) -> &BTreeMap<Key, u64> {
+        self.ran.get_or_init(|| {
+            RAN.take();
+            (self.body)();
+            RAN.take().into_iter().map(|(key, counts)| (key, counts.into_iter().max().unwrap_or(0))).collect()
+        })
+    }
+
+    /// Without `gfx9_emulator::exec::`.
+    fn name(&self) -> &'static str {
+        self.path.rsplit_once("exec::").map_or(self.path, |(_, name)| name)
+    }
+}
+
+/// Makes tests of functions, and the list `VERIFIED` for the ledger.
+macro_rules! verified {
+    ($($test:ident),* $(,)?) => {
+        const COUNT_OF_VERIFIED: usize = [$(stringify!($test)),*].len();
+        pub(crate) static VERIFIED: [$crate::ledger::Test; COUNT_OF_VERIFIED] = [
+            $($crate::ledger::Test::new(concat!(module_path!(), "::", stringify!($test)), $test)),*
+        ];
+
+        /// The tests proper.
+        mod verified {
+            $(#[test]
+            fn $test() {
+                let name = concat!("::", stringify!($test));
+                let ran = super::VERIFIED.iter().filter(|test| test.ends_with(name)).map(|test| test.ran());
+                assert!(ran.map(|ran| ran.len()).sum::<usize>() > 0, "no instruction was run");
+            })*
+        }
+    };
+}
+pub(crate) use verified;
+
+impl Test {
+    pub(crate) fn ends_with(&self, name: &str) -> bool {
+        self.path.ends_with(name)
+    }
+}
+
+/// All randomised tests.
+fn tests() -> impl Iterator<Item = &'static Test> {
+    use crate::exec::*;
+    let all: [&[Test]; 15] = [
+        &salu_tests::VERIFIED,
+        &flow_tests::VERIFIED,
+        &smem_tests::VERIFIED,
+        &valu_tests::VERIFIED,
+        &valu_tests::lanes::VERIFIED,
+        &valu_tests::accuracy::VERIFIED,
+        &valu_tests::controlled::VERIFIED,
+        &packed_tests::VERIFIED,
+        &matrix_tests::VERIFIED,
+        &matrix_value_tests::VERIFIED,
+        &ds_tests::VERIFIED,
+        &atomics_tests::VERIFIED,
+        &flat_tests::VERIFIED,
+        &buffer_tests::VERIFIED,
+        &idle_tests::VERIFIED,
+    ];
+    all.into_iter().flatten()
+}
+
+/// Instructions that no reference can be given random operands for, and the tests that show what they do.
+const APART: &[(&[&str], &str)] = &[
+    (&["s_endpgm_saved", "s_endpgm_ordered_ps_done"], "exec::idle_tests::programs_end"),
+    (&["s_barrier"], "tests/dispatch.rs"),
+    (&["s_trap"], "exec::control_tests::what_cannot_run_faults_when_reached"),
+    (&["s_memtime", "s_memrealtime"], "exec::control_tests::scalar_memory"),
+];
+
+/// Rows that fault by their name when they are reached (`tables/coverage.rs` has the list in the README).
+fn is_unimplemented(row: &Row) -> bool {
+    matches!(row.exec, crate::tables::Impl::No) || row.name.starts_with("ds_gws_")
+}
+
+/// A line of the README's table.
+struct Class {
+    name: &'static str,
+    /// Instructions of gfx90a and gfx942, and how often each is executed at least.
+    numbers: [Option<u64>; 3],
+    tests: Vec<&'static str>,
+}
+
+const README: &str = include_str!("../README.md");
+
+/// The README's section on this.
+fn section() -> &'static str {
+    let section =
+        README.split("## How instructions were verified").nth(1).and_then(|rest| rest.split("\n## ").next());
+    section.unwrap_or("")
+}
+
+/// What stands between backticks.
+fn quoted(text: &'static str) -> impl Iterator<Item = &'static str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+fn classes() -> Vec<Class> {
+    let lines = section().lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix('|'));
+    lines
+        .map(|line| line.split('|').map(str::trim).collect::<Vec<_>>())
+        .filter(|cells| cells.len() == 7)
+        .skip(1)
+        .map(|cells| Class {
+            name: cells[0],
+            numbers: [1, 2, 3].map(|n| cells[n].parse().ok()),
+            tests: quoted(cells[6]).collect(),
+        })
+        .collect()
+}
+
+#[test]
+fn the_readme_says_how_each_class_was_verified() {
+    let mut wrong = Vec::new();
+    let classes = classes();
+    for class in &classes {
+        let mut counts: BTreeMap<Key, u64> = BTreeMap::new();
+        for name in &class.tests {
+            let test = tests().find(|test| test.name() == *name);
+            let test = test.unwrap_or_else(|| panic!("{}: there is no test {name}", class.name));
+            for (key, count) in test.ran() {
+                *counts.entry(*key).or_default() += count;
+            }
+        }
+        let of = |target: Target| counts.keys().filter(|key| key.2 == target as u8).count() as u64;
+        let least = counts.values().min().copied().unwrap_or(0);
+        let [gfx90a, gfx942, cases] = class.numbers.map(|n| n.unwrap_or(0));
+        // Random tests may take other ways on other hosts.
+        let fits = cases <= least && least < 2 * cases.max(1);
+        if [gfx90a, gfx942] != [Target::Gfx90a, Target::Gfx942].map(of) || !fits {
+            let [gfx90a, gfx942] = [Target::Gfx90a, Target::Gfx942].map(of);
+            wrong.push(format!("{}: {gfx90a} | {gfx942} | {least}", class.name));
+        }
+    }
+    assert!(wrong.is_empty(), "the table has to be {wrong:#?}");
+    for test in tests() {
+        let lines = classes.iter().filter(|class| class.tests.contains(&test.name())).count();
+        assert_eq!(lines, 1, "{} is in so many lines of the README's table", test.name());
+    }
+    for name in APART.iter().flat_map(|(names, _)| names.iter()) {
+        assert!(
+            quoted(section()).any(|text| text == *name),
+            "the README doesn't say how {name} was verified"
+        );
+    }
+}
+
+#[test]
+fn every_instruction_has_a_randomised_test() {
+    let mut missing = Vec::new();
+    let mut needless = Vec::new();
+    for encoding in Encoding::ALL {
+        for row in rows(encoding) {
+            for target in [Target::Gfx90a, Target::Gfx942] {
+                if row.op[target as usize] < 0 || is_unimplemented(row) {
+                    continue;
+                }
+                let Some(key) = key(row, target) else { continue };
+                let ran = tests().any(|test| test.ran().contains_key(&key));
+                let apart = APART.iter().any(|(names, _)| names.contains(&row.name));
+                match (ran, apart) {
+                    (false, false) => missing.push(format!("{} {} {target:?}", encoding.name(), row.name)),
+                    (true, true) => needless.push(row.name),
+                    _ => {}
+                }
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{} are verified by no test: {missing:#?}", missing.len());
+    assert!(needless.is_empty(), "these have a randomised test: {needless:?}");
+}
