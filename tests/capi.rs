@@ -155,7 +155,7 @@ fn installed_and_found_by_pkg_config() {
 }
 
 /// What an ELF file's dynamic section says of a tag, such as DT_NEEDED: texts in its table of strings.
-fn dynamic_texts(file: &Path, tag: i64) -> Vec<String> {
+fn dynamic_texts(file: &Path, tag: object::elf::DynamicTag) -> Vec<String> {
     use object::elf::{FileHeader64, SHT_DYNAMIC};
     use object::read::elf::{Dyn, FileHeader, SectionHeader};
     let bytes = std::fs::read(file).unwrap();
@@ -165,18 +165,18 @@ fn dynamic_texts(file: &Path, tag: i64) -> Vec<String> {
     let (_, dynamic) = sections.iter().enumerate().find(|(_, s)| s.sh_type(endian) == SHT_DYNAMIC).unwrap();
     let (entries, strings) = dynamic.dynamic(endian, &*bytes).unwrap().unwrap();
     let strings = sections.strings(endian, &*bytes, strings).unwrap();
-    let its = entries.iter().filter(|entry| entry.d_tag(endian) as i64 == tag);
+    let its = entries.iter().filter(|entry| entry.d_tag(endian) == tag);
     its.map(|entry| String::from_utf8(entry.string(endian, strings).unwrap().to_vec()).unwrap()).collect()
 }
 
 fn needs(file: &Path) -> Vec<String> {
-    dynamic_texts(file, 1)
+    dynamic_texts(file, object::elf::DT_NEEDED)
 }
 
 /// Programs are linked with the name that stays while they need not be linked again.
 #[test]
 fn the_shared_library_has_its_soname() {
-    assert_eq!(dynamic_texts(&libraries().join("libhiplaunch.so"), 14), [soname::SONAME]);
+    assert_eq!(dynamic_texts(&libraries().join("libhiplaunch.so"), object::elf::DT_SONAME), [soname::SONAME]);
 }
 
 /// A program's own names can't meet with ours.

@@ -215,7 +215,11 @@ fn no_free_slot_comes_out_twice_or_gets_lost() {
         let out = Arc::new([0, 1, 2].map(|_| AtomicU32::new(0)));
         let pop = |list: &(FreeList, [AtomicU32; 3]), out: &[AtomicU32; 3]| {
             let (slot, ()) = list.0.pop(|slot| Some(((), list.1.get(slot as usize - 1)?)))?;
-            assert_eq!(out[slot as usize - 1].fetch_add(1, Ordering::Relaxed), 0, "slot {slot} came out twice");
+            assert_eq!(
+                out[slot as usize - 1].fetch_add(1, Ordering::Relaxed),
+                0,
+                "slot {slot} came out twice"
+            );
             Some(slot)
         };
         let push = |list: &(FreeList, [AtomicU32; 3]), out: &[AtomicU32; 3], slot: u32| {

@@ -116,11 +116,7 @@ impl<'r, T, const N: usize> Arena<'r, T, N> {
 
     /// Adds `count` values; the first that can't be made ends it.
     #[inline(always)]
-    pub(super) fn fill<E>(
-        &self,
-        count: usize,
-        mut make: impl FnMut(usize) -> Result<T, E>,
-    ) -> Result<&[T], E>
+    pub(super) fn fill<E>(&self, count: usize, mut make: impl FnMut(usize) -> Result<T, E>) -> Result<&[T], E>
     where
         T: Copy,
     {

@@ -211,23 +211,23 @@ pub(super) unsafe fn read_common<'l>(
     locks: &mut Few<'_, Lock, MOST_COMMON>,
     all: &mut Few<'_, Arg<'l>, MOST_COMMON>,
 ) -> bool {
-    const SCALAR: u32 = hiplaunch_arg_kind::Scalar as u32;
-    const BUFFER: u32 = hiplaunch_arg_kind::Buffer as u32;
+    const SCALAR: u64 = hiplaunch_arg_kind::Scalar as u64;
+    const BUFFER: u64 = hiplaunch_arg_kind::Buffer as u64;
     for arg in args {
-        let pushed = match (arg.kind, arg.reserved) {
-            (SCALAR, 0) if matches!(arg.size, 4 | 8) => {
-                all.push(Arg::Scalar { bits: arg.bits, size: arg.size as u8 })
-            }
-            (BUFFER, 0) => match BUFFERS.quick(arg.data.cast::<hiplaunch_buffer>()) {
-                Some(held) if held.owner == owner => {
-                    // SAFETY: a lock that is not kept goes at once, and then the argument is not used: false is returned.
-                    // Those that are kept live as long as the arguments are used: the caller's promise.
-                    let (lock, found) = unsafe { held.split() };
-                    locks.push(lock) && all.push(Arg::from(&found.value))
-                }
-                _ => false,
-            },
-            _ => false,
+        // The kind, with nothing in what is reserved.
+        let kind = u64::from(arg.kind) | u64::from(arg.reserved) << 32;
+        let pushed = if kind == SCALAR && (arg.size == 4 || arg.size == 8) {
+            all.push(Arg::Scalar { bits: arg.bits, size: arg.size as u8 })
+        } else if kind == BUFFER
+            && let Some(held) = BUFFERS.quick(arg.data.cast::<hiplaunch_buffer>())
+            && held.owner == owner
+        {
+            // SAFETY: a lock that is not kept goes at once, and then the argument is not used: false is returned. Those
+            // that are kept live as long as the arguments are used: the caller's promise.
+            let (lock, found) = unsafe { held.split() };
+            locks.push(lock) && all.push(Arg::from(&found.value))
+        } else {
+            false
         };
         if !pushed {
             return false;
@@ -240,6 +240,7 @@ pub(super) unsafe fn read_common<'l>(
 ///
 /// # Safety
 /// Pointers in the arguments lead to what hiplaunch_arg_kind says; device addresses are good for what the kernel does.
+#[inline(never)]
 pub(super) unsafe fn with_args<R>(
     args: &[hiplaunch_arg],
     stream: &Stream,

@@ -207,12 +207,8 @@ impl Gate {
         let mut seen = self.word.load(Ordering::Relaxed);
         while key.fits(seen) && blocked(seen) {
             if seen & WAITED_FOR == 0
-                && let Err(now) = self.word.compare_exchange(
-                    seen,
-                    seen | WAITED_FOR,
-                    Ordering::Relaxed,
-                    Ordering::Relaxed,
-                )
+                && let Err(now) =
+                    self.word.compare_exchange(seen, seen | WAITED_FOR, Ordering::Relaxed, Ordering::Relaxed)
             {
                 seen = now;
                 continue;

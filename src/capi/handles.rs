@@ -141,8 +141,7 @@ unsafe impl<T: Send + Sync> Sync for Slot<T> {}
 unsafe impl<T: Send + Sync> Sync for Table<T> {}
 
 /// Where calls sleep that wait for a slot; several, as the end of one wait wakes all who sleep in the same.
-static PARKINGS: [Parking; 16] =
-    [const { Parking { lock: Mutex::new(()), left: Condvar::new() } }; 16];
+static PARKINGS: [Parking; 16] = [const { Parking { lock: Mutex::new(()), left: Condvar::new() } }; 16];
 
 impl<T> Slot<T> {
     #[inline]
@@ -619,10 +618,11 @@ mod tests {
     #[test]
     fn threads_that_open_and_close_never_see_each_others() {
         static TABLE: Table<u64> = Table::new(Kind::Ticket);
+        const ROUNDS: u64 = if cfg!(miri) { 5 } else { 500 };
         std::thread::scope(|scope| {
             for t in 0..4u64 {
                 scope.spawn(move || {
-                    for i in 0..500 {
+                    for i in 0..ROUNDS {
                         let mine: Vec<*mut Thing> =
                             (0..5).map(|k| TABLE.insert(Owner(t), t << 32 | i * 5 + k).unwrap()).collect();
                         for (k, &handle) in mine.iter().enumerate() {
@@ -633,5 +633,45 @@ mod tests {
                 });
             }
         });
+    }
+
+    /// Whoever reads an object by a handle sees that object or that it was closed, while others close it and open the next
+    /// in its slot; and each object is dropped once.
+    #[test]
+    fn readers_beside_closing_threads_see_their_own_or_nothing() {
+        const ROUNDS: usize = if cfg!(miri) { 10 } else { 2000 };
+        let table: Table<std::sync::Arc<usize>> = Table::new(Kind::Buffer);
+        let handles: Vec<std::sync::atomic::AtomicUsize> = (0..4).map(|_| 0.into()).collect();
+        let alive = std::sync::Arc::new(0);
+        std::thread::scope(|scope| {
+            for slot in &handles {
+                scope.spawn(|| {
+                    for _ in 0..ROUNDS {
+                        let handle: *mut Thing = table.insert(Owner(1), alive.clone()).unwrap();
+                        slot.store(handle.addr(), Ordering::Release);
+                        table.with(handle, |found| assert_eq!(*found.value, 0)).unwrap();
+                        table.discard(handle).unwrap();
+                        assert!(table.discard(handle).is_err());
+                    }
+                });
+            }
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for round in 0..ROUNDS * 4 {
+                        let handle = handles[round % handles.len()].load(Ordering::Acquire);
+                        let handle: *const Thing = std::ptr::without_provenance(handle);
+                        assert!(table.read(handle).map_or(true, |held| *held.value == 0));
+                        if let Some(held) = table.quick(handle) {
+                            assert_eq!(*held.value, 0);
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(std::sync::Arc::strong_count(&alive), 1);
+        let left: *mut Thing = table.insert(Owner(1), alive.clone()).unwrap();
+        assert!(table.is_live(left));
+        drop(table);
+        assert_eq!(std::sync::Arc::strong_count(&alive), 1, "a table drops what is left in it");
     }
 }

@@ -67,7 +67,11 @@ pub(super) unsafe fn bytes<'a>(data: *const c_void, count: usize, what: &str) ->
 #[inline]
 fn check_span<T>(data: *const T, count: usize, what: &str) -> Result<()> {
     let most = isize::MAX as usize / size_of::<T>();
-    if !data.is_null() && data.is_aligned() && count <= most { Ok(()) } else { Err(no_span(data, what, count)) }
+    if !data.is_null() && data.is_aligned() && count <= most {
+        Ok(())
+    } else {
+        Err(no_span(data, what, count))
+    }
 }
 
 #[cold]

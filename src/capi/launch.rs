@@ -3,9 +3,7 @@
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
-use crate::launcher::{
-    Arg, Destination, Kernel, KernelHandle, LaunchDims, Launcher, Staging, Stream,
-};
+use crate::launcher::{Arg, Destination, Kernel, KernelHandle, LaunchDims, Launcher, Staging, Stream};
 
 use super::arena::{Few, Room};
 use super::arguments::{Hold, MOST_COMMON, hiplaunch_arg, hiplaunch_dims, read_common, with_args};

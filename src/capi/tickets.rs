@@ -81,9 +81,8 @@ pub extern "C" fn hiplaunch_ticket_is_ready(
 ) -> hiplaunch_status {
     call("hiplaunch_ticket_is_ready", || {
         let ready = wanted(ready, "ready")?;
-        let is_ready = TICKETS.try_with(ticket, |found| {
-            found.value.failed.is_some() || found.value.ticket.is_ready()
-        })?;
+        let is_ready = TICKETS
+            .try_with(ticket, |found| found.value.failed.is_some() || found.value.ticket.is_ready())?;
         ready.write(is_ready.unwrap_or(false));
         Ok(())
     })

@@ -351,7 +351,8 @@ impl RecentLaunches {
         kernarg: &[u8],
     ) {
         if self.ring.len() < REMEMBERED {
-            let recent = Recent { sequence, handle, dims, bytes: explicit_bytes, start: [0; REMEMBERED_BYTES] };
+            let recent =
+                Recent { sequence, handle, dims, bytes: explicit_bytes, start: [0; REMEMBERED_BYTES] };
             self.ring.push(recent);
             self.next = self.ring.len() - 1;
         }

@@ -72,11 +72,7 @@ impl Ticket {
     pub fn read(mut self) -> Result<Output> {
         self.wait()?;
         self.note_read();
-        Ok(Output {
-            lane: self.lane.clone(),
-            slot: self.slot.take(),
-            spans: std::mem::take(&mut self.spans),
-        })
+        Ok(Output { lane: self.lane.clone(), slot: self.slot.take(), spans: std::mem::take(&mut self.spans) })
     }
 
     /// Tells layers that the host is about to look at the outputs.

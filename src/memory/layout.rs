@@ -60,8 +60,7 @@ impl Layout {
             let problem = format!("{} extents and {} strides", shape.len(), strides.len());
             return Err(Error::invalid("layout", problem));
         }
-        let layout =
-            Layout { offset, shape: shape.into(), strides: strides.into(), len: elements(shape)? };
+        let layout = Layout { offset, shape: shape.into(), strides: strides.into(), len: elements(shape)? };
         if !layout.is_empty() && layout.range().is_none_or(|(_, end)| end > len) {
             let problem = format!(
                 "offset {offset}, shape {shape:?} and strides {strides:?} leave the {len} elements there are"
