@@ -1,7 +1,14 @@
-//! Build steps that need more than Rust, each behind its feature; the default build does nothing here.
+//! The C library's soname; and build steps that need more than Rust, each behind its feature.
+
+/// Goes up with each change of the C API that a program linked before it does not run with, whatever the crate's version.
+/// hip/install.sh and the tests read it from the library.
+const SONAME: &str = "libhiplaunch.so.0";
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    if std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "linux") {
+        println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,{SONAME}");
+    }
     #[cfg(feature = "bindgen")]
     bindings::generate();
     #[cfg(feature = "hipcc")]

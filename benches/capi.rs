@@ -116,7 +116,8 @@ impl Bench {
         black_box(unsafe { launcher.launch(*saxpy, stream, LaunchDims::linear(4, 256), &args) }.is_ok());
     }
 
-    fn by_value_c(&mut self) {
+    /// `named`: with a ticket, which is closed. Without one, nobody hears of the launch, as where Rust's is dropped.
+    fn by_value_c(&mut self, named: bool) {
         let C { stream, saxpy, x, y, .. } = self.c;
         let args = [
             arg(hiplaunch_arg_kind::Scalar, u64::from((self.count as f32).to_bits()), null(), 4),
@@ -125,10 +126,15 @@ impl Bench {
             arg(hiplaunch_arg_kind::Scalar, 1024, null(), 4),
         ];
         let dims = hiplaunch_dims { grid: [4, 1, 1], block: [256, 1, 1], dynamic_lds: 0 };
-        // SAFETY: the driver runs nothing; arrays of their lengths.
-        let ticket =
-            made(|out| unsafe { hiplaunch_launch(saxpy, stream, Some(&dims), args.as_ptr(), 4, out) });
-        black_box(hiplaunch_ticket_close(ticket));
+        let launch = |out: Option<&mut MaybeUninit<_>>| {
+            // SAFETY: the driver runs nothing; arrays of their lengths.
+            unsafe { hiplaunch_launch(saxpy, stream, Some(&dims), args.as_ptr(), 4, out) }
+        };
+        if named {
+            black_box(hiplaunch_ticket_close(made(launch)));
+        } else {
+            black_box(launch(None));
+        }
     }
 
     fn block_rust(&mut self) {
@@ -174,7 +180,8 @@ impl Bench {
         self.bytes[16..20].copy_from_slice(&self.count.to_le_bytes());
         match case {
             "by-value/rust" => self.by_value_rust(),
-            "by-value/c" => self.by_value_c(),
+            "by-value/c" => self.by_value_c(false),
+            "by-value+ticket/c" => self.by_value_c(true),
             "block+result/rust" => self.block_rust(),
             "block+result/c" => self.block_c(),
             _ => return false,
@@ -183,7 +190,8 @@ impl Bench {
     }
 }
 
-const CASES: [&str; 4] = ["by-value/rust", "by-value/c", "block+result/rust", "block+result/c"];
+const CASES: [&str; 5] =
+    ["by-value/rust", "by-value/c", "by-value+ticket/c", "block+result/rust", "block+result/c"];
 
 fn main() -> Result<(), hiplaunch::Error> {
     let words: Vec<String> = std::env::args().collect();

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the C library: header, libhiplaunch.so, libhiplaunch.a and the file for pkg-config.
+# Installs the C library: header, libhiplaunch.so.VERSION with the links that programs and linkers look for,
+# libhiplaunch.a and the file for pkg-config.
 #
 #   hip/install.sh [--prefix DIR] [--from DIR]
 #
@@ -7,7 +8,7 @@
 #   --from DIR    where the built libraries are; without it, they are built: cargo build --release --lib
 set -euo pipefail
 
-usage() { sed -n '2,7s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,8s/^# \{0,1\}//p' "$0"; }
 fail() {
   echo "install.sh: $*" >&2
   exit 2
@@ -44,7 +45,14 @@ version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$root/Cargo.toml" | head -n 1)
 to=${DESTDIR:-}$prefix
 install -d "$to/include" "$to/lib/pkgconfig"
 install -m 644 "$root/hip/hiplaunch.h" "$to/include/"
-install -m 755 "$from/libhiplaunch.so" "$to/lib/"
+# The loader looks for the soname, the linker for the plain name; both lead to the one file.
+soname=$(sed -n 's/^const SONAME: &str = "\(.*\)";/\1/p' "$root/build.rs")
+[[ $soname == libhiplaunch.so.* ]] || fail "no soname in $root/build.rs"
+file=libhiplaunch.so.$version
+[[ $version == "${soname##*.so.}".* ]] || file=$soname.$version
+install -m 755 "$from/libhiplaunch.so" "$to/lib/$file"
+ln -sf "$file" "$to/lib/$soname"
+ln -sf "$soname" "$to/lib/libhiplaunch.so"
 install -m 644 "$from/libhiplaunch.a" "$to/lib/"
 sed "s|@PREFIX@|$prefix|; s|@VERSION@|$version|" "$root/hip/hiplaunch.pc.in" >"$to/lib/pkgconfig/hiplaunch.pc"
 chmod 644 "$to/lib/pkgconfig/hiplaunch.pc"

@@ -4,6 +4,9 @@
 
 #![cfg(target_os = "linux")]
 
+#[path = "capi/soname.rs"]
+mod soname;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -24,6 +27,7 @@ fn root() -> &'static Path {
 fn libraries() -> PathBuf {
     let folder = std::env::current_exe().unwrap().parent().unwrap().to_owned();
     assert!(folder.join("libhiplaunch.so").is_file(), "no libhiplaunch.so in {}", folder.display());
+    soname::link(&folder);
     folder
 }
 
@@ -140,9 +144,39 @@ fn installed_and_found_by_pkg_config() {
     compile.arg(root().join("tests/capi/launch.c")).arg("-o").arg(&binary).args(flags.split_whitespace());
     run(&mut compile);
     run(Command::new(&binary).arg(root().join("hip")).env("LD_LIBRARY_PATH", prefix.join("lib")));
+    let version = format!("libhiplaunch.so.{}", env!("CARGO_PKG_VERSION"));
+    let leads_to = |name: &str| std::fs::read_link(prefix.join("lib").join(name)).unwrap();
+    assert_eq!(leads_to("libhiplaunch.so"), Path::new(soname::SONAME));
+    assert_eq!(leads_to(soname::SONAME), Path::new(&version));
+    assert!(needs(&binary).contains(&soname::SONAME.to_owned()), "{:?}", needs(&binary));
     let refused = Command::new("bash").arg(&script).args(["--prefix", "relative"]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
     std::fs::remove_dir_all(&prefix).unwrap();
+}
+
+/// What an ELF file's dynamic section says of a tag, such as DT_NEEDED: texts in its table of strings.
+fn dynamic_texts(file: &Path, tag: object::elf::DynamicTag) -> Vec<String> {
+    use object::elf::{FileHeader64, SHT_DYNAMIC};
+    use object::read::elf::{Dyn, FileHeader, SectionHeader};
+    let bytes = std::fs::read(file).unwrap();
+    let elf = FileHeader64::<object::Endianness>::parse(&*bytes).unwrap();
+    let endian = elf.endian().unwrap();
+    let sections = elf.sections(endian, &*bytes).unwrap();
+    let (_, dynamic) = sections.iter().enumerate().find(|(_, s)| s.sh_type(endian) == SHT_DYNAMIC).unwrap();
+    let (entries, strings) = dynamic.dynamic(endian, &*bytes).unwrap().unwrap();
+    let strings = sections.strings(endian, &*bytes, strings).unwrap();
+    let its = entries.iter().filter(|entry| entry.d_tag(endian) == tag);
+    its.map(|entry| String::from_utf8(entry.string(endian, strings).unwrap().to_vec()).unwrap()).collect()
+}
+
+fn needs(file: &Path) -> Vec<String> {
+    dynamic_texts(file, object::elf::DT_NEEDED)
+}
+
+/// Programs are linked with the name that stays while they need not be linked again.
+#[test]
+fn the_shared_library_has_its_soname() {
+    assert_eq!(dynamic_texts(&libraries().join("libhiplaunch.so"), object::elf::DT_SONAME), [soname::SONAME]);
 }
 
 /// A program's own names can't meet with ours.

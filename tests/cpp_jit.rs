@@ -2,6 +2,9 @@
 //! their places. Skipped, with the reason, where there is no C++ compiler; and what needs kernels, where there is no
 //! hiprtc (a failure with `HIPLAUNCH_TEST_HIPRTC=1`).
 
+#[path = "capi/soname.rs"]
+mod soname;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
@@ -44,6 +47,7 @@ fn program() -> Result<PathBuf, String> {
     static BUILT: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
         let compiler = cxx().ok_or("no C++ compiler: install g++ or clang++, or set CXX")?;
         let library = library_folder().ok_or("no shared library beside this test's program")?;
+        soname::link(&library);
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let sources =
             std::fs::read_dir(root.join("examples/cpp_jit")).unwrap().map(|file| file.unwrap().path());

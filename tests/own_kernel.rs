@@ -2,6 +2,9 @@
 //!
 //! Skipped, with the reason, where there is no compiler for the kernel; `HIPLAUNCH_TEST_HIPRTC=1` makes that a failure.
 
+#[path = "capi/soname.rs"]
+mod soname;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -96,6 +99,7 @@ fn its_steps_lead_to_results() {
 
     let counts = ["400"; 10].join(", ");
     let library = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+    soname::link(&library);
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut compile = Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".to_owned()));
     compile.args(["-std=c99", "-Wall", "-Wextra", "-Werror", "histogram.c", "-o", "histogram", "-I"]);

@@ -2,17 +2,16 @@
 
 use std::ffi::c_void;
 
-use smallvec::SmallVec;
-
 use crate::driver::DevicePtr;
 use crate::launcher::{Arg, Block, BufferArg, HostData, LaunchDims, Patch, PatchTarget, Stream};
 use crate::memory::{DeviceBuffer, DeviceView, PoolBlock};
 
+use super::arena::{Arena, Few, Room};
 use super::buffers::{BUFFERS, hiplaunch_buffer};
-use super::handles::{Owner, Reading};
+use super::handles::{Lock, Owner};
 use super::input::{Versioned, bytes, enumeration, enumerator, reserved, slice, versioned};
-use super::status::{Failure, Result};
-use super::views::{VIEWS, ViewObject, hiplaunch_view};
+use super::status::{Failure, Result, hiplaunch_status};
+use super::views::{VIEWS, hiplaunch_view};
 
 /// Grid, block and dynamic LDS of a launch.
 #[derive(Clone, Copy, Debug)]
@@ -154,56 +153,94 @@ unsafe impl Versioned for hiplaunch_block {
 /// How the memory that handles among the arguments name is kept until the launch was enqueued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hold {
-    /// By the handles' locks, shared: cheapest.
+    /// By being at it beside others: cheapest.
     Locks,
     /// By clones: where one of the handles is to be changed meanwhile.
     Clones,
 }
 
-/// Memory that a handle among the arguments names.
-enum Memory {
-    Buffer(Reading<'static, DeviceBuffer<u8>>),
-    View(Reading<'static, ViewObject>),
-    ClonedBuffer(Option<PoolBlock>, u64),
-    ClonedView(DeviceView<u8>),
+/// What the argument blocks have.
+struct Parts<'r, 'a> {
+    patches: Arena<'r, Patch, 16>,
+    segments: Arena<'r, HostData<'a>, 8>,
 }
 
-impl Memory {
+/// Owners of the memory, where it is kept by clones.
+struct Clones<'r> {
+    blocks: Arena<'r, PoolBlock, 4>,
+    views: Arena<'r, DeviceView<u8>, 2>,
+}
+
+/// Why there are no arguments.
+enum Stop {
+    /// Another call has an object to itself, or waits to, and nothing may be held while that is waited for.
+    Busy,
+    Failed(Failure),
+}
+
+impl From<Failure> for Stop {
     #[inline]
-    fn arg(&self) -> Arg<'_> {
-        match self {
-            Memory::Buffer(held) => held.found().map_or(Arg::null(), |found| Arg::from(&found.value)),
-            Memory::View(held) => held.found().map_or(Arg::null(), |found| Arg::from(&found.value.view)),
-            Memory::ClonedBuffer(block, size) => Arg::Buffer(BufferArg::first_bytes(block.as_ref(), *size)),
-            Memory::ClonedView(view) => Arg::from(view),
-        }
+    fn from(failure: Failure) -> Stop {
+        Stop::Failed(failure)
     }
 }
 
-/// A block's parts, as ranges of the lists of all blocks'.
-struct Parts<'a> {
-    bytes: &'a [u8],
-    patches: (usize, usize),
-    segments: (usize, usize),
-    result_bytes: usize,
+/// Turns arguments into the launcher's. `'h` is how long what they lead to is kept.
+struct Reader<'h, 'a, 'b, 'c, 'r, 'q> {
+    stream: &'h Stream,
+    owner: Owner,
+    locks: &'h Arena<'r, Lock, 12>,
+    /// Whether memory is kept by clones.
+    clones: Option<&'h Clones<'c>>,
+    parts: &'h Parts<'r, 'a>,
+    blocks: &'b Arena<'q, Block<'h>, 2>,
 }
 
-/// What the arguments lead to, with nothing that borrows from it.
-#[derive(Default)]
-struct Gathered<'a> {
-    memory: SmallVec<[Memory; 12]>,
-    /// What the blocks' patches name.
-    patched: SmallVec<[Memory; 4]>,
-    patches: SmallVec<[Patch; 16]>,
-    segments: SmallVec<[HostData<'a>; 16]>,
-    parts: SmallVec<[Parts<'a>; 4]>,
+/// As many arguments as [`read_common`] reads.
+pub(super) const MOST_COMMON: usize = 12;
+
+/// Reads the arguments where they are but numbers and buffers that can be had, as those of most launches are; false where
+/// there is any other, or anything wrong.
+///
+/// # Safety
+/// `locks` lives at least as long as the arguments are used.
+#[inline(always)]
+pub(super) unsafe fn read_common<'l>(
+    args: &[hiplaunch_arg],
+    owner: Owner,
+    locks: &mut Few<'_, Lock, MOST_COMMON>,
+    all: &mut Few<'_, Arg<'l>, MOST_COMMON>,
+) -> bool {
+    const SCALAR: u64 = hiplaunch_arg_kind::Scalar as u64;
+    const BUFFER: u64 = hiplaunch_arg_kind::Buffer as u64;
+    for arg in args {
+        // The kind, with nothing in what is reserved.
+        let kind = u64::from(arg.kind) | u64::from(arg.reserved) << 32;
+        let pushed = if kind == SCALAR && (arg.size == 4 || arg.size == 8) {
+            all.push(Arg::Scalar { bits: arg.bits, size: arg.size as u8 })
+        } else if kind == BUFFER
+            && let Some(held) = BUFFERS.quick(arg.data.cast::<hiplaunch_buffer>())
+            && held.owner == owner
+        {
+            // SAFETY: a lock that is not kept goes at once, and then the argument is not used: false is returned. Those
+            // that are kept live as long as the arguments are used: the caller's promise.
+            let (lock, found) = unsafe { held.split() };
+            locks.push(lock) && all.push(Arg::from(&found.value))
+        } else {
+            false
+        };
+        if !pushed {
+            return false;
+        }
+    }
+    true
 }
 
 /// Runs `launch` on the arguments, none of which allocates unless there are very many.
 ///
 /// # Safety
 /// Pointers in the arguments lead to what hiplaunch_arg_kind says; device addresses are good for what the kernel does.
-#[inline]
+#[inline(never)]
 pub(super) unsafe fn with_args<R>(
     args: &[hiplaunch_arg],
     stream: &Stream,
@@ -211,308 +248,226 @@ pub(super) unsafe fn with_args<R>(
     hold: Hold,
     launch: impl FnOnce(&[Arg<'_>]) -> Result<R>,
 ) -> Result<R> {
-    if hold == Hold::Clones {
+    let mut launch = Some(launch);
+    if hold == Hold::Locks {
         // SAFETY: the caller's promise.
-        return unsafe { with_all(args, stream, owner, hold, launch) };
+        match unsafe { attempt(args, stream, owner, None, &mut launch) } {
+            Ok(done) => return Ok(done),
+            Err(Stop::Failed(failure)) => return Err(failure),
+            // Clones can be waited for, as nothing is held meanwhile.
+            Err(Stop::Busy) => {}
+        }
     }
-    const SCALAR: u32 = hiplaunch_arg_kind::Scalar as u32;
-    const BUFFER: u32 = hiplaunch_arg_kind::Buffer as u32;
-    const VIEW: u32 = hiplaunch_arg_kind::View as u32;
-    const BLOCK: u32 = hiplaunch_arg_kind::Block as u32;
-    let mut held: SmallVec<[Reading<'static, DeviceBuffer<u8>>; 12]> = SmallVec::new();
-    for (index, arg) in args.iter().enumerate() {
-        let retry = match arg.kind {
-            BUFFER => match held_buffer(arg.data.cast(), owner) {
-                Ok(Some(buffer)) => {
-                    held.push(buffer);
-                    continue;
-                }
-                // Nothing is held while another call is waited for.
-                Ok(None) => Hold::Clones,
-                Err(failure) => return Err(failure.of_argument(index)),
-            },
-            // Most launches have neither, and less is prepared for them.
-            VIEW | BLOCK => Hold::Locks,
-            _ => continue,
-        };
-        drop(held);
-        // SAFETY: the caller's promise.
-        return unsafe { with_all(args, stream, owner, retry, launch) };
-    }
-    let mut buffers = held.iter();
-    let mut all: SmallVec<[Arg<'_>; 12]> = SmallVec::new();
-    for (index, arg) in args.iter().enumerate() {
-        let mut memory = || match buffers.next().and_then(Reading::found) {
-            Some(found) => Arg::from(&found.value),
-            None => Arg::null(),
-        };
-        // What is common first; `convert` does it as well.
-        all.push(match (arg.kind, arg.reserved, arg.size) {
-            (SCALAR, 0, 4 | 8) => Arg::Scalar { bits: arg.bits, size: arg.size as u8 },
-            (BUFFER, 0, _) => memory(),
-            // SAFETY: the caller's promise.
-            _ => unsafe { convert(index, arg, memory, || Arg::Pointer(DevicePtr::NULL)) }?,
-        });
-    }
-    launch(&all)
+    // SAFETY: the caller's promise.
+    unsafe { with_clones(args, stream, owner, &mut launch) }
 }
 
-/// [`with_args`] for any arguments.
-///
 /// # Safety
 /// As [`with_args`].
-unsafe fn with_all<R>(
+#[cold]
+#[inline(never)]
+unsafe fn with_clones<R>(
     args: &[hiplaunch_arg],
     stream: &Stream,
     owner: Owner,
-    hold: Hold,
-    launch: impl FnOnce(&[Arg<'_>]) -> Result<R>,
+    launch: &mut Option<impl FnOnce(&[Arg<'_>]) -> Result<R>>,
 ) -> Result<R> {
-    // First whatever borrows nothing but the caller's memory, then what borrows that.
-    let mut gathered = Gathered::default();
+    let (mut blocks, mut views) = (Room::new(), Room::new());
+    let clones = Clones { blocks: Arena::new(&mut blocks), views: Arena::new(&mut views) };
     // SAFETY: the caller's promise.
-    if !unsafe { gather(args, stream, owner, hold, &mut gathered) }? {
-        // Another call has one of the objects to itself, or waits for it: nothing is held while that is waited for.
-        gathered = Gathered::default();
-        // SAFETY: as above.
-        unsafe { gather(args, stream, owner, Hold::Clones, &mut gathered) }?;
+    match unsafe { attempt(args, stream, owner, Some(&clones), launch) } {
+        Ok(done) => Ok(done),
+        Err(Stop::Failed(failure)) => Err(failure),
+        Err(Stop::Busy) => Err(Failure::new(hiplaunch_status::Internal, "an argument's object is busy")),
     }
-    let mut blocks: SmallVec<[Block<'_>; 4]> = SmallVec::new();
-    for part in &gathered.parts {
-        blocks.push(Block {
-            bytes: part.bytes,
-            patches: &gathered.patches[part.patches.0..part.patches.1],
-            segments: &gathered.segments[part.segments.0..part.segments.1],
-            result_bytes: part.result_bytes,
-        });
-    }
-    let (mut memory, mut blocks) = (gathered.memory.iter(), blocks.iter());
-    let mut all: SmallVec<[Arg<'_>; 12]> = SmallVec::new();
-    for (index, arg) in args.iter().enumerate() {
-        let memory = || memory.next().map_or(Arg::null(), Memory::arg);
-        let block = || blocks.next().map_or(Arg::null(), Arg::Block);
-        // SAFETY: the caller's promise.
-        all.push(unsafe { convert(index, arg, memory, block) }?);
-    }
-    launch(&all)
 }
 
-/// One argument; `memory` and `block` give the next of what was looked up.
+/// Takes `launch` unless it stops before.
 ///
 /// # Safety
 /// As [`with_args`].
-#[inline]
-unsafe fn convert<'a>(
-    index: usize,
-    arg: &'a hiplaunch_arg,
-    memory: impl FnOnce() -> Arg<'a>,
-    block: impl FnOnce() -> Arg<'a>,
-) -> Result<Arg<'a>> {
-    reserved(arg.reserved, "hiplaunch_arg")?;
-    // SAFETY: the caller's promise.
-    let host = || unsafe { bytes(arg.data, arg.size, "data") }.map_err(|f| f.of_argument(index));
-    Ok(match enumerator(arg.kind).map_err(|f| f.of_argument(index))? {
-        hiplaunch_arg_kind::Scalar => match arg.size {
-            1 | 2 | 4 | 8 => Arg::Scalar { bits: arg.bits, size: arg.size as u8 },
-            _ => {
-                let wrong = format!("a scalar of {} bytes: 1, 2, 4 or 8", arg.size);
-                return Err(Failure::invalid(wrong).of_argument(index));
-            }
-        },
-        hiplaunch_arg_kind::Value => Arg::Value(host()?),
-        hiplaunch_arg_kind::Address => Arg::Pointer(DevicePtr(arg.bits)),
-        hiplaunch_arg_kind::Destination => Arg::Destination,
-        hiplaunch_arg_kind::HostIn => Arg::Host(HostData::In(host()?)),
-        hiplaunch_arg_kind::HostInout => Arg::Host(HostData::InOut(host()?)),
-        hiplaunch_arg_kind::HostOut => Arg::Host(HostData::Out(arg.size)),
-        hiplaunch_arg_kind::Raw => Arg::Raw(host()?),
-        hiplaunch_arg_kind::Buffer | hiplaunch_arg_kind::View => memory(),
-        hiplaunch_arg_kind::Block => block(),
-    })
-}
-
-/// Looks up the memory, and reads the blocks; false where that would have to wait while it holds locks.
-///
-/// # Safety
-/// As [`with_args`].
-#[inline]
-unsafe fn gather<'a>(
-    args: &'a [hiplaunch_arg],
+#[inline(always)]
+unsafe fn attempt<R>(
+    args: &[hiplaunch_arg],
     stream: &Stream,
     owner: Owner,
-    hold: Hold,
-    into: &mut Gathered<'a>,
-) -> Result<bool> {
-    for (index, arg) in args.iter().enumerate() {
-        let named = |failure: Failure| failure.of_argument(index);
-        match enumerator(arg.kind).map_err(named)? {
-            hiplaunch_arg_kind::Buffer => match hold {
-                Hold::Locks => match held_buffer(arg.data.cast(), owner).map_err(named)? {
-                    Some(held) => into.memory.push(Memory::Buffer(held)),
-                    None => return Ok(false),
-                },
-                Hold::Clones => {
-                    let (block, bytes) = cloned_buffer(arg.data.cast(), stream, owner).map_err(named)?;
-                    into.memory.push(Memory::ClonedBuffer(block, bytes));
+    clones: Option<&Clones<'_>>,
+    launch: &mut Option<impl FnOnce(&[Arg<'_>]) -> Result<R>>,
+) -> std::result::Result<R, Stop> {
+    let (mut locks, mut patches, mut segments) = (Room::new(), Room::new(), Room::new());
+    let locks = Arena::new(&mut locks);
+    let parts = Parts { patches: Arena::new(&mut patches), segments: Arena::new(&mut segments) };
+    let mut blocks: Room<Block<'_>, 2> = Room::new();
+    let blocks = Arena::new(&mut blocks);
+    let mut all: Room<Arg<'_>, 12> = Room::new();
+    let all = Arena::new(&mut all);
+    let reader = Reader { stream, owner, locks: &locks, clones, parts: &parts, blocks: &blocks };
+    let all = all.fill(args.len(), |index| {
+        // SAFETY: the caller's promise.
+        unsafe { reader.any(&args[index]) }.map_err(|stop| match stop {
+            Stop::Busy => Stop::Busy,
+            Stop::Failed(failure) => Stop::Failed(failure.of_argument(index)),
+        })
+    })?;
+    match launch.take() {
+        Some(launch) => Ok(launch(all)?),
+        None => Err(Failure::new(hiplaunch_status::Internal, "a launch was tried twice").into()),
+    }
+}
+
+impl<'h, 'a, 'b> Reader<'h, 'a, 'b, '_, '_, '_>
+where
+    'a: 'h,
+    'h: 'b,
+{
+    /// # Safety
+    /// As [`with_args`].
+    #[inline(always)]
+    unsafe fn any(&self, arg: &hiplaunch_arg) -> std::result::Result<Arg<'b>, Stop> {
+        reserved(arg.reserved, "hiplaunch_arg")?;
+        // SAFETY: the caller's promise.
+        let host = || unsafe { bytes(arg.data, arg.size, "data") };
+        Ok(match enumerator(arg.kind)? {
+            hiplaunch_arg_kind::Scalar => match arg.size {
+                1 | 2 | 4 | 8 => Arg::Scalar { bits: arg.bits, size: arg.size as u8 },
+                _ => {
+                    let wrong = format!("a scalar of {} bytes: 1, 2, 4 or 8", arg.size);
+                    return Err(Failure::invalid(wrong).into());
                 }
             },
-            hiplaunch_arg_kind::View => match hold {
-                Hold::Locks => match held_view(arg.data.cast(), owner).map_err(named)? {
-                    Some(held) => into.memory.push(Memory::View(held)),
-                    None => return Ok(false),
-                },
-                Hold::Clones => {
-                    let view = cloned_view(arg.data.cast(), owner).map_err(named)?;
-                    into.memory.push(Memory::ClonedView(view));
-                }
-            },
+            hiplaunch_arg_kind::Value => Arg::Value(host()?),
+            hiplaunch_arg_kind::Address => Arg::Pointer(DevicePtr(arg.bits)),
+            hiplaunch_arg_kind::Destination => Arg::Destination,
+            hiplaunch_arg_kind::HostIn => Arg::Host(HostData::In(host()?)),
+            hiplaunch_arg_kind::HostInout => Arg::Host(HostData::InOut(host()?)),
+            hiplaunch_arg_kind::HostOut => Arg::Host(HostData::Out(arg.size)),
+            hiplaunch_arg_kind::Raw => Arg::Raw(host()?),
+            hiplaunch_arg_kind::Buffer => self.buffer(arg.data.cast())?,
+            hiplaunch_arg_kind::View => self.view(arg.data.cast())?,
             hiplaunch_arg_kind::Block => {
                 // SAFETY: the caller's promise.
-                let part = unsafe { read_block(arg.data.cast(), stream, owner, hold, into) };
-                match part.map_err(named)? {
-                    Some(part) => into.parts.push(part),
-                    None => return Ok(false),
-                }
+                let block = unsafe { self.block(arg.data.cast()) }?;
+                self.blocks.put(block).map_or(Arg::null(), Arg::Block)
             }
-            _ => {}
-        }
+        })
     }
-    Ok(true)
-}
 
-/// The buffer as it is, unless another call is changing it. The launch notes its use.
-#[inline]
-fn held_buffer(
-    handle: *const hiplaunch_buffer,
-    owner: Owner,
-) -> Result<Option<Reading<'static, DeviceBuffer<u8>>>> {
-    let held = BUFFERS.try_read(handle)?;
-    if let Some(found) = held.as_ref().and_then(Reading::found) {
-        owner.same(found.owner, "buffer")?;
-    }
-    Ok(held)
-}
-
-#[inline]
-fn held_view(handle: *const hiplaunch_view, owner: Owner) -> Result<Option<Reading<'static, ViewObject>>> {
-    let held = VIEWS.try_read(handle)?;
-    if let Some(found) = held.as_ref().and_then(Reading::found) {
-        owner.same(found.owner, "view")?;
-    }
-    Ok(held)
-}
-
-/// The buffer's memory, whose use by the stream is noted: on the buffer's own block, so that it is once only.
-fn cloned_buffer(
-    handle: *const hiplaunch_buffer,
-    stream: &Stream,
-    owner: Owner,
-) -> Result<(Option<PoolBlock>, u64)> {
-    BUFFERS.look(handle, |found| {
-        owner.same(found.owner, "buffer")?;
-        let block = found.value.block();
-        if let Some(block) = block
-            && stream.device() == found.value.device()
-        {
-            stream.note_use(block);
-        }
-        Ok((block.cloned(), found.value.bytes() as u64))
-    })?
-}
-
-/// The address of a buffer that a patch names, which is kept like an argument's. The launch does not see that it is one,
-/// so its use is noted here.
-fn patched_buffer(
-    handle: *const hiplaunch_buffer,
-    stream: &Stream,
-    owner: Owner,
-    hold: Hold,
-    patched: &mut SmallVec<[Memory; 4]>,
-) -> Result<Option<DevicePtr>> {
-    let none = || Failure::invalid("a patch names a buffer without memory");
-    match hold {
-        Hold::Locks => {
-            let Some(held) = held_buffer(handle, owner)? else { return Ok(None) };
-            let buffer = held.found().map(|found| &found.value);
-            let (device, block) = buffer.and_then(|b| Some((b.device(), b.block()?))).ok_or_else(none)?;
-            if stream.device() == device {
-                stream.note_use(block);
+    /// The buffer's memory; the launch notes its use.
+    fn buffer(&self, handle: *const hiplaunch_buffer) -> std::result::Result<Arg<'h>, Stop> {
+        Ok(match self.clones {
+            None => Arg::from(self.held_buffer(handle)?),
+            Some(clones) => {
+                let (block, bytes) = self.cloned_buffer(clones, handle)?;
+                Arg::Buffer(BufferArg::first_bytes(block, bytes))
             }
-            let address = block.ptr();
-            patched.push(Memory::Buffer(held));
-            Ok(Some(address))
-        }
-        Hold::Clones => {
-            let (block, bytes) = cloned_buffer(handle, stream, owner)?;
-            let address = block.as_ref().ok_or_else(none)?.ptr();
-            patched.push(Memory::ClonedBuffer(block, bytes));
-            Ok(Some(address))
-        }
+        })
     }
-}
 
-fn cloned_view(handle: *const hiplaunch_view, owner: Owner) -> Result<DeviceView<u8>> {
-    let found = VIEWS.get(handle)?;
-    owner.same(found.owner, "view")?;
-    Ok(found.value.view)
-}
-
-/// A block; `None` where that would have to wait while locks are held.
-///
-/// # Safety
-/// As [`with_args`].
-unsafe fn read_block<'a>(
-    from: *const hiplaunch_block,
-    stream: &Stream,
-    owner: Owner,
-    hold: Hold,
-    into: &mut Gathered<'a>,
-) -> Result<Option<Parts<'a>>> {
-    let Gathered { patches, segments, patched, .. } = into;
-    // SAFETY: the caller's promise, for the struct and for what it leads to.
-    let (block, block_bytes, its_patches, its_segments) = unsafe {
-        let block = versioned(from, "data")?;
-        (
-            block,
-            bytes(block.bytes, block.size, "bytes")?,
-            slice(block.patches, block.patch_count, "patches")?,
-            slice(block.segments, block.segment_count, "segments")?,
-        )
-    };
-    let starts = (patches.len(), segments.len());
-    for segment in its_segments {
-        reserved(segment.reserved, "hiplaunch_segment")?;
-        // SAFETY: as above.
-        let host = || unsafe { bytes(segment.data, segment.size, "data of a segment") };
-        segments.push(match enumerator(segment.kind)? {
-            hiplaunch_arg_kind::HostIn => HostData::In(host()?),
-            hiplaunch_arg_kind::HostInout => HostData::InOut(host()?),
-            hiplaunch_arg_kind::HostOut => HostData::Out(segment.size),
-            _ => return Err(Failure::invalid("a segment is host data: HOST_IN, HOST_INOUT or HOST_OUT")),
-        });
+    #[inline]
+    fn held_buffer(
+        &self,
+        handle: *const hiplaunch_buffer,
+    ) -> std::result::Result<&'h DeviceBuffer<u8>, Stop> {
+        let held = BUFFERS.try_read(handle)?.ok_or(Stop::Busy)?;
+        self.owner.same(held.owner, "buffer")?;
+        Ok(&held.kept_by(self.locks).value)
     }
-    for patch in its_patches {
-        reserved(patch.reserved, "hiplaunch_patch")?;
-        let target = match enumerator(patch.target)? {
-            hiplaunch_patch_target::Result => PatchTarget::Result,
-            hiplaunch_patch_target::Segment => {
-                PatchTarget::Segment(usize::try_from(patch.value).unwrap_or(usize::MAX))
+
+    /// The buffer's memory, whose use by the stream is noted: on the buffer's own block, so that it is once only.
+    fn cloned_buffer(
+        &self,
+        clones: &'h Clones<'_>,
+        handle: *const hiplaunch_buffer,
+    ) -> Result<(Option<&'h PoolBlock>, u64)> {
+        let (block, bytes) = BUFFERS.look(handle, |found| {
+            self.owner.same(found.owner, "buffer")?;
+            let block = found.value.block();
+            if let Some(block) = block
+                && self.stream.device() == found.value.device()
+            {
+                self.stream.note_use(block);
             }
-            hiplaunch_patch_target::Address => PatchTarget::Device(DevicePtr(patch.value)),
-            hiplaunch_patch_target::Buffer => {
-                let handle = std::ptr::without_provenance(patch.value as usize);
-                let Some(address) = patched_buffer(handle, stream, owner, hold, patched)? else {
-                    return Ok(None);
-                };
-                PatchTarget::Device(address)
+            Ok::<_, Failure>((block.cloned(), found.value.bytes() as u64))
+        })??;
+        Ok((block.and_then(|block| clones.blocks.put(block)), bytes))
+    }
+
+    fn view(&self, handle: *const hiplaunch_view) -> std::result::Result<Arg<'h>, Stop> {
+        let view = match self.clones {
+            None => {
+                let held = VIEWS.try_read(handle)?.ok_or(Stop::Busy)?;
+                self.owner.same(held.owner, "view")?;
+                Some(&held.kept_by(self.locks).value.view)
+            }
+            Some(clones) => {
+                let found = VIEWS.get(handle)?;
+                self.owner.same(found.owner, "view")?;
+                clones.views.put(found.value.view)
             }
         };
-        patches.push(Patch { offset: patch.offset, target });
+        Ok(view.map_or(Arg::null(), Arg::from))
     }
-    Ok(Some(Parts {
-        bytes: block_bytes,
-        patches: (starts.0, patches.len()),
-        segments: (starts.1, segments.len()),
-        result_bytes: block.result_bytes,
-    }))
+
+    /// The address of a buffer that a patch names, which is kept like an argument's. The launch does not see that it is
+    /// one, so its use is noted here.
+    fn patched_buffer(&self, handle: *const hiplaunch_buffer) -> std::result::Result<DevicePtr, Stop> {
+        let none = || Failure::invalid("a patch names a buffer without memory");
+        let block = match self.clones {
+            None => {
+                let buffer = self.held_buffer(handle)?;
+                let block = buffer.block().ok_or_else(none)?;
+                if self.stream.device() == buffer.device() {
+                    self.stream.note_use(block);
+                }
+                block
+            }
+            Some(clones) => self.cloned_buffer(clones, handle)?.0.ok_or_else(none)?,
+        };
+        Ok(block.ptr())
+    }
+
+    /// # Safety
+    /// As [`with_args`].
+    #[inline(always)]
+    unsafe fn block(&self, from: *const hiplaunch_block) -> std::result::Result<Block<'h>, Stop> {
+        // SAFETY: the caller's promise, for the struct and for what it leads to.
+        let (block, block_bytes, patches, segments) = unsafe {
+            let block = versioned(from, "data")?;
+            (
+                block,
+                bytes(block.bytes, block.size, "bytes")?,
+                slice(block.patches, block.patch_count, "patches")?,
+                slice(block.segments, block.segment_count, "segments")?,
+            )
+        };
+        let segments = self.parts.segments.fill(segments.len(), |i| {
+            let segment = &segments[i];
+            reserved(segment.reserved, "hiplaunch_segment")?;
+            // SAFETY: as above.
+            let host = || unsafe { bytes(segment.data, segment.size, "data of a segment") };
+            Ok::<_, Failure>(match enumerator(segment.kind)? {
+                hiplaunch_arg_kind::HostIn => HostData::In(host()?),
+                hiplaunch_arg_kind::HostInout => HostData::InOut(host()?),
+                hiplaunch_arg_kind::HostOut => HostData::Out(segment.size),
+                _ => return Err(Failure::invalid("a segment is host data: HOST_IN, HOST_INOUT or HOST_OUT")),
+            })
+        })?;
+        let patches = self.parts.patches.fill(patches.len(), |i| {
+            let patch = &patches[i];
+            reserved(patch.reserved, "hiplaunch_patch")?;
+            let target = match enumerator(patch.target)? {
+                hiplaunch_patch_target::Result => PatchTarget::Result,
+                hiplaunch_patch_target::Segment => {
+                    PatchTarget::Segment(usize::try_from(patch.value).unwrap_or(usize::MAX))
+                }
+                hiplaunch_patch_target::Address => PatchTarget::Device(DevicePtr(patch.value)),
+                hiplaunch_patch_target::Buffer => {
+                    let handle = std::ptr::without_provenance(patch.value as usize);
+                    PatchTarget::Device(self.patched_buffer(handle)?)
+                }
+            };
+            Ok::<_, Stop>(Patch { offset: patch.offset, target })
+        })?;
+        Ok(Block { bytes: block_bytes, patches, segments, result_bytes: block.result_bytes })
+    }
 }

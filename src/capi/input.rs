@@ -11,13 +11,19 @@ pub(super) fn wanted<'a, T>(
     out: Option<&'a mut MaybeUninit<T>>,
     what: &str,
 ) -> Result<&'a mut MaybeUninit<T>> {
-    out.ok_or_else(|| Failure::null(what))
+    match out {
+        Some(out) => Ok(out),
+        None => Err(Failure::null(what)),
+    }
 }
 
 /// What a pointer leads to.
 #[inline]
 pub(super) fn given<'a, T>(pointer: Option<&'a T>, what: &str) -> Result<&'a T> {
-    pointer.ok_or_else(|| Failure::null(what))
+    match pointer {
+        Some(value) => Ok(value),
+        None => Err(Failure::null(what)),
+    }
 }
 
 /// `count` elements; null is good for none.
@@ -60,15 +66,23 @@ pub(super) unsafe fn bytes<'a>(data: *const c_void, count: usize, what: &str) ->
 
 #[inline]
 fn check_span<T>(data: *const T, count: usize, what: &str) -> Result<()> {
+    let most = isize::MAX as usize / size_of::<T>();
+    if !data.is_null() && data.is_aligned() && count <= most {
+        Ok(())
+    } else {
+        Err(no_span(data, what, count))
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn no_span<T>(data: *const T, what: &str, count: usize) -> Failure {
     if data.is_null() {
-        return Err(Failure::null(what));
-    }
-    if !data.is_aligned() {
-        return Err(Failure::invalid(format!("`{what}` is not aligned to {} bytes", align_of::<T>())));
-    }
-    match count.checked_mul(size_of::<T>()) {
-        Some(bytes) if isize::try_from(bytes).is_ok() => Ok(()),
-        _ => Err(Failure::invalid(format!("{count} elements of `{what}` are more than there can be"))),
+        Failure::null(what)
+    } else if !data.is_aligned() {
+        Failure::invalid(format!("`{what}` is not aligned to {} bytes", align_of::<T>()))
+    } else {
+        Failure::invalid(format!("{count} elements of `{what}` are more than there can be"))
     }
 }
 
@@ -95,11 +109,15 @@ pub(super) unsafe trait Versioned: Copy {
     const SIZES: &'static [usize];
 }
 
+#[inline]
 fn version_size<T: Versioned>(size: usize) -> Result<usize> {
-    if T::SIZES.contains(&size) {
-        return Ok(size);
-    }
-    Err(Failure::new(
+    if T::SIZES.contains(&size) { Ok(size) } else { Err(no_version::<T>(size)) }
+}
+
+#[cold]
+#[inline(never)]
+fn no_version<T: Versioned>(size: usize) -> Failure {
+    Failure::new(
         hiplaunch_status::StructSize,
         format!(
             "struct_size {size} of {name} is of no version that library {version} knows ({known:?}); set it to sizeof({name}), and compile against this library's header",
@@ -107,13 +125,14 @@ fn version_size<T: Versioned>(size: usize) -> Result<usize> {
             version = env!("CARGO_PKG_VERSION"),
             known = T::SIZES,
         ),
-    ))
+    )
 }
 
 /// Its size as the program says it.
 ///
 /// # Safety
 /// `from` is not null and leads to a struct that begins with its size.
+#[inline]
 unsafe fn said_size<T: Versioned>(from: *const T) -> Result<usize> {
     // SAFETY: the caller's promise; where it is aligned is the program's affair.
     version_size::<T>(unsafe { from.cast::<usize>().read_unaligned() })
@@ -123,12 +142,17 @@ unsafe fn said_size<T: Versioned>(from: *const T) -> Result<usize> {
 ///
 /// # Safety
 /// Unless null, `from` leads to a struct that begins with its size, and has as many bytes.
+#[inline]
 pub(super) unsafe fn versioned<T: Versioned>(from: *const T, what: &str) -> Result<T> {
     if from.is_null() {
         return Err(Failure::null(what));
     }
     // SAFETY: not null; the caller's promise.
     let size = unsafe { said_size(from) }?;
+    if size == size_of::<T>() {
+        // SAFETY: not null, and as long as it says.
+        return Ok(unsafe { from.read_unaligned() });
+    }
     let mut value = MaybeUninit::<T>::zeroed();
     // SAFETY: `size` is one of the versions', none larger than `T`; the source has as many bytes by the caller's promise.
     // All fields are integers and pointers, good with any bits.
@@ -175,6 +199,7 @@ pub(super) fn enumerator<E: Enumeration>(number: u32) -> Result<E> {
 }
 
 #[cold]
+#[inline(never)]
 fn search<E: Enumeration>(number: u32) -> Result<E> {
     match E::ALL.iter().find(|(n, _)| *n == number) {
         Some((_, e)) => Ok(*e),
@@ -195,7 +220,13 @@ pub(super) use enumeration;
 /// Fields that stand for later versions are zero in this one.
 #[inline]
 pub(super) fn reserved(value: u32, what: &str) -> Result<()> {
-    if value == 0 { Ok(()) } else { Err(Failure::invalid(format!("`reserved` of {what} is {value}, not 0"))) }
+    if value == 0 { Ok(()) } else { Err(not_reserved(value, what)) }
+}
+
+#[cold]
+#[inline(never)]
+fn not_reserved(value: u32, what: &str) -> Failure {
+    Failure::invalid(format!("`reserved` of {what} is {value}, not 0"))
 }
 
 #[cfg(test)]

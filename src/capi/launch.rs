@@ -3,16 +3,17 @@
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
-use crate::launcher::{Destination, Launcher, Staging};
+use crate::launcher::{Arg, Destination, Kernel, KernelHandle, LaunchDims, Launcher, Staging, Stream};
 
-use super::arguments::{Hold, hiplaunch_arg, hiplaunch_dims, with_args};
+use super::arena::{Few, Room};
+use super::arguments::{Hold, MOST_COMMON, hiplaunch_arg, hiplaunch_dims, read_common, with_args};
 use super::buffers::{BUFFERS, hiplaunch_buffer};
-use super::handles::{Found, Reading};
+use super::handles::{Found, Lock, Owner, Reading};
 use super::input::{bytes, enumeration, enumerator, given, slice};
 use super::kernels::{KERNELS, KernelObject, hiplaunch_kernel};
-use super::status::{Failure, Result, call, hiplaunch_status};
+use super::status::{Result, call, hiplaunch_status};
 use super::streams::{STREAMS, StreamObject, hiplaunch_stream};
-use super::tickets::{hand_out, hiplaunch_ticket};
+use super::tickets::{hand_out_beside_stream, hiplaunch_ticket};
 use super::views::{VIEWS, hiplaunch_view, in_bytes};
 
 /// How host data reach the kernel.
@@ -32,21 +33,29 @@ struct Target {
     stream: Reading<'static, StreamObject>,
 }
 
-#[inline]
+#[inline(always)]
 fn target(kernel: *const hiplaunch_kernel, stream: *const hiplaunch_stream) -> Result<Target> {
-    // Every launch waits for these two in this order, and while it has them for no other that is held for long.
+    if let Some(kernel) = KERNELS.quick(kernel)
+        && let Some(stream) = STREAMS.quick(stream)
+    {
+        return Ok(Target { kernel, stream });
+    }
+    waited_target(kernel, stream)
+}
+
+/// Every launch waits for these two in this order, and while it has them for no other that is held for long.
+#[cold]
+#[inline(never)]
+fn waited_target(kernel: *const hiplaunch_kernel, stream: *const hiplaunch_stream) -> Result<Target> {
     let kernel = KERNELS.read(kernel)?;
     Ok(Target { kernel, stream: STREAMS.read(stream)? })
 }
 
 impl Target {
-    #[inline]
+    #[inline(always)]
     fn get(&self) -> Result<(&Found<KernelObject>, &StreamObject)> {
-        let (Some(kernel), Some(stream)) = (self.kernel.found(), self.stream.found()) else {
-            return Err(Failure::handle("the kernel or the stream was closed"));
-        };
-        kernel.owner.same(stream.owner, "stream")?;
-        Ok((kernel, &stream.value))
+        self.kernel.owner.same(self.stream.owner, "stream")?;
+        Ok((&self.kernel, &self.stream.value))
     }
 }
 
@@ -119,12 +128,35 @@ unsafe fn launch(
     // SAFETY: the caller's promises for arrays, for what arguments lead to, and for the kernel.
     unsafe {
         let args = slice(args, count, "args")?;
+        // What is common in place, at its fewest instructions: `with_args` does it as well.
+        let (mut locks, mut all) = (Room::new(), Room::new());
+        let mut locks: Few<'_, Lock, MOST_COMMON> = Few::new(&mut locks);
+        let mut all: Few<'_, Arg<'_>, MOST_COMMON> = Few::new(&mut all);
+        if read_common(args, *owner, &mut locks, &mut all) {
+            return go((*handle, kernel), stream, (dims, staging), all.all(), *owner, ticket);
+        }
+        drop(locks);
         with_args(args, stream, *owner, Hold::Locks, |args| {
-            match Launcher::launch_found((*handle, kernel), stream, dims, staging, args) {
-                Ok(new) => hand_out(*owner, new, ticket),
-                Err(error) => Err(error.into()),
-            }
+            go((*handle, kernel), stream, (dims, staging), args, *owner, ticket)
         })
+    }
+}
+
+/// # Safety
+/// As [`Launcher::launch_found`].
+#[inline(always)]
+unsafe fn go(
+    kernel: (KernelHandle, &Kernel),
+    stream: &Stream,
+    (dims, staging): (LaunchDims, Staging),
+    args: &[Arg<'_>],
+    owner: Owner,
+    ticket: Option<&mut MaybeUninit<*mut hiplaunch_ticket>>,
+) -> Result<()> {
+    // SAFETY: the caller's promise.
+    match unsafe { Launcher::launch_found(kernel, stream, dims, staging, args) } {
+        Ok(new) => hand_out_beside_stream(owner, new, ticket),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -151,7 +183,7 @@ pub unsafe extern "C" fn hiplaunch_launch_packed(
             let packed = bytes(packed, size, "packed")?;
             launcher.launch_packed(*handle, stream, dims, packed)?
         };
-        hand_out(*owner, new, ticket)
+        hand_out_beside_stream(*owner, new, ticket)
     })
 }
 
@@ -193,7 +225,7 @@ pub unsafe extern "C" fn hiplaunch_launch_into(
                 })?
             })
         }?;
-        hand_out(*owner, new, ticket)
+        hand_out_beside_stream(*owner, new, ticket)
     })
 }
 
@@ -231,6 +263,6 @@ pub unsafe extern "C" fn hiplaunch_launch_into_view(
                 Ok(launcher.launch_into(*handle, stream, dims, args, to, &shape)?)
             })
         }?;
-        hand_out(*owner, new, ticket)
+        hand_out_beside_stream(*owner, new, ticket)
     })
 }

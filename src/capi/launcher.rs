@@ -255,7 +255,10 @@ pub extern "C" fn hiplaunch_close(launcher: *mut hiplaunch_launcher) -> hiplaunc
             // It was registered here, and nobody else has its handle.
             let _ = kernel.unregister(&value);
         }
-        drop(STREAMS.take_all(owner));
+        let streams = STREAMS.take_all(owner);
+        // No launch is at a stream any more; those that were may have named tickets meanwhile.
+        drop(TICKETS.take_all(owner));
+        drop(streams);
         drop(value);
         Ok(())
     })

@@ -9,10 +9,13 @@
 #![allow(non_camel_case_types, reason = "the names that C sees")]
 #![allow(clippy::missing_safety_doc, reason = "the header's head says what holds for every pointer")]
 
+mod arena;
 mod arguments;
 mod buffers;
 mod compile;
 mod events;
+mod free_list;
+mod gate;
 mod graph;
 mod graph_values;
 mod handles;
@@ -27,6 +30,7 @@ mod offsets;
 mod pool;
 mod status;
 mod streams;
+mod sync;
 mod text;
 mod tickets;
 mod version;

@@ -50,9 +50,12 @@ pub enum hiplaunch_status {
     Compile = 17,
 }
 
-/// Why a call failed.
+/// Why a call failed. Behind a pointer, so that results which are no failures are small and cheap to hand on.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(super) struct Failure(Box<Why>);
+
+#[derive(Debug)]
+struct Why {
     status: hiplaunch_status,
     driver_code: i32,
     message: String,
@@ -61,7 +64,7 @@ pub(super) struct Failure {
 impl Failure {
     #[cold]
     pub(super) fn new(status: hiplaunch_status, message: impl Into<String>) -> Failure {
-        Failure { status, driver_code: 0, message: message.into() }
+        Failure(Box::new(Why { status, driver_code: 0, message: message.into() }))
     }
 
     #[cold]
@@ -72,7 +75,7 @@ impl Failure {
     /// Says which argument of a launch it is about.
     #[cold]
     pub(super) fn of_argument(mut self, index: usize) -> Failure {
-        self.message = format!("argument {index}: {}", self.message);
+        self.0.message = format!("argument {index}: {}", self.0.message);
         self
     }
 
@@ -90,11 +93,11 @@ impl Failure {
 impl From<Error> for Failure {
     #[cold]
     fn from(error: Error) -> Failure {
-        Failure {
+        Failure(Box::new(Why {
             status: status_of(&error),
             driver_code: error.code().map_or(0, |code| code.0),
             message: error.to_string(),
-        }
+        }))
     }
 }
 
@@ -164,7 +167,7 @@ fn caught(panic: Box<dyn Any + Send>) -> Failure {
 
 #[cold]
 fn remember(name: &str, failure: Failure) -> hiplaunch_status {
-    let Failure { status, driver_code, message } = failure;
+    let Why { status, driver_code, message } = *failure.0;
     // A message is for people: a NUL in a name that it quotes must not cut it short.
     let text = format!("{name}: {message}").replace('\0', "\u{fffd}");
     let message = CString::new(text).unwrap_or_default();

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
 use crate::error::Error;
-use crate::launcher::{Output, Ticket};
+use crate::launcher::Ticket;
 
 use super::handles::{Kind, Owner, Table};
 use super::input::{bytes_mut, wanted};
@@ -17,17 +17,14 @@ pub struct hiplaunch_ticket {
     _opaque: (),
 }
 
-/// How far a ticket is.
-pub(super) enum TicketState {
-    Pending(Ticket),
-    Done(Output),
+/// A ticket, and what came of waiting for it.
+pub(super) struct TicketObject {
+    ticket: Ticket,
     /// What went wrong; every later call says so again.
-    Failed(Error),
-    /// Only while the one becomes the other.
-    Reading,
+    failed: Option<Box<Error>>,
 }
 
-pub(super) static TICKETS: Table<TicketState> = Table::new(Kind::Ticket);
+pub(super) static TICKETS: Table<TicketObject> = Table::new(Kind::Ticket);
 
 /// Names a ticket where the caller wants it; drops it otherwise, which costs and leaks nothing.
 #[inline]
@@ -37,27 +34,37 @@ pub(super) fn hand_out(
     out: Option<&mut MaybeUninit<*mut hiplaunch_ticket>>,
 ) -> Result<()> {
     if let Some(out) = out {
-        out.write(insert_in(&TICKETS, owner, TicketState::Pending(ticket))?);
+        out.write(insert_in(&TICKETS, owner, TicketObject { ticket, failed: None })?);
     }
     Ok(())
 }
 
-impl TicketState {
-    /// Waits, and gives the outputs.
-    fn output(&mut self) -> Result<&Output> {
-        if let TicketState::Pending(_) = self
-            && let TicketState::Pending(ticket) = std::mem::replace(self, TicketState::Reading)
-        {
-            *self = match ticket.read() {
-                Ok(output) => TicketState::Done(output),
-                Err(error) => TicketState::Failed(error),
-            };
+/// As [`hand_out`], for a call that is at one of the launcher's streams: whoever closes the launcher takes the streams from
+/// such calls, and then what they made, so that this need not ask whether it is open.
+#[inline(always)]
+pub(super) fn hand_out_beside_stream(
+    owner: Owner,
+    ticket: Ticket,
+    out: Option<&mut MaybeUninit<*mut hiplaunch_ticket>>,
+) -> Result<()> {
+    if let Some(out) = out {
+        out.write(TICKETS.insert(owner, TicketObject { ticket, failed: None })?);
+    }
+    Ok(())
+}
+
+impl TicketObject {
+    /// Waits, and gives the ticket, whose outputs are there.
+    #[inline]
+    fn waited(&mut self) -> Result<&Ticket> {
+        if let Some(error) = &self.failed {
+            return Err(Error::clone(error).into());
         }
-        match self {
-            TicketState::Done(output) => Ok(output),
-            TicketState::Failed(error) => Err(error.clone().into()),
-            TicketState::Pending(_) | TicketState::Reading => {
-                Err(Failure::new(hiplaunch_status::Internal, "reading the ticket ended in a fault"))
+        match self.ticket.finish() {
+            Ok(()) => Ok(&self.ticket),
+            Err(error) => {
+                self.failed = Some(Box::new(error.clone()));
+                Err(error.into())
             }
         }
     }
@@ -74,10 +81,8 @@ pub extern "C" fn hiplaunch_ticket_is_ready(
 ) -> hiplaunch_status {
     call("hiplaunch_ticket_is_ready", || {
         let ready = wanted(ready, "ready")?;
-        let is_ready = TICKETS.try_with(ticket, |found| match &found.value {
-            TicketState::Pending(ticket) => ticket.is_ready(),
-            _ => true,
-        })?;
+        let is_ready = TICKETS
+            .try_with(ticket, |found| found.value.failed.is_some() || found.value.ticket.is_ready())?;
         ready.write(is_ready.unwrap_or(false));
         Ok(())
     })
@@ -89,7 +94,7 @@ pub extern "C" fn hiplaunch_ticket_is_ready(
 /// HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_ticket_wait(ticket: *const hiplaunch_ticket) -> hiplaunch_status {
-    call("hiplaunch_ticket_wait", || TICKETS.with(ticket, |found| found.value.output().map(drop))?)
+    call("hiplaunch_ticket_wait", || TICKETS.with(ticket, |found| found.value.waited().map(drop))?)
 }
 
 /// How many outputs a ticket has; does not wait.
@@ -104,10 +109,10 @@ pub extern "C" fn hiplaunch_ticket_outputs(
     call("hiplaunch_ticket_outputs", || {
         let count = wanted(count, "count")?;
         TICKETS.with(ticket, |found| {
-            count.write(match &mut found.value {
-                TicketState::Pending(ticket) => ticket.outputs(),
-                state => state.output()?.len(),
-            });
+            if let Some(error) = &found.value.failed {
+                return Err(Error::clone(error).into());
+            }
+            count.write(found.value.ticket.outputs());
             Ok(())
         })?
     })
@@ -128,7 +133,7 @@ pub extern "C" fn hiplaunch_ticket_output(
     call("hiplaunch_ticket_output", || {
         let data = wanted(data, "data")?;
         TICKETS.with(ticket, |found| {
-            let bytes = found.value.output()?.bytes(index)?;
+            let bytes = found.value.waited()?.output(index)?;
             data.write(bytes.as_ptr().cast());
             if let Some(size) = size {
                 size.write(bytes.len());
@@ -151,7 +156,7 @@ pub unsafe extern "C" fn hiplaunch_ticket_read(
 ) -> hiplaunch_status {
     call("hiplaunch_ticket_read", || {
         TICKETS.with(ticket, |found| {
-            let bytes = found.value.output()?.bytes(index)?;
+            let bytes = found.value.waited()?.output(index)?;
             if bytes.len() != size {
                 let wrong = format!("output {index} has {} bytes, not {size}", bytes.len());
                 return Err(Failure::invalid(wrong));

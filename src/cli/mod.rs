@@ -4,6 +4,7 @@ mod advice;
 mod bench;
 mod colour;
 mod completions;
+mod demangle;
 mod demo;
 mod emulator;
 mod info;

@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 
 use serde_json::Value;
 
+use super::demangle::explained;
 use super::{colour, progress};
 
 /// Standard output, or standard error.
@@ -92,8 +93,9 @@ impl Output {
     }
 }
 
-/// A line on stderr, which may be closed.
+/// A line on stderr, which may be closed. Names of kernels in it are followed by those in the source.
 pub(crate) fn complain(message: &str) {
+    let message = explained(message);
     let mut stderr = Output::stderr();
     let name = stderr.styled(Style::Bad, "hiplaunch:");
     let _ = stderr.line(format_args!("{name} {message}"));

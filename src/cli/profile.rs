@@ -4,6 +4,7 @@ use hiplaunch::driver::emulated::{InstructionClass, KernelProfile, Traffic};
 use serde_json::{Map, Value, json};
 
 use super::Failure;
+use super::demangle::{demangled, shown};
 use super::output::{Output, Style, counted, grouped};
 
 /// Puts the parts into lines of at most so many characters.
@@ -35,7 +36,8 @@ fn traffic(name: &str, traffic: &Traffic) -> Option<String> {
 pub(super) fn show(profiles: &[KernelProfile], out: &mut Output) -> Result<(), Failure> {
     for KernelProfile { kernel, profile: p, .. } in profiles {
         let head = format!(
-            "      {kernel}: {}, {}, {}, {} instructions, {:.1} of 64 lanes active",
+            "      {}: {}, {}, {}, {} instructions, {:.1} of 64 lanes active",
+            shown(kernel),
             counted(p.dispatches as usize, "launch", "launches"),
             counted(p.workgroups as usize, "workgroup", "workgroups"),
             counted(p.waves as usize, "wave", "waves"),
@@ -105,6 +107,7 @@ pub(super) fn to_json(profiles: &[KernelProfile]) -> Value {
         });
         json!({
             "kernel": kernel,
+            "demangled": demangled(kernel),
             "launches": p.dispatches,
             "workgroups": p.workgroups,
             "waves": p.waves,

@@ -9,6 +9,7 @@ use hiplaunch::memory::PoolBackend;
 use hiplaunch::script::{Report, RunOptions, Script, ScriptError};
 use serde_json::{Value, json};
 
+use super::demangle::explained;
 use super::emulator::EmulatorArgs;
 use super::other_target::emulated_for;
 use super::output::{Output, Style, counted, grouped};
@@ -312,13 +313,13 @@ fn show(
             // The line above names the script already; one with a line number is named again, for editors.
             let message = error.to_string();
             let message = message.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&message);
-            for line in message.lines() {
+            for line in explained(message).lines() {
                 out.line(format_args!("      {line}"))?;
             }
         }
     }
     for violation in outcome.violations() {
-        out.line(format_args!("      validation: {violation}"))?;
+        out.line(format_args!("      validation: {}", explained(violation)))?;
     }
     Ok(())
 }

@@ -437,7 +437,7 @@ impl Graph {
             let kernel = kernel.name.clone();
             return Err(problem(Some(self.nodes.len() as u32), GraphProblem::ForeignKernel { kernel }));
         }
-        let dims = kernel.with_layout(dims)?;
+        let dims = dims.with_lds(kernel.with_layout(dims.dynamic_lds)?);
         kernel.check_dims(&dims)?;
         let marks = (self.uses.len(), self.immediates.len(), self.bytes.len());
         let key = self.key.mark();

@@ -62,7 +62,7 @@ pub(super) fn launch_into<T: Pod>(
     // Whatever does not fit the kernel is refused before any memory is taken; a null stands for the destination.
     let mut all: SmallVec<[Arg<'_>; 12]> = args.into();
     all[place] = Arg::null();
-    let dims = kernel.with_layout(dims)?;
+    let dims = dims.with_lds(kernel.with_layout(dims.dynamic_lds)?);
     kernel.check_dims(&dims)?;
     kernel.check_args(&all)?;
     let go = |target: BufferArg<'_>| {
@@ -75,7 +75,7 @@ pub(super) fn launch_into<T: Pod>(
             source: Source::Args(&all),
             destination: Some(place),
         };
-        launch(kernel, lane, &request)
+        launch(kernel, lane, request)
     };
     match destination {
         Destination::View(view) => {

@@ -141,14 +141,14 @@ impl Kernel {
         Ok(())
     }
 
-    /// The dimensions with the dynamic LDS that the kernel's layout needs.
+    /// The dynamic LDS that a launch gets which asks for `asked`, as the kernel's layout needs it.
     #[inline]
-    pub(crate) fn with_layout(&self, dims: LaunchDims) -> Result<LaunchDims> {
+    pub(crate) fn with_layout(&self, asked: u32) -> Result<u32> {
         let layout = self.lds_layout.load(Ordering::Relaxed);
-        match dims.dynamic_lds {
-            0 => Ok(dims.with_lds(layout)),
+        match asked {
+            0 => Ok(layout),
             got if got < layout => Err(self.refuse(LaunchProblem::LdsLayout { layout, got })),
-            _ => Ok(dims),
+            _ => Ok(asked),
         }
     }
 
@@ -166,7 +166,8 @@ impl Kernel {
     pub(crate) fn check_dims(&self, dims: &LaunchDims) -> Result<()> {
         let limits = self.device().properties();
         let (grid, block) = (dims.grid, dims.block);
-        let total = block.iter().map(|&b| u64::from(b)).fold(1u64, u64::saturating_mul);
+        let [x, y, z] = block.map(u64::from);
+        let total = (x * y).saturating_mul(z);
         if total == 0 || total > u64::from(self.max_total) || (0..3).any(|i| block[i] > limits.max_block[i]) {
             let (max_axes, max_total) = (limits.max_block, self.max_total);
             return Err(self.refuse(LaunchProblem::Block { block, max_axes, max_total }));
@@ -190,28 +191,36 @@ impl Kernel {
         Ok(())
     }
 
-    /// Checks number, size and kind of the arguments against the metadata.
+    /// Checks the number of arguments.
     #[inline]
+    pub(crate) fn check_count(&self, got: usize) -> Result<()> {
+        if got == self.parameters.len() { Ok(()) } else { Err(self.refuse_count(got)) }
+    }
+
+    /// Checks number, size and kind of the arguments against the metadata.
     pub(crate) fn check_args(&self, args: &[Arg<'_>]) -> Result<()> {
-        if args.len() != self.parameters.len() {
-            return Err(self
-                .refuse(LaunchProblem::ArgumentCount { expected: self.parameters.len(), got: args.len() }));
-        }
-        for (index, (arg, parameter)) in args.iter().zip(&self.parameters).enumerate() {
-            let kind_fits = match arg {
-                Arg::Scalar { .. } | Arg::Value(_) => parameter.kind == ParameterKind::Value,
-                Arg::Pointer(_) | Arg::Buffer(_) | Arg::Host(_) | Arg::Block(_) => {
-                    parameter.kind == ParameterKind::Pointer
-                }
-                Arg::Raw(_) => true,
-                // Only `launch_into` knows what goes there, and puts it in.
-                Arg::Destination => false,
-            };
-            if !kind_fits || arg.size() != parameter.size as usize {
-                return Err(self.refuse_arg(index, arg, kind_fits));
+        self.check_count(args.len())?;
+        let mut both = args.iter().zip(&self.parameters).enumerate();
+        both.try_for_each(|(index, (arg, parameter))| self.check_arg(index, arg, parameter))
+    }
+
+    /// Checks size and kind of an argument against its parameter.
+    #[inline]
+    pub(crate) fn check_arg(&self, index: usize, arg: &Arg<'_>, parameter: &Parameter) -> Result<()> {
+        let (kind_fits, size) = match arg {
+            Arg::Scalar { size, .. } => (parameter.kind == ParameterKind::Value, usize::from(*size)),
+            Arg::Value(bytes) => (parameter.kind == ParameterKind::Value, bytes.len()),
+            Arg::Pointer(_) | Arg::Buffer(_) | Arg::Host(_) | Arg::Block(_) => {
+                (parameter.kind == ParameterKind::Pointer, 8)
             }
+            Arg::Raw(bytes) => (true, bytes.len()),
+            // Only `launch_into` knows what goes there, and puts it in.
+            Arg::Destination => (false, 8),
+        };
+        if kind_fits && size == parameter.size as usize {
+            return Ok(());
         }
-        Ok(())
+        Err(self.refuse_arg(index, arg, kind_fits))
     }
 
     #[cold]

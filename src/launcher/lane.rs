@@ -350,17 +350,20 @@ impl RecentLaunches {
         explicit_bytes: u32,
         kernarg: &[u8],
     ) {
-        let mut start = [0; REMEMBERED_BYTES];
-        match kernarg.first_chunk::<REMEMBERED_BYTES>() {
-            Some(first) => start = *first,
-            None => start[..kernarg.len()].copy_from_slice(kernarg),
-        }
-        let recent = Recent { sequence, handle, dims, bytes: explicit_bytes, start };
         if self.ring.len() < REMEMBERED {
+            let recent =
+                Recent { sequence, handle, dims, bytes: explicit_bytes, start: [0; REMEMBERED_BYTES] };
             self.ring.push(recent);
-        } else {
-            self.ring[self.next] = recent;
-            self.next = (self.next + 1) % REMEMBERED;
+            self.next = self.ring.len() - 1;
+        }
+        let next = self.next;
+        self.next = if next + 1 < REMEMBERED { next + 1 } else { 0 };
+        let Some(recent) = self.ring.get_mut(next) else { return };
+        (recent.sequence, recent.handle, recent.dims) = (sequence, handle, dims);
+        recent.bytes = explicit_bytes;
+        match kernarg.first_chunk::<REMEMBERED_BYTES>() {
+            Some(first) => recent.start = *first,
+            None => recent.start[..kernarg.len()].copy_from_slice(kernarg),
         }
     }
 

@@ -68,24 +68,12 @@ impl Image {
         *part = part.saturating_add(padded(bytes));
     }
 
-    /// Measures what the arguments stage.
-    #[inline]
-    fn measure(args: &[Arg<'_>]) -> Image {
-        let mut image = Image::default();
-        for arg in args {
-            match arg {
-                Arg::Host(data) => image.add(data),
-                Arg::Block(block) => {
-                    image.add(&HostData::In(block.bytes));
-                    block.segments.iter().for_each(|s| image.add(s));
-                    if block.result_bytes > 0 {
-                        image.add(&HostData::Out(block.result_bytes));
-                    }
-                }
-                _ => {}
-            }
+    fn add_block(&mut self, block: &Block<'_>) {
+        self.add(&HostData::In(block.bytes));
+        block.segments.iter().for_each(|s| self.add(s));
+        if block.result_bytes > 0 {
+            self.add(&HostData::Out(block.result_bytes));
         }
-        image
     }
 
     fn total(&self) -> u64 {
@@ -108,21 +96,18 @@ fn padded(bytes: usize) -> u64 {
 }
 
 /// Enqueues a launch. Every check that needs no device comes before the first call.
-pub(super) fn launch(kernel: &Kernel, lane: &Arc<Lane>, request: &Request<'_>) -> Result<Ticket> {
+pub(super) fn launch(kernel: &Kernel, lane: &Arc<Lane>, mut request: Request<'_>) -> Result<Ticket> {
     let device = lane.core.device();
     if kernel.device() != device {
         let (kernel_device, stream) = (kernel.device().id(), device.id());
         return Err(kernel.refuse(LaunchProblem::WrongDevice { kernel: kernel_device, stream }));
     }
     device.check()?;
-    let request = &Request { dims: kernel.with_layout(request.dims)?, ..*request };
+    request.dims.dynamic_lds = kernel.with_layout(request.dims.dynamic_lds)?;
     kernel.check_dims(&request.dims)?;
+    let request = &request;
     let image = match request.source {
-        Source::Args(args) => {
-            kernel.check_args(args)?;
-            note_uses(lane, args);
-            Image::measure(args)
-        }
+        Source::Args(args) => check_args(kernel, lane, args)?,
         Source::Packed(bytes) => {
             if bytes.len() != kernel.explicit_bytes as usize {
                 let (expected, got) = (kernel.explicit_bytes, bytes.len());
@@ -147,16 +132,26 @@ pub(super) fn launch(kernel: &Kernel, lane: &Arc<Lane>, request: &Request<'_>) -
     }
 }
 
-/// Notes that the stream uses the buffers among the arguments, so that they may be dropped before it has done with them.
+/// Checks the arguments and measures what they stage, in one walk. Notes that the stream uses the buffers among them, so
+/// that they may be dropped before it has done with them; those before one that is refused are noted for nothing.
 #[inline]
-fn note_uses(lane: &Lane, args: &[Arg<'_>]) {
-    for arg in args {
-        if let Arg::Buffer(buffer) = arg
-            && let Some(block) = buffer.block()
-        {
-            lane.core.note_use(block);
+fn check_args(kernel: &Kernel, lane: &Lane, args: &[Arg<'_>]) -> Result<Image> {
+    kernel.check_count(args.len())?;
+    let mut image = Image::default();
+    for (index, (arg, parameter)) in args.iter().zip(&kernel.parameters).enumerate() {
+        kernel.check_arg(index, arg, parameter)?;
+        match arg {
+            Arg::Buffer(buffer) => {
+                if let Some(block) = buffer.block() {
+                    lane.core.note_use(block);
+                }
+            }
+            Arg::Host(data) => image.add(data),
+            Arg::Block(block) => image.add_block(block),
+            _ => {}
         }
     }
+    Ok(image)
 }
 
 fn check_patches(kernel: &Kernel, block: &Block<'_>) -> Result<()> {

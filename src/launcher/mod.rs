@@ -425,7 +425,7 @@ impl Launcher {
         launch::launch(
             &kernel,
             &stream.0,
-            &Request { handle, dims, staging: Staging::Copy, source: Source::Args(args), destination: None },
+            Request { handle, dims, staging: Staging::Copy, source: Source::Args(args), destination: None },
         )
     }
 
@@ -449,7 +449,7 @@ impl Launcher {
         launch::launch(
             &kernel,
             &stream.0,
-            &Request { handle, dims, staging, source: Source::Args(args), destination: None },
+            Request { handle, dims, staging, source: Source::Args(args), destination: None },
         )
     }
 
@@ -467,7 +467,7 @@ impl Launcher {
         args: &[Arg<'_>],
     ) -> Result<Ticket> {
         let request = Request { handle, dims, staging, source: Source::Args(args), destination: None };
-        launch::launch(kernel, &stream.0, &request)
+        launch::launch(kernel, &stream.0, request)
     }
 
     /// Says whether a kernel may have its destination as an input too: that every work-item has read what it reads of the
@@ -538,7 +538,7 @@ impl Launcher {
         launch::launch(
             &kernel,
             &stream.0,
-            &Request {
+            Request {
                 handle,
                 dims,
                 staging: Staging::Copy,

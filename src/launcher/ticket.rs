@@ -29,11 +29,23 @@ pub struct Ticket {
     slot: Option<ResultSlot>,
     spans: Spans,
     waiting: Option<Arc<Registration>>,
+    /// Whether the launch has finished well and its outputs may be looked at.
+    #[cfg(feature = "capi")]
+    finished: bool,
 }
 
 impl Ticket {
+    #[inline]
     pub(crate) fn new(lane: Arc<Lane>, sequence: u64, slot: Option<ResultSlot>, spans: Spans) -> Ticket {
-        Ticket { lane, sequence, slot, spans, waiting: None }
+        Ticket {
+            lane,
+            sequence,
+            slot,
+            spans,
+            waiting: None,
+            #[cfg(feature = "capi")]
+            finished: false,
+        }
     }
 
     /// How many outputs the launch has: its inout and out arrays and result blocks, in the order of the arguments.
@@ -59,12 +71,40 @@ impl Ticket {
     /// [`Error::DeviceLost`] when a kernel faulted; the driver's.
     pub fn read(mut self) -> Result<Output> {
         self.wait()?;
-        let slot = self.slot.take();
-        if let Some(slot) = &slot {
+        self.note_read();
+        Ok(Output { lane: self.lane.clone(), slot: self.slot.take(), spans: std::mem::take(&mut self.spans) })
+    }
+
+    /// Tells layers that the host is about to look at the outputs.
+    fn note_read(&self) {
+        if let Some(slot) = &self.slot {
             let bytes = self.spans.iter().map(|(at, len)| at + len).max().unwrap_or(0) as usize;
             self.lane.core.device().raw().note_host_read(slot.host.as_ptr(), bytes);
         }
-        Ok(Output { lane: self.lane.clone(), slot, spans: std::mem::take(&mut self.spans) })
+    }
+
+    /// As [`read`](Ticket::read), with the outputs left where they are: [`output`](Ticket::output) gives them.
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(crate) fn finish(&mut self) -> Result<()> {
+        if !self.finished {
+            self.wait()?;
+            self.note_read();
+            self.finished = true;
+        }
+        Ok(())
+    }
+
+    /// Output `index` of a launch that [`finish`](Ticket::finish) has waited for.
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(crate) fn output(&self, index: usize) -> Result<&[u8]> {
+        match &self.slot {
+            // SAFETY: the launch has finished, and `self` keeps the slot.
+            Some(slot) if self.finished => unsafe { output_of(slot, &self.spans, index) },
+            _ => None,
+        }
+        .ok_or_else(|| no_output(index, self.spans.len()))
     }
 
     /// Waits for the launch and copies each output into its destination.
@@ -88,6 +128,7 @@ impl Ticket {
         Ok(())
     }
 
+    #[inline]
     fn wait(&self) -> Result<()> {
         let core = &self.lane.core;
         let device = core.device();
@@ -128,17 +169,37 @@ impl Future for Ticket {
             slot: this.slot.take(),
             spans: std::mem::take(&mut this.spans),
             waiting: None,
+            #[cfg(feature = "capi")]
+            finished: false,
         };
         Poll::Ready(ticket.read())
     }
 }
 
 impl Drop for Ticket {
+    #[inline]
     fn drop(&mut self) {
         if let Some(slot) = self.slot.take() {
             self.lane.slots().abandon(&self.lane.core, slot, self.sequence);
         }
     }
+}
+
+/// Output `index` in a launch's slot.
+///
+/// # Safety
+/// The launch has finished, `spans` are its own, and the slot is not given back while the bytes are borrowed.
+#[inline]
+unsafe fn output_of<'a>(slot: &'a ResultSlot, spans: &Spans, index: usize) -> Option<&'a [u8]> {
+    let &(at, len) = spans.get(index)?;
+    // SAFETY: the slot is `at + len` bytes long at least, and nobody writes it any more. The D2H copy, or the zeroing and
+    // the kernel, wrote it.
+    Some(unsafe { std::slice::from_raw_parts(slot.host.as_ptr().add(at as usize), len as usize) })
+}
+
+#[cold]
+fn no_output(index: usize, outputs: usize) -> Error {
+    Error::invalid("Output::bytes", format!("output {index} of {outputs}"))
 }
 
 /// The outputs of a finished launch, in pinned memory that goes back to the stream when this is dropped.
@@ -165,14 +226,9 @@ impl Output {
     /// # Errors
     /// [`Error::Invalid`] when there is no such output.
     pub fn bytes(&self, index: usize) -> Result<&[u8]> {
-        match (self.spans.get(index), &self.slot) {
-            (Some(&(at, len)), Some(slot)) => {
-                // SAFETY: the slot is `at + len` bytes long at least; the work that filled it has finished, and the slot
-                // is not used again before `self` is dropped. The D2H copy, or the zeroing and the kernel, wrote it.
-                Ok(unsafe { std::slice::from_raw_parts(slot.host.as_ptr().add(at as usize), len as usize) })
-            }
-            _ => Err(Error::invalid("Output::bytes", format!("output {index} of {}", self.spans.len()))),
-        }
+        // SAFETY: the launch has finished, and `self` keeps the slot.
+        let bytes = self.slot.as_ref().and_then(|slot| unsafe { output_of(slot, &self.spans, index) });
+        bytes.ok_or_else(|| no_output(index, self.spans.len()))
     }
 
     /// Output `index` as elements.

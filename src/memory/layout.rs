@@ -15,6 +15,8 @@ pub struct Layout {
     offset: usize,
     shape: Shape,
     strides: Strides,
+    /// How many elements the shape has, as launches ask for it.
+    len: usize,
 }
 
 /// How many elements a shape has.
@@ -45,8 +47,8 @@ impl Layout {
     /// # Errors
     /// [`Error::Invalid`] for more elements than can be addressed.
     pub fn contiguous(offset: usize, shape: &[usize]) -> Result<Layout> {
-        elements(shape)?;
-        Ok(Layout { offset, strides: row_major(shape), shape: shape.into() })
+        let len = elements(shape)?;
+        Ok(Layout { offset, strides: row_major(shape), shape: shape.into(), len })
     }
 
     /// Any order; all elements lie in a buffer of `len`.
@@ -58,8 +60,8 @@ impl Layout {
             let problem = format!("{} extents and {} strides", shape.len(), strides.len());
             return Err(Error::invalid("layout", problem));
         }
-        let layout = Layout { offset, shape: shape.into(), strides: strides.into() };
-        if elements(shape)? > 0 && layout.range().is_none_or(|(_, end)| end > len) {
+        let layout = Layout { offset, shape: shape.into(), strides: strides.into(), len: elements(shape)? };
+        if !layout.is_empty() && layout.range().is_none_or(|(_, end)| end > len) {
             let problem = format!(
                 "offset {offset}, shape {shape:?} and strides {strides:?} leave the {len} elements there are"
             );
@@ -84,8 +86,9 @@ impl Layout {
     }
 
     /// How many elements there are.
+    #[inline]
     pub fn len(&self) -> usize {
-        elements(&self.shape).unwrap_or(0)
+        self.len
     }
 
     /// Whether there are none.
@@ -147,8 +150,9 @@ impl Layout {
             return Err(Error::invalid("layout", problem));
         }
         let shape = axes.iter().map(|&a| self.shape[a]).collect();
+        let len = self.len;
         let strides = axes.iter().map(|&a| self.strides[a]).collect();
-        Ok(Layout { offset: self.offset, shape, strides })
+        Ok(Layout { offset: self.offset, shape, strides, len })
     }
 
     /// Indices `start..end` of one axis.
@@ -160,6 +164,7 @@ impl Layout {
             Some(&n) if start <= end && end <= n => {
                 let mut layout = self.clone();
                 layout.shape[axis] = end - start;
+                layout.len = elements(&layout.shape)?;
                 if !layout.is_empty() {
                     layout.offset = (self.offset as isize + start as isize * self.strides[axis]) as usize;
                 }

@@ -337,3 +337,28 @@ fn a_kernel_is_shown_whole() {
     let (status, out, _) = super::read(super::command(&args).current_dir(root).output().unwrap());
     assert_eq!((status, out.as_str()), (0, shown));
 }
+
+/// A kernel that C++ named: shown, told and found by both names.
+#[test]
+fn mangled_names_are_read_back() {
+    let folder = Folder::new();
+    // Of as many letters, so that all lies where it lay.
+    let mut bytes = fs::read(hip("vector.gfx90a.co")).unwrap();
+    for at in 0..bytes.len() - 5 {
+        if &bytes[at..at + 5] == b"saxpy" {
+            bytes[at..at + 5].copy_from_slice(b"_Z1xi");
+        }
+    }
+    let path = folder.write("mangled.co", bytes);
+    let (status, out, err) = hiplaunch(&["inspect", &path]);
+    assert_eq!((status, err.as_str()), (0, ""), "{out}");
+    assert!(out.contains("  kernel _Z1xi (x(int))\n"), "{out}");
+    for name in ["_Z1xi", "x(int)", "x"] {
+        let document = inspect(&["--kernel", name, &path]);
+        let found = kernel(&document, "gfx90a", "_Z1xi");
+        assert_eq!(found["demangled"], "x(int)", "{name}");
+        assert_eq!(document["files"][0]["code_objects"][0]["kernels"].as_array().map(Vec::len), Some(1));
+    }
+    let (status, _, err) = hiplaunch(&["inspect", "--kernel", "y", &path]);
+    assert!(status != 0 && err.contains("_Z1xi (x(int))"), "{err}");
+}

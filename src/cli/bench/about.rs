@@ -1,7 +1,8 @@
 //! The machine, the driver, the device and when: what figures mean nothing without.
 
 use std::fs;
-use std::time::{SystemTime, UNIX_EPOCH};
+
+use jiff::Timestamp;
 
 use super::results::About;
 use crate::cli::session::Session;
@@ -41,23 +42,13 @@ pub(super) fn about(session: &Session, options: &str) -> About {
     }
 }
 
-/// `2026-11-21 22:45 UTC`.
 fn date() -> String {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let (year, month, day) = civil(seconds / 86400);
-    format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", seconds / 3600 % 24, seconds / 60 % 60)
+    written(Timestamp::now())
 }
 
-/// Year, month and day, so many days after 1970-01-01 (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms").
-fn civil(days: u64) -> (u64, u64, u64) {
-    let z = days + 719_468;
-    let (era, of_era) = (z / 146_097, z % 146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let day_of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
+/// `2026-11-21 22:45 UTC`.
+fn written(at: Timestamp) -> String {
+    at.strftime("%F %H:%M UTC").to_string()
 }
 
 fn processor() -> String {
@@ -88,10 +79,10 @@ mod tests {
 
     #[test]
     fn dates() {
-        assert_eq!(civil(0), (1970, 1, 1));
-        assert_eq!(civil(11_016), (2000, 2, 29));
-        assert_eq!(civil(20_778), (2026, 11, 21));
-        assert_eq!(civil(20_818), (2026, 12, 31));
-        assert_eq!(civil(20_819), (2027, 1, 1));
+        let of = |seconds| written(Timestamp::from_second(seconds).unwrap());
+        assert_eq!(of(0), "1970-01-01 00:00 UTC");
+        assert_eq!(of(951_868_799), "2000-02-29 23:59 UTC");
+        assert_eq!(of(1_798_761_599), "2026-12-31 23:59 UTC");
+        assert_eq!(of(1_798_761_600), "2027-01-01 00:00 UTC");
     }
 }

@@ -2,6 +2,9 @@
 
 use code_object::CodeObject;
 
+#[cfg(feature = "emulator")]
+use crate::cli::demangle::means;
+
 /// A function.
 pub(super) struct Code {
     pub(super) name: String,
@@ -54,7 +57,8 @@ pub(super) fn functions(object: &CodeObject, names: &[String]) -> Result<Vec<Cod
             lines: lines.collect(),
         }
     };
-    let wanted = |function: &&Function<'_>| names.is_empty() || names.iter().any(|n| n == function.name());
+    let wanted =
+        |function: &&Function<'_>| names.is_empty() || names.iter().any(|n| means(n, function.name()));
     Ok(listing.functions().iter().filter(wanted).map(code).collect())
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::disassemble::{self, Code, Line};
 use super::read::{Entry, Found};
 use super::{InspectArgs, flags, vector_registers};
+use crate::cli::demangle::demangled;
 
 pub(super) fn file(path: &Path, found: &Found, args: &InspectArgs) -> Value {
     json!({
@@ -33,13 +34,13 @@ fn code_object(entry: &Entry, args: &InspectArgs) -> Value {
             value["globals"] = object
                 .globals()
                 .iter()
-                .map(|g| json!({ "name": g.name, "address": g.address, "bytes": g.size }))
+                .map(|g| json!({ "name": g.name, "demangled": demangled(&g.name), "address": g.address, "bytes": g.size }))
                 .collect();
             if args.symbols {
                 value["functions"] = object
                     .symbols()
                     .iter()
-                    .map(|f| json!({ "name": f.name, "address": f.address, "bytes": f.size }))
+                    .map(|f| json!({ "name": f.name, "demangled": demangled(&f.name), "address": f.address, "bytes": f.size }))
                     .collect();
                 value["segments"] = object
                     .segments()
@@ -81,6 +82,7 @@ fn code(code: &Code) -> Value {
     };
     json!({
         "function": code.name,
+        "demangled": demangled(&code.name),
         "address": code.address,
         "bytes": code.bytes,
         "instructions": code.lines.iter().map(instruction).collect::<Vec<_>>(),
@@ -99,6 +101,7 @@ fn kernel(object: &CodeObject, kernel: &KernelSignature, args: &InspectArgs) -> 
     let float = d.float_mode();
     json!({
         "name": kernel.name,
+        "demangled": demangled(&kernel.name),
         "kind": match kernel.kind {
             KernelKind::Normal => "normal",
             KernelKind::Init => "init",

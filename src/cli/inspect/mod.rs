@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use code_object::{CodeObject, KernelSignature, TargetId, occupancy};
 use serde_json::{Value, json};
 
+use super::demangle::means;
 use super::output::{Output, complain};
 use super::{Failure, Verdict};
 use read::{Entry, Found};
@@ -29,7 +30,8 @@ pub(crate) struct InspectArgs {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Only this kernel, by its whole name; may be given several times.
+    /// Only this kernel, by its whole name or, of C++ or Rust, by that in the source, with its parameters or without; may be
+    /// given several times.
     #[arg(long, value_name = "NAME")]
     kernel: Vec<String>,
 
@@ -60,7 +62,7 @@ pub(crate) struct InspectArgs {
 
 impl InspectArgs {
     fn wants(&self, kernel: &KernelSignature) -> bool {
-        self.kernel.is_empty() || self.kernel.contains(&kernel.name)
+        self.kernel.is_empty() || self.kernel.iter().any(|wanted| means(wanted, &kernel.name))
     }
 
     /// Work-items of a workgroup of this kernel, for its occupancy.
@@ -107,7 +109,8 @@ pub(crate) fn run(args: &InspectArgs, out: &mut Output) -> Result<Verdict, Failu
         for entry in &found.entries {
             match &entry.object {
                 Ok(Some(object)) => {
-                    unseen.retain(|name| object.kernel(name).is_err());
+                    unseen
+                        .retain(|wanted| !object.kernels().iter().any(|kernel| means(wanted, &kernel.name)));
                     names.extend(object.kernels().iter().map(|kernel| kernel.name.clone()));
                     // Asked for none but for what can be.
                     if args.disassemble

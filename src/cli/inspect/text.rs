@@ -8,6 +8,7 @@ use super::disassemble::{self, Code};
 use super::read::{Container, Entry, Found};
 use super::{InspectArgs, flags, vector_registers};
 use crate::cli::Failure;
+use crate::cli::demangle::shown;
 use crate::cli::output::{Output, Style, counted, grouped};
 
 pub(super) fn file(path: &Path, found: &Found, args: &InspectArgs, out: &mut Output) -> Result<(), Failure> {
@@ -50,7 +51,7 @@ fn entry(entry: &Entry, args: &InspectArgs, out: &mut Output) -> Result<(), Fail
                 "    {:#010x} {:>9} {}",
                 global.address,
                 grouped(global.size),
-                global.name
+                shown(&global.name)
             ))?;
         }
     }
@@ -69,7 +70,7 @@ fn entry(entry: &Entry, args: &InspectArgs, out: &mut Output) -> Result<(), Fail
 /// A function's instructions: label, text, and behind it where a branch goes, address and dwords.
 fn listing(code: &Code, out: &mut Output) -> Result<(), Failure> {
     let size = grouped(code.bytes as u64);
-    let head = format!("  code of {} at {:#x}, {size} bytes", code.name, code.address);
+    let head = format!("  code of {} at {:#x}, {size} bytes", shown(&code.name), code.address);
     out.line(out.styled(Style::Strong, &head))?;
     for line in &code.lines {
         if let Some(label) = &line.label {
@@ -89,7 +90,7 @@ fn kernel(
     args: &InspectArgs,
     out: &mut Output,
 ) -> Result<(), Failure> {
-    out.line(out.styled(Style::Strong, &format!("  kernel {}", kernel.name)))?;
+    out.line(out.styled(Style::Strong, &format!("  kernel {}", shown(&kernel.name))))?;
     let explicit = kernel.explicit_args();
     if explicit.is_empty() {
         out.line("    arguments    none")?;
@@ -189,7 +190,7 @@ fn symbols(object: &CodeObject, out: &mut Output) -> Result<(), Failure> {
     out.line(out.styled(Style::Strong, "  functions"))?;
     for function in object.symbols() {
         let (at, size) = (function.address, grouped(function.size));
-        out.line(format_args!("    {at:#010x} {size:>9} {}", function.name))?;
+        out.line(format_args!("    {at:#010x} {size:>9} {}", shown(&function.name)))?;
     }
     out.line(out.styled(Style::Strong, "  segments"))?;
     for s in object.segments() {

@@ -1,0 +1,218 @@
+//! Values that are added one by one and stay where they are, so that what came before may be referred to: the first ones
+//! in room that the caller has on the stack, so that most launches allocate nothing.
+
+use std::cell::{Cell, UnsafeCell};
+use std::mem::{MaybeUninit, needs_drop};
+
+/// Room for `N` values, which moves nowhere: an arena refers to it.
+pub(super) struct Room<T, const N: usize>([MaybeUninit<T>; N]);
+
+impl<T, const N: usize> Room<T, N> {
+    #[inline(always)]
+    pub(super) const fn new() -> Room<T, N> {
+        Room([const { MaybeUninit::uninit() }; N])
+    }
+}
+
+/// As many values as there is room for, one behind the other.
+pub(super) struct Few<'r, T, const N: usize> {
+    room: &'r mut [MaybeUninit<T>; N],
+    used: usize,
+}
+
+impl<'r, T, const N: usize> Few<'r, T, N> {
+    #[inline(always)]
+    pub(super) fn new(room: &'r mut Room<T, N>) -> Few<'r, T, N> {
+        Few { room: &mut room.0, used: 0 }
+    }
+
+    /// Adds a value; false where there is no room for it.
+    #[inline(always)]
+    pub(super) fn push(&mut self, item: T) -> bool {
+        let Some(place) = self.room.get_mut(self.used) else { return false };
+        place.write(item);
+        self.used += 1;
+        true
+    }
+
+    #[inline(always)]
+    pub(super) fn all(&self) -> &[T] {
+        // SAFETY: `push` has written as many, and `used` is at most `N`.
+        unsafe { std::slice::from_raw_parts(self.room.as_ptr().cast(), self.used) }
+    }
+}
+
+impl<T, const N: usize> Drop for Few<'_, T, N> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if needs_drop::<T>() {
+            for item in self.room.iter_mut().take(self.used) {
+                // SAFETY: `push` has written as many.
+                unsafe { item.assume_init_drop() };
+            }
+        }
+    }
+}
+
+/// Values that go when it goes, and not before.
+pub(super) struct Arena<'r, T, const N: usize> {
+    room: UnsafeCell<&'r mut [MaybeUninit<T>; N]>,
+    /// Of the room.
+    used: Cell<usize>,
+    more: UnsafeCell<More<T>>,
+}
+
+/// What the room was too small for.
+type More<T> = Option<Box<Vec<Box<[T]>>>>;
+
+impl<'r, T, const N: usize> Arena<'r, T, N> {
+    #[inline(always)]
+    pub(super) fn new(room: &'r mut Room<T, N>) -> Arena<'r, T, N> {
+        Arena { room: UnsafeCell::new(&mut room.0), used: Cell::new(0), more: UnsafeCell::new(None) }
+    }
+
+    /// Places for `count` more in the room, which nobody else gets; `None` where there are not as many.
+    #[inline(always)]
+    fn places(&self, count: usize) -> Option<*mut T> {
+        let used = self.used.get();
+        if count > N - used {
+            return None;
+        }
+        self.used.set(used + count);
+        // SAFETY: `used` is at most `N`. Only the pointer is read here, and no reference made to the values before, so that
+        // those which were handed out stay good.
+        Some(unsafe { (&raw mut **self.room.get()).cast::<T>().add(used) })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn put_more(&self, items: Box<[T]>) -> &[T] {
+        // SAFETY: not `Sync`, and nothing that runs while this reference lives comes back here. A box's values stay where
+        // they are when the list of boxes grows.
+        let more = unsafe { &mut *self.more.get() }.get_or_insert_default();
+        more.push(items);
+        match more.last() {
+            Some(items) => {
+                let items: *const [T] = &raw const **items;
+                // SAFETY: a box of the list, which lives, unchanged, as long as `self`.
+                unsafe { &*items }
+            }
+            None => &[],
+        }
+    }
+
+    /// Adds a value.
+    #[inline(always)]
+    pub(super) fn put(&self, item: T) -> Option<&T> {
+        match self.places(1) {
+            // SAFETY: a place, which is this value's for as long as the arena lives.
+            Some(place) => unsafe {
+                place.write(item);
+                Some(&*place)
+            },
+            None => self.put_more(Box::new([item])).first(),
+        }
+    }
+
+    /// Adds `count` values; the first that can't be made ends it.
+    #[inline(always)]
+    pub(super) fn fill<E>(&self, count: usize, mut make: impl FnMut(usize) -> Result<T, E>) -> Result<&[T], E>
+    where
+        T: Copy,
+    {
+        let Some(places) = self.places(count) else { return self.fill_more(count, make) };
+        for i in 0..count {
+            // SAFETY: `count` places. Should `make` fail or panic, they stay unused: `Copy` values need no drop.
+            unsafe { places.add(i).write(make(i)?) };
+        }
+        // SAFETY: all of them were written just now, and are changed by nobody.
+        Ok(unsafe { std::slice::from_raw_parts(places, count) })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fill_more<E>(&self, count: usize, make: impl FnMut(usize) -> Result<T, E>) -> Result<&[T], E> {
+        let items: Result<Box<[T]>, E> = (0..count).map(make).collect();
+        Ok(self.put_more(items?))
+    }
+}
+
+impl<T, const N: usize> Drop for Arena<'_, T, N> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if needs_drop::<T>() {
+            for item in self.room.get_mut().iter_mut().take(self.used.get()) {
+                // SAFETY: values that need a drop come by `put` alone, which writes what it takes a place for.
+                unsafe { item.assume_init_drop() };
+            }
+        }
+        if self.more.get_mut().is_some() {
+            drop_more(self.more.get_mut().take());
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn drop_more<T>(more: More<T>) {
+    drop(more);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::rc::Rc;
+
+    #[test]
+    fn values_stay_where_they_are_on_the_stack_and_beyond() {
+        let mut room: Room<u64, 4> = Room::new();
+        let arena = Arena::new(&mut room);
+        let first = arena.fill(3, |i| Ok::<_, ()>(i as u64)).unwrap();
+        let beyond = arena.fill(2, |i| Ok::<_, ()>(10 + i as u64)).unwrap();
+        let fourth = arena.put(7).unwrap();
+        let more: Vec<&u64> = (100..120).filter_map(|i| arena.put(i)).collect();
+        assert_eq!((first, beyond, *fourth), (&[0, 1, 2][..], &[10, 11][..], 7));
+        assert!(more.iter().map(|n| **n).eq(100..120));
+        assert!(arena.fill(0, |_| Err(())).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_few_are_kept_in_order_and_no_more() {
+        let counted = Rc::new(());
+        let mut room: Room<Rc<()>, 2> = Room::new();
+        let mut few = Few::new(&mut room);
+        assert_eq!([0, 1, 2].map(|_| few.push(counted.clone())), [true, true, false]);
+        assert_eq!((few.all().len(), Rc::strong_count(&counted)), (2, 3));
+        drop(few);
+        assert_eq!(Rc::strong_count(&counted), 1);
+    }
+
+    #[test]
+    fn all_values_go_with_it_and_once() {
+        let counted = Rc::new(());
+        let mut room: Room<Rc<()>, 2> = Room::new();
+        let arena = Arena::new(&mut room);
+        let kept: Vec<&Rc<()>> = (0..5).filter_map(|_| arena.put(counted.clone())).collect();
+        assert_eq!((kept.len(), Rc::strong_count(&counted)), (5, 6));
+        drop(arena);
+        assert_eq!(Rc::strong_count(&counted), 1);
+    }
+
+    #[test]
+    fn what_can_not_be_made_ends_it_and_leaves_what_there_was() {
+        let mut room: Room<u32, 8> = Room::new();
+        let arena = Arena::new(&mut room);
+        let before = arena.fill(2, |i| Ok::<_, ()>(i as u32)).unwrap();
+        assert_eq!(arena.fill(3, |i| if i < 2 { Ok(9) } else { Err(i) }), Err(2));
+        assert_eq!(arena.fill(20, |i| if i < 12 { Ok(9) } else { Err(i) }), Err(12));
+        assert_eq!((before, arena.put(5)), (&[0, 1][..], Some(&5)));
+    }
+
+    #[test]
+    fn making_one_may_add_others() {
+        let mut room: Room<usize, 8> = Room::new();
+        let arena = Arena::new(&mut room);
+        let outer = arena.fill(2, |i| Ok::<_, ()>(arena.put(40 + i).map_or(0, |n| n + 1))).unwrap();
+        assert_eq!(outer, [41, 42]);
+    }
+}
