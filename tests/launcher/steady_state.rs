@@ -194,8 +194,8 @@ fn the_staging_ring_fences_segments_not_launches() {
             // 64 launches a segment, so 10 segments: at most an event, a query and a wait each.
             assert!(counts.get(EventRecord) <= 11, "{counts}");
             assert!(counts.get(EventQuery) + counts.get(EventSynchronize) <= 22, "{counts}");
-            // The last of the three may have been allocated only now.
-            assert!(counts.get(PinnedAllocation) <= 1 && rig.stream.pinned_bytes() <= 3 * 4096, "{counts}");
+            // Those beyond the first are allocated when the device is behind, which on a busy machine may be only now.
+            assert!(counts.get(PinnedAllocation) <= 2 && rig.stream.pinned_bytes() <= 3 * 4096, "{counts}");
             assert_eq!(out.to_vec(&rig.stream).unwrap(), [639u64 as u8; 48]);
             rig.assert_clean();
         },
