@@ -7,6 +7,8 @@ use crate::testing::{Random, Rig, word};
 use crate::wave::{LANES, Mode, sreg};
 use crate::workgroup::{Stop, run_wave};
 
+crate::ledger::verified!(random_programs_do_as_the_manual_says);
+
 const ON: u32 = 0xbf11_0000;
 
 fn v_mov(to: u32, from: u32) -> u32 {
@@ -41,7 +43,6 @@ impl Model {
     }
 }
 
-#[test]
 fn random_programs_do_as_the_manual_says() {
     let mut random = Random::new(90);
     for round in 0..200 {

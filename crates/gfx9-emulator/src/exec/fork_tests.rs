@@ -6,6 +6,8 @@ use crate::tables::Target;
 use crate::testing::{CODE, END, Random, Rig};
 use crate::wave::LANES;
 
+crate::ledger::verified!(every_lane_takes_its_own_way);
+
 /// What the lanes that jump do, what the others do, and what all do afterwards.
 enum Step {
     /// Adds to v1.
@@ -84,7 +86,6 @@ fn sum(steps: &[Step], masks: &[u64], lane: usize) -> u32 {
     steps.iter().map(of).sum()
 }
 
-#[test]
 fn every_lane_takes_its_own_way() {
     let mut random = Random::new(41);
     for round in 0..300 {

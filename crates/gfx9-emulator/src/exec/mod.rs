@@ -32,7 +32,7 @@ pub(crate) mod vop3p;
 pub(crate) mod vopc;
 
 #[cfg(test)]
-mod altered_tests;
+pub(crate) mod altered_tests;
 #[cfg(test)]
 pub(crate) mod atomics_tests;
 #[cfg(test)]
@@ -46,7 +46,7 @@ pub(crate) mod flat_tests;
 #[cfg(test)]
 pub(crate) mod flow_tests;
 #[cfg(test)]
-mod fork_tests;
+pub(crate) mod fork_tests;
 #[cfg(test)]
 mod gws_tests;
 #[cfg(test)]
@@ -62,7 +62,7 @@ pub(crate) mod packed_tests;
 #[cfg(test)]
 pub(crate) mod salu_tests;
 #[cfg(test)]
-mod scalar_scratch_tests;
+pub(crate) mod scalar_scratch_tests;
 #[cfg(test)]
 pub(crate) mod smem_tests;
 #[cfg(test)]

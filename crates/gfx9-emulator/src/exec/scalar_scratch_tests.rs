@@ -7,6 +7,8 @@ use crate::tables::Target;
 use crate::testing::{Random, Rig};
 use crate::wave::LANES;
 
+crate::ledger::verified!(random_accesses);
+
 /// Bytes of a lane.
 const SCRATCH: u32 = 64;
 const ALL: usize = SCRATCH as usize * LANES;
@@ -33,11 +35,10 @@ fn with_register(mut words: [u32; 2], register: u32, constant: bool) -> [u32; 2]
     words
 }
 
-#[test]
 fn random_accesses() {
     let mut random = Random::new(17);
     for round in 0..600 {
-        let target = if round % 2 == 0 { Target::Gfx90a } else { Target::Gfx942 };
+        let target = if round / 18 % 2 == 0 { Target::Gfx90a } else { Target::Gfx942 };
         let mut rig = Rig::new(target, Level::best());
         rig.w.scratch.reset(SCRATCH);
         for lane in 0..LANES {
