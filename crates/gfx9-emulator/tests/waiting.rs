@@ -2,8 +2,12 @@
 
 mod common;
 
+use code_object::{CodeObject, Processor, TargetId};
 use common::{Rig, U32, U64, threads};
-use gfx9_emulator::Config;
+use gfx9_emulator::{Config, Machine};
+
+/// What hipcc makes of `cooperative_groups::grid_group::sync`.
+const COOPERATIVE: &[u8] = include_bytes!("data/cooperative.gfx90a.bundle");
 
 /// One and two threads, in the usual order and with five seeds.
 fn configs() -> impl Iterator<Item = Config> {
@@ -53,21 +57,29 @@ fn a_lock_by_tickets() {
     }
 }
 
+/// A kernel whose grid synchronises itself before and after each workgroup reads what the next one has written.
+fn synchronise(rig: &Rig, kernel: &str) {
+    for (groups, block) in [(1, 64), (7, 256), (150, 64)] {
+        let rounds = 3;
+        let (data, out) = (rig.words(&vec![0; groups as usize]), rig.words(&vec![0; groups as usize]));
+        rig.run(kernel, groups, block, &[U64(data), U64(out), U32(groups), U32(rounds)]);
+        let want: Vec<u32> = (0..groups)
+            .map(|group| (1..=rounds).map(|round| round * ((group + 1) % groups + 1)).sum())
+            .collect();
+        assert_eq!(rig.read(out, groups as usize), want, "{} {groups}", rig.name);
+    }
+}
+
 #[test]
-fn grids_synchronise_as_roc_ms_library_does() {
+fn grids_synchronise_by_global_wave_sync() {
     for config in configs() {
         for rig in Rig::waiting(&config) {
-            for (groups, block) in [(1, 64), (7, 256), (150, 64)] {
-                let rounds = 3;
-                let (data, out) =
-                    (rig.words(&vec![0; groups as usize]), rig.words(&vec![0; groups as usize]));
-                rig.run("synced", groups, block, &[U64(data), U64(out), U32(groups), U32(rounds)]);
-                let want: Vec<u32> = (0..groups)
-                    .map(|group| (1..=rounds).map(|round| round * ((group + 1) % groups + 1)).sum())
-                    .collect();
-                assert_eq!(rig.read(out, groups as usize), want, "{} {groups}", rig.name);
-            }
+            synchronise(&rig, "synced");
         }
+        let machine = Machine::new(config).unwrap();
+        let object = CodeObject::from_any(COOPERATIVE, &TargetId::new(Processor::Gfx90a)).unwrap();
+        let program = machine.load(&object).unwrap();
+        synchronise(&Rig { machine, program, name: "cooperative groups" }, "cooperative");
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::inst::{Flow, Inst, flag};
+use crate::inst::{Flow, Inst, NONE, flag};
 use crate::isa::Exec;
 use crate::modifiers::{Ext, Operand};
 use crate::observe;
@@ -75,12 +75,21 @@ const LOST: u16 = VROWS as u16 - 64;
 
 /// A source's register. One past the last is the first one (CDNA3 ISA, "Out-of-range behavior").
 fn source(register: u16, index: u16) -> u16 {
-    if register < VGPRS && register + index >= VGPRS { 0 } else { register + index }
+    moved_register(register, index, 0)
 }
 
 /// A destination's register. What goes past the last is lost.
 fn destination(register: u16, index: u16) -> u16 {
-    if register < VGPRS && register + index >= VGPRS { LOST } else { register + index }
+    moved_register(register, index, LOST)
+}
+
+fn moved_register(register: u16, index: u16, otherwise: u16) -> u16 {
+    match register {
+        // There is no such operand.
+        NONE => NONE,
+        _ if register < VGPRS && register + index >= VGPRS => otherwise,
+        _ => register + index,
+    }
 }
 
 /// The instruction with `index` added to the vector registers that `mode` names.

@@ -213,6 +213,17 @@ fn a_wave_stops_and_goes_on_in_either_mode() {
 }
 
 #[test]
+fn operands_that_are_not_there_stay_so() {
+    let mut rig = Rig::gfx90a();
+    rig.w.set_s32(20, 200);
+    // v_nop has none; a comparison has a mask, v_readfirstlane_b32 a scalar.
+    let program = [ON | 15 << 8 | 20, 0x7e00_0000, 0x7d94_0301, 0x7e00_0500 | 30 << 17 | 256 + 1];
+    *rig.w.v_mut(201) = crate::lanes::splat(9);
+    rig.run(&program);
+    assert_eq!((rig.w.vcc(), rig.w.s32(30)), (!0, 9));
+}
+
+#[test]
 fn each_encoding_is_of_the_scalar_or_of_the_vector_units() {
     for encoding in Encoding::ALL {
         for row in rows(encoding) {
