@@ -434,7 +434,23 @@ impl Generator {
     /// Something from memory, where there is a lane with memory.
     fn load(&mut self, ty: Ty, d: u32) -> Expr {
         let Some(memory) = self.memory else { return self.leaf(ty) };
-        let (from, text): (Ty, String) = match self.r.below(6) {
+        let (from, text): (Ty, String) = match self.r.below(9) {
+            6 => {
+                let of =
+                    self.r.pick(&[Ty::signed(16), Ty::unsigned(16), Ty::U32, Ty::U64, Ty::unsigned(128)]);
+                (of, format!("peek_{}(in, $0 % 4080u)", of.name()))
+            }
+            7 if memory == Memory::Own => {
+                let of =
+                    self.r.pick(&[Ty::signed(16), Ty::unsigned(16), Ty::U32, Ty::U64, Ty::unsigned(128)]);
+                (of, format!("peek_lds_{}(lds + s->lid * LDS_WORDS, $0 % 17u)", of.name()))
+            }
+            // The same for all lanes.
+            8 => {
+                let text = format!("in[(param + {}u) % 1024u]", self.r.below(1024));
+                let value = Expr::leaf(Ty::U32, text);
+                return self.convert(value, ty);
+            }
             0 => (Ty::U32, "in[$0 % 1024u]".into()),
             1 => (Ty::U32, "own[$0 % OWN_WORDS]".into()),
             2 => {

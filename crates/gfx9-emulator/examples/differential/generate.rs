@@ -102,6 +102,7 @@ pub(crate) struct Generator {
     pub(crate) scope: Scope,
     pub(crate) signatures: Vec<Signature>,
     pub(crate) memory: Option<Memory>,
+    tables: Vec<Array>,
     pub(crate) scalars: Vec<Ty>,
     pub(crate) structs: Vec<Vec<Field>>,
     pub(crate) functions: Vec<Function>,
@@ -145,6 +146,7 @@ pub(crate) fn program(seed: u64, size: usize, features: Features) -> Program {
         scope: Scope::default(),
         signatures: Vec::new(),
         memory: None,
+        tables: Vec::new(),
         scalars,
         structs: Vec::new(),
         functions: Vec::new(),
@@ -181,6 +183,27 @@ impl Generator {
 
     pub(crate) fn spend(&mut self, cost: usize) {
         self.spent += self.trips * cost;
+    }
+
+    /// What is in scope outside of functions.
+    pub(crate) fn outside(&self) -> Scope {
+        Scope { arrays: self.tables.clone(), ..Scope::default() }
+    }
+
+    /// Arrays of constants.
+    pub(crate) fn constant_tables(&mut self) -> String {
+        let mut text = String::new();
+        for _ in 0..self.r.below(3) {
+            let (name, ty, len) = (self.name("t"), self.scalar(), self.r.pick(&[2, 3, 8, 16]));
+            let mut values = String::new();
+            for _ in 0..len {
+                self.constant(ty).write(&mut values);
+                values.push_str(", ");
+            }
+            text.push_str(&format!("static const {} {name}[{len}] = {{{values}}};\n", ty.name()));
+            self.tables.push(Array { name, ty, len, writable: false });
+        }
+        text
     }
 
     pub(crate) fn add_var(&mut self, name: &str, ty: Ty, writable: bool) {
@@ -524,7 +547,7 @@ impl Generator {
     pub(crate) fn function(&mut self, recursive: bool) -> Signature {
         let name = self.name("fn");
         let linkage = self.r.pick(&["NOINLINE", "NOINLINE", "inline", "__attribute__((always_inline))"]);
-        self.scope = Scope::default();
+        self.scope = self.outside();
         (self.trips, self.spent, self.limit) = (1, 0, FUNCTION_COST);
         let mut parameters = Vec::new();
         if recursive {
@@ -636,7 +659,7 @@ impl Generator {
         let mut cost = 0;
         for _ in 0..self.r.between(2, 4) {
             let name = self.name("fn");
-            self.scope = Scope::default();
+            self.scope = self.outside();
             (self.trips, self.spent, self.limit) = (1, 0, FUNCTION_COST);
             let list = self.declared(&parameters);
             self.returns = Some(ty);

@@ -276,7 +276,12 @@ HELP f32 median_f32(f32 a, f32 b, f32 c) { return max_f32(min_f32(a, b), min_f32
 HELP f32 ubyte(u32 x, u32 n) { return (f32)(u8)(x >> (8 * (n & 3))); }
 #endif
 
-// ---- memory: a word of any type at a generic address; the shared counters, one region for each operation
+// ---- memory: words at any address; a word of any type at a generic address; the shared counters, a region each
+#define UNALIGNED(T) \
+  struct __attribute__((packed)) packed_##T { T v; }; \
+  HELP T peek_##T(const GLOB u32 *p, u32 at) { return ((const GLOB struct packed_##T *)((const GLOB u8 *)p + at))->v; } \
+  HELP T peek_lds_##T(LDS u32 *p, u32 at) { return ((LDS struct packed_##T *)((LDS u8 *)p + at))->v; }
+UNALIGNED(i16) UNALIGNED(u16) UNALIGNED(u32) UNALIGNED(u64) UNALIGNED(u128)
 #define PLAIN(T) \
   static NOINLINE __attribute__((unused)) T load_##T(T *p) { return *p; } \
   static NOINLINE __attribute__((unused)) T swap_##T(T *p, T v) { T old = *p; *p = v; return old; }
