@@ -172,7 +172,8 @@ impl Generator {
             }
             12 if w <= 64 => {
                 let divisor = self.r.pick(&[2u64, 3, 5, 7, 10, 16, 25, 60, 63]);
-                (format!("(({t})($0 {} ({t}){divisor}))", self.r.pick(&["/", "%"])), &[ty])
+                let value = if ty.kind == Kind::Unsigned { format!("hidden_{t}($0)") } else { "$0".into() };
+                (format!("(({t})({value} {} ({t}){divisor}))", self.r.pick(&["/", "%"])), &[ty])
             }
             13 | 14 => (format!("(({t})(({u})$0 << ($1 % {w}u)))"), &[ty, Ty::U32]),
             15 | 16 => (format!("(({t})($0 >> ($1 % {w}u)))"), &[ty, Ty::U32]),

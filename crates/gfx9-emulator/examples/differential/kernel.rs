@@ -90,6 +90,8 @@ impl Generator {
             }
             4..=7 => self.cross(state, out),
             8 | 9 if outer => {
+                // Whether the block runs or not.
+                out.push(Stmt::new("BARRIER", vec![]));
                 let trips = self.r.between(2, 4);
                 let i = self.name("k");
                 self.trips *= trips;

@@ -112,6 +112,7 @@ struct Lane;
   HELP T subsat_##T(T a, T b) { T r; HIDE_##W(a) HIDE_##W(b) return __builtin_sub_overflow(a, b, &r) ? (a < 0 ? (T)((U)1 << (W - 1)) : (T)(((U)1 << (W - 1)) - (U)1)) : r; } \
   HELP T abs_##T(T a) { return a < 0 ? (T)(0 - (U)a) : a; }
 #define UNSIGNED(T, W) INTEGER(T, T, W) \
+  HELP T hidden_##T(T a) { HIDE_##T(a); return a; } \
   HELP T div_##T(T a, T b) { HIDE_##T(a); HIDE_##T(b); return b == 0 ? a : (T)(a / b); } \
   HELP T rem_##T(T a, T b) { HIDE_##T(a); HIDE_##T(b); return b == 0 ? a : (T)(a % b); } \
   HELP T addsat_##T(T a, T b) { T r; HIDE_##W(a) HIDE_##W(b) return __builtin_add_overflow(a, b, &r) ? (T)~(T)0 : r; } \
