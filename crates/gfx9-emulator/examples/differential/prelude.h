@@ -93,10 +93,10 @@ struct Lane;
   HELP T clamp_##T(T a, T b, T c) { return min_##T(max_##T(a, b), max_##T(b, c)); } \
   HELP T absdiff_##T(T a, T b) { return a > b ? (T)((U)a - (U)b) : (T)((U)b - (U)a); } \
   HELP T carry_##T(T a, T b, T c) { HIDE_##W(a) HIDE_##W(b) HIDE_##W(c) \
-    U s, t; u32 o = __builtin_add_overflow((U)a, (U)b, &s); o += __builtin_add_overflow(s, (U)c, &t); \
+    U s, t; u32 o = __builtin_add_overflow((U)a, (U)b, &s); HIDE_##W(s) o += __builtin_add_overflow(s, (U)c, &t); \
     return (T)((U)t ^ (U)o); } \
   HELP T borrow_##T(T a, T b, T c) { HIDE_##W(a) HIDE_##W(b) HIDE_##W(c) \
-    U s, t; u32 o = __builtin_sub_overflow((U)a, (U)b, &s); o += __builtin_sub_overflow(s, (U)c, &t); \
+    U s, t; u32 o = __builtin_sub_overflow((U)a, (U)b, &s); HIDE_##W(s) o += __builtin_sub_overflow(s, (U)c, &t); \
     return (T)((U)t ^ (U)o); } \
   HELP u32 popcount_##T(T a) { return (u32)__builtin_popcountll((u64)(U)a) + (W > 64 ? (u32)__builtin_popcountll((u64)((u128)(U)a >> 64)) : 0u); } \
   HELP u32 clz_##T(T a) { \
