@@ -321,7 +321,7 @@ impl Generator {
                 (format!("__builtin_shufflevector($0, $1, {})", lanes.join(", ")), vec![ty; 2])
             }
             14 if !float => {
-                let other = self.r.pick(&[8, 16, 32, 64]);
+                let other = if self.features.wide_vectors { self.r.pick(&[8, 16, 32, 64]) } else { w };
                 let from = Ty { bits: other, ..ty };
                 (format!("__builtin_convertvector($0, {t})"), vec![from])
             }
@@ -345,8 +345,8 @@ impl Generator {
             return self.scalar_of(value, ty, d);
         }
         if self.features.vectors && ty.is_standard() {
-            let lanes = self.r.pick(&[2, 3, 4, 8]);
-            let vector = self.expr(ty.times(lanes), d);
+            let of = self.vector_of(ty);
+            let (vector, lanes) = (self.expr(of, d), of.lanes);
             if self.r.percent(60) {
                 return Expr::new(ty, format!("($0)[{}]", self.r.below(lanes.into())), vec![vector]);
             }

@@ -19,6 +19,8 @@ pub(crate) struct Features {
     pub(crate) byte_vector_insertion: bool,
     /// Lets functions that aren't inlined use LDS.
     pub(crate) lds_in_functions: bool,
+    /// Has vectors of more than 16 bytes (see `known`).
+    pub(crate) wide_vectors: bool,
     /// Integers of 7, 24, 33, 48 and 96 bits (see `known`).
     pub(crate) odd_integers: bool,
     pub(crate) floats: bool,
@@ -164,10 +166,21 @@ impl Generator {
         self.r.pick(&self.scalars)
     }
 
+    /// A vector of this type.
+    pub(crate) fn vector_of(&mut self, ty: Ty) -> Ty {
+        let lanes = match ty.bits {
+            _ if self.features.wide_vectors => self.r.pick(&[2, 2, 3, 4, 8]),
+            64 => 2,
+            32 => self.r.pick(&[2, 2, 3, 4]),
+            _ => self.r.pick(&[2, 2, 3, 4, 8]),
+        };
+        ty.times(lanes)
+    }
+
     pub(crate) fn any_type(&mut self) -> Ty {
         let ty = self.scalar();
         if self.features.vectors && ty.is_standard() | (ty.kind == Kind::Float) && self.r.percent(25) {
-            return ty.times(self.r.pick(&[2, 2, 3, 4, 8]));
+            return self.vector_of(ty);
         }
         ty
     }
