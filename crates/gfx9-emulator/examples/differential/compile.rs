@@ -114,6 +114,7 @@ impl Variation {
             square_root: new,
             kernel_attributes: new,
             byte_vector_insertion: new,
+            wide_vectors: new,
             lds_in_functions: !global_isel,
             odd_integers: !global_isel,
             floats: true,

@@ -172,7 +172,8 @@ impl Generator {
             }
             12 if w <= 64 => {
                 let divisor = self.r.pick(&[2u64, 3, 5, 7, 10, 16, 25, 60, 63]);
-                (format!("(({t})($0 {} ({t}){divisor}))", self.r.pick(&["/", "%"])), &[ty])
+                let value = if ty.kind == Kind::Unsigned { format!("hidden_{t}($0)") } else { "$0".into() };
+                (format!("(({t})({value} {} ({t}){divisor}))", self.r.pick(&["/", "%"])), &[ty])
             }
             13 | 14 => (format!("(({t})(({u})$0 << ($1 % {w}u)))"), &[ty, Ty::U32]),
             15 | 16 => (format!("(({t})($0 >> ($1 % {w}u)))"), &[ty, Ty::U32]),
@@ -320,7 +321,7 @@ impl Generator {
                 (format!("__builtin_shufflevector($0, $1, {})", lanes.join(", ")), vec![ty; 2])
             }
             14 if !float => {
-                let other = self.r.pick(&[8, 16, 32, 64]);
+                let other = if self.features.wide_vectors { self.r.pick(&[8, 16, 32, 64]) } else { w };
                 let from = Ty { bits: other, ..ty };
                 (format!("__builtin_convertvector($0, {t})"), vec![from])
             }
@@ -344,8 +345,8 @@ impl Generator {
             return self.scalar_of(value, ty, d);
         }
         if self.features.vectors && ty.is_standard() {
-            let lanes = self.r.pick(&[2, 3, 4, 8]);
-            let vector = self.expr(ty.times(lanes), d);
+            let of = self.vector_of(ty);
+            let (vector, lanes) = (self.expr(of, d), of.lanes);
             if self.r.percent(60) {
                 return Expr::new(ty, format!("($0)[{}]", self.r.below(lanes.into())), vec![vector]);
             }
@@ -434,7 +435,23 @@ impl Generator {
     /// Something from memory, where there is a lane with memory.
     fn load(&mut self, ty: Ty, d: u32) -> Expr {
         let Some(memory) = self.memory else { return self.leaf(ty) };
-        let (from, text): (Ty, String) = match self.r.below(6) {
+        let (from, text): (Ty, String) = match self.r.below(9) {
+            6 => {
+                let of =
+                    self.r.pick(&[Ty::signed(16), Ty::unsigned(16), Ty::U32, Ty::U64, Ty::unsigned(128)]);
+                (of, format!("peek_{}(in, $0 % 4080u)", of.name()))
+            }
+            7 if memory == Memory::Own => {
+                let of =
+                    self.r.pick(&[Ty::signed(16), Ty::unsigned(16), Ty::U32, Ty::U64, Ty::unsigned(128)]);
+                (of, format!("peek_lds_{}(lds + s->lid * LDS_WORDS, $0 % 17u)", of.name()))
+            }
+            // The same for all lanes.
+            8 => {
+                let text = format!("in[(param + {}u) % 1024u]", self.r.below(1024));
+                let value = Expr::leaf(Ty::U32, text);
+                return self.convert(value, ty);
+            }
             0 => (Ty::U32, "in[$0 % 1024u]".into()),
             1 => (Ty::U32, "own[$0 % OWN_WORDS]".into()),
             2 => {

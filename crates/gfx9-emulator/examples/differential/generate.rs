@@ -19,6 +19,8 @@ pub(crate) struct Features {
     pub(crate) byte_vector_insertion: bool,
     /// Lets functions that aren't inlined use LDS.
     pub(crate) lds_in_functions: bool,
+    /// Has vectors of more than 16 bytes (see `known`).
+    pub(crate) wide_vectors: bool,
     /// Integers of 7, 24, 33, 48 and 96 bits (see `known`).
     pub(crate) odd_integers: bool,
     pub(crate) floats: bool,
@@ -102,6 +104,7 @@ pub(crate) struct Generator {
     pub(crate) scope: Scope,
     pub(crate) signatures: Vec<Signature>,
     pub(crate) memory: Option<Memory>,
+    tables: Vec<Array>,
     pub(crate) scalars: Vec<Ty>,
     pub(crate) structs: Vec<Vec<Field>>,
     pub(crate) functions: Vec<Function>,
@@ -145,6 +148,7 @@ pub(crate) fn program(seed: u64, size: usize, features: Features) -> Program {
         scope: Scope::default(),
         signatures: Vec::new(),
         memory: None,
+        tables: Vec::new(),
         scalars,
         structs: Vec::new(),
         functions: Vec::new(),
@@ -162,10 +166,21 @@ impl Generator {
         self.r.pick(&self.scalars)
     }
 
+    /// A vector of this type.
+    pub(crate) fn vector_of(&mut self, ty: Ty) -> Ty {
+        let lanes = match ty.bits {
+            _ if self.features.wide_vectors => self.r.pick(&[2, 2, 3, 4, 8]),
+            64 => 2,
+            32 => self.r.pick(&[2, 2, 3, 4]),
+            _ => self.r.pick(&[2, 2, 3, 4, 8]),
+        };
+        ty.times(lanes)
+    }
+
     pub(crate) fn any_type(&mut self) -> Ty {
         let ty = self.scalar();
         if self.features.vectors && ty.is_standard() | (ty.kind == Kind::Float) && self.r.percent(25) {
-            return ty.times(self.r.pick(&[2, 2, 3, 4, 8]));
+            return self.vector_of(ty);
         }
         ty
     }
@@ -181,6 +196,27 @@ impl Generator {
 
     pub(crate) fn spend(&mut self, cost: usize) {
         self.spent += self.trips * cost;
+    }
+
+    /// What is in scope outside of functions.
+    pub(crate) fn outside(&self) -> Scope {
+        Scope { arrays: self.tables.clone(), ..Scope::default() }
+    }
+
+    /// Arrays of constants.
+    pub(crate) fn constant_tables(&mut self) -> String {
+        let mut text = String::new();
+        for _ in 0..self.r.below(3) {
+            let (name, ty, len) = (self.name("t"), self.scalar(), self.r.pick(&[2, 3, 8, 16]));
+            let mut values = String::new();
+            for _ in 0..len {
+                self.constant(ty).write(&mut values);
+                values.push_str(", ");
+            }
+            text.push_str(&format!("static const {} {name}[{len}] = {{{values}}};\n", ty.name()));
+            self.tables.push(Array { name, ty, len, writable: false });
+        }
+        text
     }
 
     pub(crate) fn add_var(&mut self, name: &str, ty: Ty, writable: bool) {
@@ -524,7 +560,7 @@ impl Generator {
     pub(crate) fn function(&mut self, recursive: bool) -> Signature {
         let name = self.name("fn");
         let linkage = self.r.pick(&["NOINLINE", "NOINLINE", "inline", "__attribute__((always_inline))"]);
-        self.scope = Scope::default();
+        self.scope = self.outside();
         (self.trips, self.spent, self.limit) = (1, 0, FUNCTION_COST);
         let mut parameters = Vec::new();
         if recursive {
@@ -636,7 +672,7 @@ impl Generator {
         let mut cost = 0;
         for _ in 0..self.r.between(2, 4) {
             let name = self.name("fn");
-            self.scope = Scope::default();
+            self.scope = self.outside();
             (self.trips, self.spent, self.limit) = (1, 0, FUNCTION_COST);
             let list = self.declared(&parameters);
             self.returns = Some(ty);

@@ -1,6 +1,6 @@
 //! Random kernels: phases that every work-item runs, operations across lanes between them, and the state that they hand on.
 
-use super::generate::{COST, Generator, Memory, Scope};
+use super::generate::{COST, Generator, Memory};
 use super::program::{Expr, Function, Kind, Program, Shape, Stmt, Ty};
 
 impl Generator {
@@ -28,6 +28,7 @@ impl Generator {
             ""
         };
         let mut types = self.struct_types();
+        types.push_str(&self.constant_tables());
         for n in 0..self.r.below(2 + size / 3) {
             let signature = self.function(n % 4 == 3);
             self.signatures.push(signature);
@@ -59,7 +60,7 @@ impl Generator {
     }
 
     fn enter_lane(&mut self, state: &[Ty], pointer: bool) {
-        self.scope = Scope::default();
+        self.scope = self.outside();
         for name in ["s->tid", "s->lid"] {
             self.add_var(name, Ty::U32, false);
         }
@@ -89,6 +90,8 @@ impl Generator {
             }
             4..=7 => self.cross(state, out),
             8 | 9 if outer => {
+                // Whether the block runs or not.
+                out.push(Stmt::new("BARRIER", vec![]));
                 let trips = self.r.between(2, 4);
                 let i = self.name("k");
                 self.trips *= trips;

@@ -2,7 +2,7 @@
 //! the emulator with what compilers make at every level.
 //!
 //! ```text
-//! differential [--seed N] [--count N] [--size N] [--jobs N] [--variations N] [--stop-at N]
+//! differential [--seed N] [--count N] [--seconds N] [--size N] [--jobs N] [--variations N] [--stop-at N]
 //!              [--compiler clang-15]... [--target gfx90a]... [--opt O0,O3]... [--flags "-mllvm -global-isel"]...
 //!              [--keep DIR] [--reduce SECONDS] [--print | --replay FILE]
 //! ```
@@ -38,7 +38,8 @@ use generate::Features;
 use program::{Program, launch_of};
 use random::Random;
 
-/// Flags that are tried without `--flags`, by the first compiler version that has them.
+/// Flags that are tried without `--flags`, by the first compiler version that has them. GlobalISel is not among them: it
+/// still makes mistakes that no program can avoid (README.md).
 const FLAGS: &[(u32, &str)] = &[
     (15, ""),
     (15, ""),
@@ -48,7 +49,6 @@ const FLAGS: &[(u32, &str)] = &[
     (15, "-mcode-object-version=4"),
     (22, "-mcode-object-version=5"),
     (22, "-mcode-object-version=6"),
-    (22, "-mllvm -global-isel -mllvm -global-isel-abort=2 -mllvm -new-reg-bank-select"),
     (15, "-mllvm -amdgpu-early-ifcvt=1"),
     (15, "-mllvm -amdgpu-scalarize-global-loads=0"),
     (15, "-mllvm -amdgpu-load-store-vectorizer=0"),
@@ -62,6 +62,8 @@ const FLAGS: &[(u32, &str)] = &[
 struct Options {
     seed: u64,
     count: u64,
+    /// After which no seed is begun.
+    time: Duration,
     size: usize,
     jobs: usize,
     variations: usize,
@@ -81,6 +83,7 @@ impl Options {
         let mut o = Options {
             seed: 1,
             count: 100,
+            time: Duration::MAX,
             size: 12,
             jobs: std::thread::available_parallelism().map_or(1, usize::from),
             variations: 3,
@@ -105,6 +108,7 @@ impl Options {
             match arg.as_str() {
                 "--seed" => o.seed = value.parse()?,
                 "--count" => o.count = value.parse()?,
+                "--seconds" => o.time = Duration::from_secs(value.parse()?),
                 "--size" => o.size = value.parse::<usize>()?.clamp(1, 200),
                 "--jobs" => o.jobs = value.parse::<usize>()?.max(1),
                 "--variations" => o.variations = value.parse::<usize>()?.max(1),
@@ -183,6 +187,7 @@ struct Run {
     variations: Vec<Variation>,
     report: Mutex<Report>,
     next: AtomicU64,
+    begun: Instant,
 }
 
 impl Run {
@@ -198,7 +203,8 @@ impl Run {
     fn work(&self, workshop: &Workshop) {
         loop {
             let n = self.next.fetch_add(1, Ordering::Relaxed);
-            if n >= self.options.count || self.report().differing >= self.options.stop_at {
+            let late = self.begun.elapsed() >= self.options.time;
+            if n >= self.options.count || late || self.report().differing >= self.options.stop_at {
                 return;
             }
             self.seed(workshop, self.options.seed + n);
@@ -339,8 +345,8 @@ fn run() -> Result<bool, Box<dyn Error>> {
     let scratch = std::env::temp_dir().join(format!("differential-{}", std::process::id()));
     let workshops: Vec<Workshop> =
         (0..options.jobs).map(|n| Workshop::new(scratch.join(n.to_string()))).collect::<Result<_, _>>()?;
-    let begun = Instant::now();
-    let run = Run { options, variations, report: Mutex::default(), next: AtomicU64::new(0) };
+    let run =
+        Run { options, variations, report: Mutex::default(), next: AtomicU64::new(0), begun: Instant::now() };
     let same = match &run.options.replay {
         Some(file) => run.replay(&workshops[0], file),
         None => {
@@ -355,7 +361,7 @@ fn run() -> Result<bool, Box<dyn Error>> {
                 report.same,
                 report.known,
                 report.differing,
-                begun.elapsed().as_secs()
+                run.begun.elapsed().as_secs()
             );
             let mut reasons: Vec<_> = report.left_out.iter().collect();
             reasons.sort();

@@ -93,10 +93,10 @@ struct Lane;
   HELP T clamp_##T(T a, T b, T c) { return min_##T(max_##T(a, b), max_##T(b, c)); } \
   HELP T absdiff_##T(T a, T b) { return a > b ? (T)((U)a - (U)b) : (T)((U)b - (U)a); } \
   HELP T carry_##T(T a, T b, T c) { HIDE_##W(a) HIDE_##W(b) HIDE_##W(c) \
-    U s, t; u32 o = __builtin_add_overflow((U)a, (U)b, &s); o += __builtin_add_overflow(s, (U)c, &t); \
+    U s, t; u32 o = __builtin_add_overflow((U)a, (U)b, &s); HIDE_##W(s) o += __builtin_add_overflow(s, (U)c, &t); \
     return (T)((U)t ^ (U)o); } \
   HELP T borrow_##T(T a, T b, T c) { HIDE_##W(a) HIDE_##W(b) HIDE_##W(c) \
-    U s, t; u32 o = __builtin_sub_overflow((U)a, (U)b, &s); o += __builtin_sub_overflow(s, (U)c, &t); \
+    U s, t; u32 o = __builtin_sub_overflow((U)a, (U)b, &s); HIDE_##W(s) o += __builtin_sub_overflow(s, (U)c, &t); \
     return (T)((U)t ^ (U)o); } \
   HELP u32 popcount_##T(T a) { return (u32)__builtin_popcountll((u64)(U)a) + (W > 64 ? (u32)__builtin_popcountll((u64)((u128)(U)a >> 64)) : 0u); } \
   HELP u32 clz_##T(T a) { \
@@ -112,6 +112,7 @@ struct Lane;
   HELP T subsat_##T(T a, T b) { T r; HIDE_##W(a) HIDE_##W(b) return __builtin_sub_overflow(a, b, &r) ? (a < 0 ? (T)((U)1 << (W - 1)) : (T)(((U)1 << (W - 1)) - (U)1)) : r; } \
   HELP T abs_##T(T a) { return a < 0 ? (T)(0 - (U)a) : a; }
 #define UNSIGNED(T, W) INTEGER(T, T, W) \
+  HELP T hidden_##T(T a) { HIDE_##T(a); return a; } \
   HELP T div_##T(T a, T b) { HIDE_##T(a); HIDE_##T(b); return b == 0 ? a : (T)(a / b); } \
   HELP T rem_##T(T a, T b) { HIDE_##T(a); HIDE_##T(b); return b == 0 ? a : (T)(a % b); } \
   HELP T addsat_##T(T a, T b) { T r; HIDE_##W(a) HIDE_##W(b) return __builtin_add_overflow(a, b, &r) ? (T)~(T)0 : r; } \
@@ -276,7 +277,12 @@ HELP f32 median_f32(f32 a, f32 b, f32 c) { return max_f32(min_f32(a, b), min_f32
 HELP f32 ubyte(u32 x, u32 n) { return (f32)(u8)(x >> (8 * (n & 3))); }
 #endif
 
-// ---- memory: a word of any type at a generic address; the shared counters, one region for each operation
+// ---- memory: words at any address; a word of any type at a generic address; the shared counters, a region each
+#define UNALIGNED(T) \
+  struct __attribute__((packed)) packed_##T { T v; }; \
+  HELP T peek_##T(const GLOB u32 *p, u32 at) { return ((const GLOB struct packed_##T *)((const GLOB u8 *)p + at))->v; } \
+  HELP T peek_lds_##T(LDS u32 *p, u32 at) { return ((LDS struct packed_##T *)((LDS u8 *)p + at))->v; }
+UNALIGNED(i16) UNALIGNED(u16) UNALIGNED(u32) UNALIGNED(u64) UNALIGNED(u128)
 #define PLAIN(T) \
   static NOINLINE __attribute__((unused)) T load_##T(T *p) { return *p; } \
   static NOINLINE __attribute__((unused)) T swap_##T(T *p, T v) { T old = *p; *p = v; return old; }

@@ -187,7 +187,8 @@ fn remove(block: &mut Vec<Stmt>, n: &mut usize, from: usize, to: usize, declarat
     block.retain_mut(|stmt| {
         let hit = (from..to).contains(n);
         *n += 1;
-        if hit && (declarations || !stmt.declares) {
+        // Without a barrier the result would be anyone's.
+        if hit && (declarations || !stmt.declares) && stmt.text != "BARRIER" {
             return false;
         }
         stmt.blocks.iter_mut().for_each(|block| remove(block, n, from, to, declarations));
