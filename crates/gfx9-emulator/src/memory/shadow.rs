@@ -36,10 +36,10 @@ impl Shadow {
     /// Bytes have been written.
     pub(crate) fn mark(&self, offset: u64, len: u64) {
         for (n, mask) in self.masks(offset, len) {
-            if let Some(word) = self.words.atomic_u64(8 * n) {
-                if word.load() & mask != mask {
-                    word.update(|bits| bits | mask);
-                }
+            if let Some(word) = self.words.atomic_u64(8 * n)
+                && word.load() & mask != mask
+            {
+                word.update(|bits| bits | mask);
             }
         }
     }
