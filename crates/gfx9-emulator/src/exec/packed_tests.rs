@@ -296,20 +296,29 @@ fn packed_halves() {
 
 fn packed_halves_in_other_modes() {
     let mut random = Random::new(4);
+    type Op<'a> = (&'a str, usize, &'a dyn Fn(u32, [u64; 3]) -> u64);
+    let ops: [Op; 3] = [
+        ("v_pk_fma_f16", 3, &|round, v| exact::fma(16, round, v[0], v[1], v[2])),
+        ("v_pk_mul_f16", 2, &|round, v| exact::mul(16, round, v[0], v[1])),
+        ("v_pk_add_f16", 2, &|round, v| exact::add(16, round, v[0], v[1])),
+    ];
     // Rounding of f16 up, down, to zero; denormals flushed, or kept in sources alone.
-    for mode in [0x3f4, 0x3f8, 0x3fc, 0x330, 0x370, 0x3b0] {
+    for (mode, (name, sources, f)) in
+        [0x3f4, 0x3f8, 0x3fc, 0x330, 0x370, 0x3b0].into_iter().flat_map(|mode| ops.map(|op| (mode, op)))
+    {
         let m = Mode(mode);
         let case = Case {
-            name: "v_pk_fma_f16",
-            sources: 3,
+            name,
+            sources,
             fill: &|r| u32::from(random_half(r)) | u32::from(random_half(r)) << 16,
             want: &|code, read, _| {
                 let flush = |x: u16, keep: u32| if keep == 0 && x & 0x7c00 == 0 { x & 0x8000 } else { x };
-                let v = [0, 1, 2].map(|n| halves(code, n, read(code.src[n], true), true));
+                let v = [0, 1, 2].map(|n| {
+                    if n < sources { halves(code, n, read(code.src[n], true), true) } else { [0; 2] }
+                });
                 let d = [0, 1].map(|k| {
-                    let [a, b, c] = v.map(|v| u64::from(flush(v[k], m.denorm64() & 1)));
-                    let d = exact::fma(16, m.round64(), a, b, c) as u16;
-                    let d = flush(d, m.denorm64() & 2);
+                    let v = v.map(|v| u64::from(flush(v[k], m.denorm64() & 1)));
+                    let d = flush(f(m.round64(), v) as u16, m.denorm64() & 2);
                     u32::from(if code.clamp { unit_half(d) } else { d })
                 });
                 vec![d[0] | d[1] << 16]

@@ -128,9 +128,9 @@ fn run(rig: &mut Rig, name: &str, inputs: &[u64]) -> Vec<u64> {
         .collect()
 }
 
-/// The largest error of a function on some inputs, and where it is.
-fn worst(rig: &mut Rig, function: &Function, inputs: &[u64]) -> (f64, u64) {
-    let mut worst = (0.0, 0);
+/// The largest error of a function on some inputs, and where it is, if it is larger than `most`.
+fn worst(rig: &mut Rig, function: &Function, inputs: &[u64], most: (f64, u64)) -> (f64, u64) {
+    let mut worst = most;
     for inputs in inputs.chunks(REGISTERS * LANES) {
         for (x, got) in inputs.iter().zip(run(rig, function.name, inputs)) {
             let value = if function.size == 16 { f16(*x) } else { f64::from(f32(*x)) };
@@ -138,6 +138,10 @@ fn worst(rig: &mut Rig, function: &Function, inputs: &[u64]) -> (f64, u64) {
             // Of zeros at half turns the sign is nobody's.
             let is_wave = function.name.contains("sin") || function.name.contains("cos");
             if is_wave && want == 0.0 && got & ((1 << (function.size - 1)) - 1) == 0 {
+                continue;
+            }
+            // The nearest f32 is off by half a unit at most.
+            if function.size == 32 && worst.0 >= 0.5 && (want as f32).to_bits() == got as u32 {
                 continue;
             }
             let error = error(got, want, function.size);
@@ -150,7 +154,7 @@ fn worst(rig: &mut Rig, function: &Function, inputs: &[u64]) -> (f64, u64) {
 }
 
 fn keeps_promise(rig: &mut Rig, function: &Function, inputs: &[u64]) {
-    let (error, at) = worst(rig, function, inputs);
+    let (error, at) = worst(rig, function, inputs, (0.0, 0));
     let promise = promise(function.name);
     assert!(error <= promise, "{} of {at:#x} at {:?}: {error} ulp, not {promise}", function.name, rig.level);
 }
@@ -250,33 +254,40 @@ fn the_promises_are_of_all_functions() {
     }
 }
 
+/// In 16 passes over all functions, so that what a run had no time for is known: each prints the largest errors so far.
 #[test]
-#[ignore = "minutes with --release: each function of every f32; --nocapture shows the largest errors"]
+#[ignore = "an hour: each function of every f32; --nocapture shows the largest errors"]
 fn every_f32() {
+    const PASSES: u64 = 16;
     let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-    for function in FUNCTIONS.iter().filter(|function| function.size == 32) {
-        let workers: Vec<_> = (0..threads)
-            .map(|thread| {
-                std::thread::spawn(move || {
-                    let mut rig = Rig::new(Target::Gfx942, Level::best());
-                    let chunk = 1 << 16;
-                    let mut most = (0.0, 0);
-                    for first in (thread * chunk..1 << 32).step_by((threads * chunk) as usize) {
-                        let inputs: Vec<u64> = (first..first + chunk).collect();
-                        let (error, at) = worst(&mut rig, function, &inputs);
-                        if error > most.0 {
-                            most = (error, at);
-                        }
-                    }
-                    most
+    // The others are the same under two names.
+    let twins = ["v_rcp_iflag_f32", "v_exp_legacy_f32", "v_log_legacy_f32"];
+    let functions = || FUNCTIONS.iter().filter(|f| f.size == 32 && !twins.contains(&f.name));
+    // What is at most this is not computed.
+    let mut most = vec![(0.5, 0); functions().count()];
+    for pass in 0..PASSES {
+        for (function, most) in functions().zip(&mut most) {
+            let before = *most;
+            let worker = |thread: u64| {
+                let mut rig = Rig::new(Target::Gfx942, Level::best());
+                let chunk = PASSES << 14;
+                let firsts = (thread * chunk..1 << 32).step_by((threads * chunk) as usize);
+                firsts.fold(before, |most, first| {
+                    let inputs: Vec<u64> = (first + pass..first + chunk).step_by(PASSES as usize).collect();
+                    worst(&mut rig, function, &inputs, most)
                 })
-            })
-            .collect();
-        let (error, at) = workers.into_iter().fold((0.0, 0), |most, worker| {
-            let (error, at) = worker.join().unwrap_or((f64::INFINITY, 0));
-            if error > most.0 { (error, at) } else { most }
-        });
-        println!("{}: at most {error:.9} ulp, of {at:#010x}", function.name);
-        assert!(error <= promise(function.name));
+            };
+            std::thread::scope(|scope| {
+                let workers: Vec<_> = (0..threads).map(|n| scope.spawn(move || worker(n))).collect();
+                for worker in workers {
+                    let found = worker.join().unwrap_or((f64::INFINITY, 0));
+                    if found.0 > most.0 {
+                        *most = found;
+                    }
+                }
+            });
+            println!("pass {pass} of {}: at most {:.9} ulp, of {:#010x}", function.name, most.0, most.1);
+            assert!(most.0 <= promise(function.name), "{}", function.name);
+        }
     }
 }

@@ -118,6 +118,7 @@ fn first(row: &Row, encoding: Encoding, target: Target, code: u32, second: u32) 
 const PLAIN: Form = Form {
     words: Vec::new(),
     scalar: [false; 3],
+    fixed: [None; 3],
     neg: 0,
     abs: 0,
     clamp: false,

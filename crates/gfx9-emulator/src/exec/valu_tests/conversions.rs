@@ -112,8 +112,17 @@ fn small(v: u8, fraction: i32) -> f64 {
     if v & 0x80 != 0 { -magnitude } else { magnitude }
 }
 
+/// NaN, or with the mode's FP16_OVFL the largest number.
+fn too_large(v: f64, saturates: bool) -> u64 {
+    match (saturates, v < 0.0) {
+        (false, _) => 0x80,
+        (true, false) => 0x7f,
+        (true, true) => 0xff,
+    }
+}
+
 /// The nearest f8, of two the even one; NaN if it is too large.
-fn to_small(v: f64, fraction: i32) -> u64 {
+fn to_small(v: f64, fraction: i32, saturates: bool) -> u64 {
     if !v.is_finite() {
         return 0x80;
     }
@@ -121,7 +130,7 @@ fn to_small(v: f64, fraction: i32) -> u64 {
     // As if the numbers went on after the largest.
     let step = small(0x7f, fraction) - small(0x7e, fraction);
     if magnitude >= small(0x7f, fraction) + step / 2.0 {
-        return 0x80;
+        return too_large(v, saturates);
     }
     let code = (0..=0x7fu8)
         .min_by(|p, q| {
@@ -133,10 +142,13 @@ fn to_small(v: f64, fraction: i32) -> u64 {
 }
 
 /// The largest f8 that is not larger in magnitude; NaN if there is none.
-fn to_small_down(v: f64, fraction: i32) -> u64 {
+fn to_small_down(v: f64, fraction: i32, saturates: bool) -> u64 {
     let step = small(0x7f, fraction) - small(0x7e, fraction);
-    if !v.is_finite() || v.abs() >= small(0x7f, fraction) + step {
+    if !v.is_finite() {
         return 0x80;
+    }
+    if v.abs() >= small(0x7f, fraction) + step {
+        return too_large(v, saturates);
     }
     let code = (0..=0x7fu8).rev().find(|c| small(*c, fraction) <= v.abs()).unwrap_or(0);
     u64::from(code) | if v < 0.0 && code != 0 { 0x80 } else { 0 }
@@ -160,6 +172,7 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
     let dither = |v: u64, random: u64| f64::from(f32(if f32(v).is_finite() { v + random } else { v }));
     let wide = |f: fn(f32) -> f32| f32_out(f(f32(a)));
     let pair = |lo: u64, hi: u64| Some(Out { d: lo | hi << 16, flag: false, close: Close::P16 });
+    let saturates = x.mode.0 >> 23 & 1 != 0;
     let fp8 = |fraction| move |v: u64| small(v as u8, fraction) as f32;
     let pair32 = |lo: f32, hi: f32| bits(u64::from(lo.to_bits()) | u64::from(hi.to_bits()) << 32);
     if let Some(out) = function(name, x) {
@@ -212,10 +225,14 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
         "cvt_f32_bf8" => f32_out(fp8(2)(a)),
         "cvt_pk_f32_fp8" => pair32(fp8(3)(a), fp8(3)(a >> 8)),
         "cvt_pk_f32_bf8" => pair32(fp8(2)(a), fp8(2)(a >> 8)),
-        "cvt_pk_fp8_f32" => bits(to_small(f64::from(f32(a)), 3) | to_small(f64::from(f32(b)), 3) << 8),
-        "cvt_pk_bf8_f32" => bits(to_small(f64::from(f32(a)), 2) | to_small(f64::from(f32(b)), 2) << 8),
-        "cvt_sr_fp8_f32" => bits(to_small_down(dither(a, b >> 12), 3)),
-        "cvt_sr_bf8_f32" => bits(to_small_down(dither(a, b >> 11), 2)),
+        "cvt_pk_fp8_f32" => {
+            bits(to_small(f64::from(f32(a)), 3, saturates) | to_small(f64::from(f32(b)), 3, saturates) << 8)
+        }
+        "cvt_pk_bf8_f32" => {
+            bits(to_small(f64::from(f32(a)), 2, saturates) | to_small(f64::from(f32(b)), 2, saturates) << 8)
+        }
+        "cvt_sr_fp8_f32" => bits(to_small_down(dither(a, b >> 12), 3, saturates)),
+        "cvt_sr_bf8_f32" => bits(to_small_down(dither(a, b >> 11), 2, saturates)),
         "ldexp_f16" => scaled(a, 16, i64::from(b as i16), x),
         "ldexp_f32" => scaled(a, 32, i64::from(ib), x),
         "ldexp_f64" => scaled(a, 64, i64::from(ib), x),

@@ -316,6 +316,8 @@ struct Form {
     words: Vec<u32>,
     /// Which sources are SGPRs.
     scalar: [bool; 3],
+    /// Which are constants, and what these are.
+    fixed: [Option<u64>; 3],
     neg: u32,
     abs: u32,
     clamp: bool,
@@ -326,6 +328,33 @@ struct Form {
     sdwa: Option<controlled::Sdwa>,
     /// The control dword.
     dpp: Option<u32>,
+}
+
+/// An inline constant's code, and what it is in an operand of a type.
+fn constant(random: &mut Random, ty: Ty) -> Option<(u32, u64)> {
+    const FLOATS: [f64; 9] = [0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0, 0.15915494309189532];
+    let pick = random.next();
+    if !pick.is_multiple_of(8) {
+        return None;
+    }
+    let whole = (pick >> 8) as i64 % 81 - 16;
+    let code = if whole < 0 { 192 - whole } else { 128 + whole } as u32;
+    let float = (pick >> 16) as usize % 9;
+    let is_whole = pick >> 32 & 1 != 0;
+    let value = FLOATS[float];
+    let bits = match ty {
+        Ty::I16 => return Some((code, whole as u64 & 0xffff_ffff)),
+        Ty::F16 if is_whole => return Some((code, whole as u64 & 0xffff)),
+        Ty::B32 | Ty::F32 if is_whole => return Some((code, whole as u64 & 0xffff_ffff)),
+        Ty::B64 | Ty::F64 if is_whole => return Some((code, whole as u64)),
+        // 1/(2 pi) is cut off in f16, rounded in f32.
+        Ty::F16 if float == 8 => 0x3118,
+        Ty::F16 => u64::from(half::f16::from_f64(value).to_bits()),
+        Ty::B32 | Ty::F32 => u64::from((value as f32).to_bits()),
+        Ty::B64 | Ty::F64 => value.to_bits(),
+        _ => return None,
+    };
+    Some((240 + float as u32, bits))
 }
 
 /// The VOP3 encoding, with random operands and modifiers.
@@ -346,7 +375,11 @@ fn long_form(random: &mut Random, row: &Row, encoding: Encoding, target: Target)
     let neg = if r >> 8 & 1 != 0 { r >> 9 & 7 & floats } else { 0 };
     let abs = if r >> 12 & 1 != 0 && !is_vop3b { r >> 13 & 7 & floats } else { 0 };
     let clamp = r >> 16 & 3 == 0 && (saturates || is_float(row.dst));
-    let op_sel = if r >> 18 & 1 != 0 && !is_vop3b { r >> 19 & sixteen } else { 0 };
+    // One of the sources of `v_div_scale` is another's.
+    let constants =
+        [0, 1, 2].map(|n| constant(random, row.src[n]).filter(|_| !row.name.contains("div_scale")));
+    let halves = sixteen & !(0..3).filter(|n| constants[*n].is_some()).fold(0, |m, n| m | 1 << n);
+    let op_sel = if r >> 18 & 1 != 0 && !is_vop3b { r >> 19 & halves } else { 0 };
     let omod = if r >> 24 & 1 != 0 && is_float(row.dst) { r >> 25 & 3 } else { 0 };
     let mut words = vec![0xd000_0000 | op << 16 | u32::from(clamp) << 15, omod << 27 | neg << 29];
     words[0] |= if is_vop3b { SDST_AT << 8 } else { op_sel << 11 | abs << 8 };
@@ -355,31 +388,51 @@ fn long_form(random: &mut Random, row: &Row, encoding: Encoding, target: Target)
         let code = match row.src[n] {
             Ty::None if n == 2 && row.flags & MASK_IN != 0 => MASK,
             Ty::None => continue,
+            _ if constants[n].is_some() => constants[n].map_or(0, |(code, _)| code),
             _ if scalar[n] => SGPR[n],
             _ => 256 + SRC[n],
         };
         words[1] |= code << (9 * n);
     }
-    Form { words, scalar, neg, abs, clamp, op_sel, omod, vcc: false, sdwa: None, dpp: None }
+    let fixed = constants.map(|constant| constant.map(|(_, value)| value));
+    Form { words, scalar, fixed, neg, abs, clamp, op_sel, omod, vcc: false, sdwa: None, dpp: None }
 }
 
 /// The encoding's own form; `literal` for those that have one.
 fn short_form(random: &mut Random, row: &Row, encoding: Encoding, target: Target, literal: u32) -> Form {
     let op = row.op[target as usize] as u32;
     let scalar = random.next().is_multiple_of(2);
-    let a = if scalar { SGPR[0] } else { 256 + SRC[0] };
+    let mut fixed = None;
+    let mut a = if scalar { SGPR[0] } else { 256 + SRC[0] };
+    let mut extra = None;
+    if let Some((code, value)) = constant(random, row.src[0]) {
+        (a, fixed) = (code, Some(value));
+    } else if random.next().is_multiple_of(8) && row.flags & LIT == 0 {
+        // Of f64 a literal is the high dword.
+        let literal = sample(random, row.src[0]) as u32;
+        let value = match row.src[0] {
+            Ty::F64 => Some(u64::from(literal) << 32),
+            Ty::B32 | Ty::F32 | Ty::F16 | Ty::I16 => Some(u64::from(literal)),
+            _ => None,
+        };
+        if value.is_some() {
+            (a, fixed, extra) = (255, value, Some(literal));
+        }
+    }
     let word = match encoding {
         Encoding::Vop1 => 0x7e00_0000 | DST << 17 | op << 9 | a,
         Encoding::Vop2 => op << 25 | DST << 17 | SRC[1] << 9 | a,
         _ => 0x7c00_0000 | op << 17 | SRC[1] << 9 | a,
     };
     let mut words = vec![word];
+    words.extend(extra);
     if row.flags & LIT != 0 {
         words.push(literal);
     }
     Form {
         words,
         scalar: [scalar, false, false],
+        fixed: [fixed, None, None],
         neg: 0,
         abs: 0,
         clamp: false,
@@ -400,6 +453,10 @@ fn check(random: &mut Random, rigs: &mut [Rig], row: &Row, form: &Form, literal:
     }
     if is_float(row.dst) && random.next().is_multiple_of(2) {
         mode |= 0x200;
+    }
+    // FP16_OVFL, which the conversions to f8 heed.
+    if random.next().is_multiple_of(4) {
+        mode |= 1 << 23;
     }
     let mode = Mode(mode);
     let (exec, mask) = match random.next() % 4 {
@@ -433,6 +490,11 @@ fn check(random: &mut Random, rigs: &mut [Rig], row: &Row, form: &Form, literal:
             values[0] = [same; LANES];
         }
     }
+    for n in 0..3 {
+        if let Some(value) = form.fixed[n] {
+            values[n] = [value; LANES];
+        }
+    }
     // DPP takes the first source from other lanes, and some lanes out.
     let (seen, writes) = match form.dpp {
         Some(control) => controlled::moved(control, exec, &values[0]),
@@ -462,8 +524,10 @@ fn check(random: &mut Random, rigs: &mut [Rig], row: &Row, form: &Form, literal:
         }
         rig.run(&form.words);
         let w = &rig.w;
+        let is_cmpx = row.name.starts_with("v_cmpx");
         let masked = row.dst == Ty::Mask || row.flags & SDST != 0;
         let got_mask = w.s64(if form.vcc { sreg::VCC } else { SDST_AT as u16 });
+        assert_eq!(w.exec(), if is_cmpx { got_mask } else { exec }, "EXEC after {}", row.name);
         for l in 0..LANES {
             let at = |n: u16| w.v(DST as u16 + n).flat()[l];
             let dwords = u16::from(row.dst.dwords());
