@@ -33,12 +33,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod anneal;
 mod bound;
 mod cliques;
 mod error;
 mod exact;
 mod greedy;
 mod instance;
+mod joins;
 mod online;
 mod order;
 #[cfg(feature = "reports")]
