@@ -39,7 +39,7 @@ const OFTEN: u64 = 4;
 const SELDOM: u64 = 13;
 
 /// With items joined, only one turn in so many is for the items as they are.
-const APART: u64 = 4;
+const APART: u64 = 8;
 
 /// Changes that cost as much as a node when a plan is annealed.
 const CHANGES: u64 = 4;
@@ -50,8 +50,8 @@ const MOST_CHANGES: u64 = 1 << 19;
 
 /// Annealing begins after so many nodes, and takes one part of so many while the best plan is far from the bound, and else.
 const ANNEAL_AFTER: u64 = 1 << 14;
-const ANNEAL_FAR: u64 = 2;
-const ANNEAL_NEAR: u64 = 4;
+const ANNEAL_FAR: u64 = 3;
+const ANNEAL_NEAR: u64 = 6;
 
 /// What an item weighs at first, and at most.
 const WEIGHT: u32 = 1 << 10;
@@ -249,8 +249,7 @@ impl Annealing {
             return;
         }
         let Some(offsets) = search.instance.items_at(&best.offsets) else { return };
-        let anneal =
-            Anneal::new(search.instance, search.engine.cliques, search.unit, best.lower_bound, seed);
+        let anneal = Anneal::new(search.instance, search.engine.cliques, search.unit, best.lower_bound, seed);
         let Some(mut anneal) = anneal else { return };
         let (changes, begun) = ((FIRST_CHANGES << self.times.min(32)).min(MOST_CHANGES), left.nodes);
         let mut change = 0u64;

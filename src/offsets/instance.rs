@@ -128,8 +128,15 @@ impl Instance {
         let mut by_first: Vec<u32> = (0..count as u32).collect();
         by_first.sort_by_key(|&i| (items[i as usize].first, i));
         let intervals = problem.order().is_none();
-        let mut instance =
-            Instance { items, item_of, above: Vec::new(), intervals, conflicts: None, fixed_share: false, by_first };
+        let mut instance = Instance {
+            items,
+            item_of,
+            above: Vec::new(),
+            intervals,
+            conflicts: None,
+            fixed_share: false,
+            by_first,
+        };
         let pairs = match intervals {
             true => instance.interval_conflicts(),
             false => Some(instance.order_conflicts(problem)),

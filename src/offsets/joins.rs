@@ -23,6 +23,9 @@
 
 use super::instance::{Instance, Item};
 
+/// Items at most that begin, or end, at a position for their parts to be compared.
+const MOST_TOGETHER: usize = 6;
+
 /// A rectangle of items.
 struct Block {
     first: u64,
@@ -168,8 +171,33 @@ impl Joins {
                     _ => false,
                 }
             }),
+            (ends, begins) if self.together(ends, begins) => {
+                let ends = self.alike(ends, |block| block.first).then(|| ends.to_vec());
+                let begins = self.alike(begins, |block| block.last).then(|| begins.to_vec());
+                for of in ends.iter().chain(&begins) {
+                    self.stack(of);
+                }
+                ends.is_some() || begins.is_some()
+            }
             _ => false,
         }
+    }
+
+    /// Whether all that ends at a seam lies together: no part of it takes as many bytes as a part of what begins there.
+    fn together(&self, ends: &[usize], begins: &[usize]) -> bool {
+        let both = ends.len().min(begins.len())..=ends.len().max(begins.len());
+        if *both.start() < 2 || *both.end() > MOST_TOGETHER {
+            return false;
+        }
+        // All parts but the whole.
+        let sums = |of: &[usize]| -> Vec<u64> {
+            let part = |bits: u32| {
+                (0..).zip(of).map(|(at, &i)| if bits >> at & 1 == 1 { self.blocks[i].size } else { 0 }).sum()
+            };
+            (1..(1 << of.len()) - 1).map(part).collect()
+        };
+        let begins = sums(begins);
+        sums(ends).iter().all(|sum| !begins.contains(sum))
     }
 
     fn alike(&self, of: &[usize], key: impl Fn(&Block) -> u64) -> bool {
@@ -229,8 +257,7 @@ impl Joins {
             return false;
         };
         let (one, two) = (&self.seams[one], &self.seams[two]);
-        let (&[left], &[right], &[a, b]) =
-            (one.ends.as_slice(), two.begins.as_slice(), two.ends.as_slice())
+        let (&[left], &[right], &[a, b]) = (one.ends.as_slice(), two.begins.as_slice(), two.ends.as_slice())
         else {
             return false;
         };
