@@ -49,7 +49,7 @@ const FIRST_CHANGES: u64 = 1 << 15;
 const MOST_CHANGES: u64 = 1 << 19;
 
 /// Annealing begins after so many nodes, and takes one part of so many while the best plan is far from the bound, and else.
-const ANNEAL_AFTER: u64 = 1 << 14;
+const ANNEAL_AFTER: u64 = 1 << 13;
 const ANNEAL_FAR: u64 = 3;
 const ANNEAL_NEAR: u64 = 6;
 
