@@ -8,6 +8,10 @@
 //! A turn that ran out is completed to a plan, and what ends too high in it comes earlier in the next turn of the same
 //! kind (Joslin and Clements, "Squeaky wheel optimization", 1999). Each kind of turn learns for itself: which items come
 //! too late depends on the order.
+//!
+//! Most turns are for an instance in which what lies together in every plan that reaches the bound is one item
+//! (`joins.rs`); what they refute is not refuted for the items apart. Between rounds the best plan is bettered
+//! without search (`anneal.rs`, `polish.rs`), which counts as nodes by the time it takes.
 
 use std::cmp::Reverse;
 use std::sync::atomic::Ordering;

@@ -168,7 +168,7 @@ impl Plan {
         self.method
     }
 
-    /// Nodes that the exact search visited.
+    /// Nodes that the exact search visited; steps that better a plan without it are counted as nodes, too.
     pub fn nodes(&self) -> u64 {
         self.nodes
     }
