@@ -8,14 +8,20 @@
 //! A turn that ran out is completed to a plan, and what ends too high in it comes earlier in the next turn of the same
 //! kind (Joslin and Clements, "Squeaky wheel optimization", 1999). Each kind of turn learns for itself: which items come
 //! too late depends on the order.
+//!
+//! Most turns are for an instance in which what lies together in every plan that reaches the bound is one item
+//! (`joins.rs`); what they refute is not refuted for the items apart. Between rounds the best plan is bettered
+//! without search (`anneal.rs`, `polish.rs`), which counts as nodes by the time it takes.
 
 use std::cmp::Reverse;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use super::anneal::Anneal;
 use super::cliques::Cliques;
 use super::greedy::Scratch;
 use super::instance::Instance;
+use super::joins::joined;
 use super::plan::{Best, Budget, Fit, Method, PlanOptions};
 use super::polish::Polish;
 use super::search::{Engine, Outcome, Pick};
@@ -35,6 +41,21 @@ const FAR: u64 = 12;
 /// In one turn of so many a total above the least is asked for, too: where the best plan is far from the bound, and else.
 const OFTEN: u64 = 4;
 const SELDOM: u64 = 13;
+
+/// With items joined, only one turn in so many is for the items as they are.
+const APART: u64 = 8;
+
+/// Changes that cost as much as a node when a plan is annealed.
+const CHANGES: u64 = 4;
+
+/// Changes from a plan on, the first time and at most; each time there are twice as many as before.
+const FIRST_CHANGES: u64 = 1 << 15;
+const MOST_CHANGES: u64 = 1 << 19;
+
+/// Annealing begins after so many nodes, and takes one part of so many while the best plan is far from the bound, and else.
+const ANNEAL_AFTER: u64 = 1 << 13;
+const ANNEAL_FAR: u64 = 3;
+const ANNEAL_NEAR: u64 = 6;
 
 /// What an item weighs at first, and at most.
 const WEIGHT: u32 = 1 << 10;
@@ -107,8 +128,15 @@ pub(super) fn improve(
     let mut left = Left { options, begun, nodes: 0, spent: false };
     // With pairs in place there are several instances, and none of them alone proves anything.
     let proves = instances.len() == 1;
+    let apart = instances.len();
+    let reach = best.lower_bound;
+    let joins = match instances {
+        [one] if one.items.len() > FEW && !best.is_enough() => joined(one, reach),
+        _ => None,
+    };
     let cliques: Vec<Option<Cliques>> = instances
         .iter()
+        .chain(&joins)
         .map(|instance| {
             let listed = instance.conflicts.as_ref().filter(|c| c.total() <= MOST_CONFLICTS)?;
             (!instance.fixed_share).then(|| Cliques::new(instance, listed))
@@ -116,19 +144,29 @@ pub(super) fn improve(
         .collect();
     let mut searches: Vec<Search<'_>> = instances
         .iter()
+        .chain(&joins)
         .zip(&cliques)
-        .filter_map(|(instance, cliques)| Search::new(instance, cliques.as_ref()?))
+        .enumerate()
+        .filter_map(|(at, (instance, cliques))| Search::new(instance, cliques.as_ref()?, at >= apart))
         .collect();
+    let mut annealing = Annealing::default();
     let (mut round, mut seed) = (0, 0);
     while !searches.is_empty() && !best.is_enough() {
         let mut open = false;
+        // Items are joined for the sake of one total.
+        searches.retain(|search| !search.joined || search.bound.max(best.lower_bound) <= reach);
+        let joined = searches.iter().any(|search| search.joined);
         for at in 0..TURNS {
             let (pick, measure) = (PICKS[at / MEASURES.len()], MEASURES[at % MEASURES.len()]);
             let far = best.total - best.lower_bound > best.lower_bound / FAR;
             let every = if far { OFTEN } else { SELDOM };
             let parts: &[u64] =
                 if round == 0 || (at as u64 + round).is_multiple_of(every) { &[1, 2, 8] } else { &[1] };
-            for search in &mut searches {
+            for search in searches.iter_mut().rev() {
+                if joined && !search.joined && !(at as u64 + round).is_multiple_of(APART) {
+                    open = true;
+                    continue;
+                }
                 let noise = (round % 4 == 3).then_some(seed);
                 let rank = ranks(search.instance, measure, noise, &search.weights[at]);
                 let items = search.instance.items.len();
@@ -140,7 +178,7 @@ pub(super) fn improve(
                     (false, _) if round == 0 => SHORTEST_TURN,
                     (false, _) => SHORTEST_TURN.max(3 * items as u64).saturating_mul(luby(round)),
                 };
-                open |= search.turn(&rank, at, pick, turn, parts, best, &mut left, proves);
+                open |= search.turn(&rank, at, pick, turn, parts, best, &mut left, proves && !search.joined);
                 if left.spent || best.is_enough() {
                     return left.nodes;
                 }
@@ -154,6 +192,12 @@ pub(super) fn improve(
         let far = best.total - best.lower_bound > best.lower_bound / FAR;
         for search in searches.iter().filter(|_| far || round % 3 == 0) {
             polish(search.instance, POLISH, seed, best, &mut left);
+            if left.spent || best.is_enough() {
+                return left.nodes;
+            }
+        }
+        for search in searches.iter().filter(|search| !search.joined) {
+            annealing.run(search, seed, best, &mut left);
             if left.spent || best.is_enough() {
                 return left.nodes;
             }
@@ -190,9 +234,43 @@ fn polish(instance: &Instance, steps: u64, seed: u64, best: &mut Best, left: &mu
     }
 }
 
+/// How often the best plan was annealed, and the nodes that took.
+#[derive(Default)]
+struct Annealing {
+    times: u32,
+    nodes: u64,
+}
+
+impl Annealing {
+    /// Anneals the best plan if that has not had its share of the nodes.
+    fn run(&mut self, search: &Search<'_>, seed: u64, best: &mut Best, left: &mut Left<'_>) {
+        let far = best.total - best.lower_bound > best.lower_bound / FAR;
+        let share = if far { ANNEAL_FAR } else { ANNEAL_NEAR };
+        if search.instance.items.len() <= FEW
+            || left.nodes < ANNEAL_AFTER
+            || self.nodes.saturating_mul(share) > left.nodes
+        {
+            return;
+        }
+        let Some(offsets) = search.instance.items_at(&best.offsets) else { return };
+        let anneal = Anneal::new(search.instance, search.engine.cliques, search.unit, best.lower_bound, seed);
+        let Some(mut anneal) = anneal else { return };
+        let (changes, begun) = ((FIRST_CHANGES << self.times.min(32)).min(MOST_CHANGES), left.nodes);
+        let mut change = 0u64;
+        anneal.run(search.instance, &offsets, changes, best, || {
+            change += 1;
+            change % CHANGES == 1 && left.take()
+        });
+        self.times += 1;
+        self.nodes += left.nodes - begun;
+    }
+}
+
 /// One instance at the scale of the search.
 struct Search<'a> {
     instance: &'a Instance,
+    /// Whether items are joined in it: it then has plans with the least total, but maybe no others.
+    joined: bool,
     engine: Engine<'a>,
     /// Bytes of one unit: all sizes and offsets are multiples of it.
     unit: u64,
@@ -206,7 +284,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(instance: &'a Instance, cliques: &'a Cliques) -> Option<Search<'a>> {
+    fn new(instance: &'a Instance, cliques: &'a Cliques, joined: bool) -> Option<Search<'a>> {
         let items = &instance.items;
         let mut unit = items.iter().fold(0, |g, item| gcd(gcd(g, item.size), item.fixed.unwrap_or(0)));
         // An alignment that divides the unit holds by itself; another has to be a multiple of it.
@@ -230,6 +308,7 @@ impl<'a> Search<'a> {
         );
         Some(Search {
             instance,
+            joined,
             engine,
             unit,
             bound: 0,

@@ -90,6 +90,8 @@ pub(super) struct Instance {
     pub(super) items: Vec<Item>,
     /// The item of each buffer.
     item_of: Vec<u32>,
+    /// How far each buffer is above its item's first byte; empty where all are at it.
+    above: Vec<u64>,
     /// Whether items conflict exactly when their positions overlap.
     pub(super) intervals: bool,
     /// The items with which each conflicts; none where there are too many to list.
@@ -126,8 +128,15 @@ impl Instance {
         let mut by_first: Vec<u32> = (0..count as u32).collect();
         by_first.sort_by_key(|&i| (items[i as usize].first, i));
         let intervals = problem.order().is_none();
-        let mut instance =
-            Instance { items, item_of, intervals, conflicts: None, fixed_share: false, by_first };
+        let mut instance = Instance {
+            items,
+            item_of,
+            above: Vec::new(),
+            intervals,
+            conflicts: None,
+            fixed_share: false,
+            by_first,
+        };
         let pairs = match intervals {
             true => instance.interval_conflicts(),
             false => Some(instance.order_conflicts(problem)),
@@ -142,13 +151,37 @@ impl Instance {
         instance
     }
 
+    /// The same buffers as other items: of each item here, the new one that it is part of, and how far above that one's
+    /// first byte it is.
+    pub(super) fn with_items(&self, items: Vec<Item>, place: &[(u32, u64)]) -> Option<Instance> {
+        let item_of = self.item_of.iter().map(|&i| place[i as usize].0).collect();
+        let above = self.item_of.iter().map(|&i| place[i as usize].1).collect();
+        let mut by_first: Vec<u32> = (0..items.len() as u32).collect();
+        by_first.sort_by_key(|&i| (items[i as usize].first, i));
+        let mut instance = Instance {
+            items,
+            item_of,
+            above,
+            intervals: true,
+            conflicts: None,
+            fixed_share: false,
+            by_first,
+        };
+        instance.conflicts = Some(Lists::new(instance.items.len(), &instance.interval_conflicts()?));
+        Some(instance)
+    }
+
     /// The offset of each buffer, from those of the items.
     pub(super) fn offsets(&self, of_items: &[u64]) -> Vec<u64> {
-        self.item_of.iter().map(|&item| of_items[item as usize]).collect()
+        let above = self.above.iter().copied().chain(std::iter::repeat(0));
+        self.item_of.iter().zip(above).map(|(&item, above)| of_items[item as usize] + above).collect()
     }
 
     /// The offset of each item in a plan of the buffers; none if a plan does not have all of an item at one offset.
     pub(super) fn items_at(&self, of_buffers: &[u64]) -> Option<Vec<u64>> {
+        if !self.above.is_empty() {
+            return None;
+        }
         let mut offsets = vec![None; self.items.len()];
         for (&item, &offset) in self.item_of.iter().zip(of_buffers) {
             if *offsets[item as usize].get_or_insert(offset) != offset {

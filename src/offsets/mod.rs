@@ -14,7 +14,7 @@
 //! ```
 //!
 //! [`plan`] takes the best of several greedy orders, and where that is above the lower bound, a branch-and-bound search
-//! within a budget. The answer depends on the problem and a budget of nodes alone; a budget of time makes it depend on
+//! and simulated annealing within a budget. The answer depends on the problem and a budget of nodes alone; a budget of time makes it depend on
 //! the machine. [`verify`](verify()) shares no code with either, and accepts every plan that `plan` gives.
 //!
 //! ```
@@ -33,12 +33,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod anneal;
 mod bound;
 mod cliques;
 mod error;
 mod exact;
 mod greedy;
 mod instance;
+mod joins;
 mod online;
 mod order;
 #[cfg(feature = "reports")]

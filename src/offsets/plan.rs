@@ -97,6 +97,8 @@ pub enum Method {
     Skyline(SortBy),
     /// First fit over an order that was changed step by step.
     Polished,
+    /// Items on top of each other in an order that was changed by simulated annealing.
+    Annealed,
     /// Branch and bound.
     Search,
 }
@@ -119,6 +121,7 @@ impl fmt::Display for Method {
             Method::Stack => f.write_str("stack"),
             Method::Skyline(sort) => write!(f, "skyline by {}", by(sort)),
             Method::Polished => f.write_str("polished first fit"),
+            Method::Annealed => f.write_str("annealed stacks"),
             Method::Search => f.write_str("exact search"),
         }
     }
@@ -165,7 +168,7 @@ impl Plan {
         self.method
     }
 
-    /// Nodes that the exact search visited.
+    /// Nodes that the exact search visited; steps that better a plan without it are counted as nodes, too.
     pub fn nodes(&self) -> u64 {
         self.nodes
     }

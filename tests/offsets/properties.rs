@@ -63,6 +63,23 @@ proptest! {
     }
 
     #[test]
+    fn many_items_are_searched_with_some_joined(buffers in prop::collection::vec(interval(5, 4), 3..7)) {
+        // The same again and again, one behind the other, until there are enough to join items: no total but the least of
+        // one is the least of all.
+        let all: Vec<_> = buffers.iter().map(|&(size, first, last)| (size, first, last, 1, None)).collect();
+        let mut problem = Problem::builder();
+        for copy in 0..33u64.div_ceil(buffers.len() as u64) {
+            for (i, &(size, first, last)) in buffers.iter().enumerate() {
+                let lifetime = copy * 4 + first..=copy * 4 + last;
+                problem.add(Buffer::closed(format!("{copy}.{i}"), size, lifetime)).unwrap();
+            }
+        }
+        let plan = by_default(&problem.build().unwrap());
+        prop_assert!(plan.is_optimal(), "{plan:?}");
+        prop_assert_eq!(plan.total(), by_trying_all(&all));
+    }
+
+    #[test]
     fn exact_search_goes_round_fixed_buffers(
         buffers in prop::collection::vec((interval(9, 6), 0u32..3, prop::option::weighted(0.3, 0u64..20)), 1..6),
     ) {
