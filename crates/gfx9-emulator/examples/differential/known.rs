@@ -14,11 +14,23 @@ pub(crate) struct Known {
 }
 
 /// All of them.
-pub(crate) const KNOWN: &[Known] = &[Known {
-    what: "a sign extension is dropped from the operand of a float operation when it becomes SDWA",
-    versions: (22, 22),
-    without: &["-mllvm", "-amdgpu-sdwa-peephole=0"],
-}];
+pub(crate) const KNOWN: &[Known] = &[
+    Known {
+        what: "a sign extension is dropped from the operand of a float operation when it becomes SDWA",
+        versions: (22, 22),
+        without: &["-mllvm", "-amdgpu-sdwa-peephole=0"],
+    },
+    Known {
+        what: "the carry of a sum of three is taken for that of its last addition",
+        versions: (22, 22),
+        without: &["-DHIDE_SUMS"],
+    },
+    Known {
+        what: "a byte put into a vector of bytes overwrites the next one: arrays become such vectors",
+        versions: (15, 15),
+        without: &["-mllvm", "-disable-promote-alloca-to-vector"],
+    },
+];
 
 impl Known {
     pub(crate) fn concerns(&self, compiler: &Compiler) -> bool {
