@@ -43,8 +43,7 @@ fn printed(
     });
     let rig = rig_of(config, "printing", object);
     rig.run(kernel, grid, block, &args(&rig));
-    let lines = lines.lock().unwrap().clone();
-    lines
+    std::mem::take(&mut *lines.lock().unwrap())
 }
 
 #[test]

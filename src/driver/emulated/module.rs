@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
-use code_object::{CodeObject, KernelSignature};
-use gfx9_emulator::Program;
+use code_object::{CodeObject, KernelKind, KernelSignature};
+use gfx9_emulator::{Dispatch, Program};
 
 use super::device::{Device, lock, memory_error};
 use super::handles::Table;
@@ -57,6 +57,7 @@ impl Module {
             gfx9_emulator::Error::OutOfMemory { .. } => memory_error(call, &error),
             _ => DriverError::with_detail(call, ErrorCode::SHARED_OBJECT_INIT_FAILED, error.to_string()),
         })?;
+        construct(call, device, &program)?;
         let functions = Mutex::new(vec![None; object.kernels().len()]);
         Ok(Module { device: Arc::clone(device), program, functions })
     }
@@ -98,6 +99,19 @@ impl Module {
             }
         }
     }
+}
+
+/// Runs the constructors of the code object's variables: compilers put calls of them into kernels of the kind `init`,
+/// which HIP's runtime runs with one work-item when it loads a module (ROCm CLR, devprogram.cpp).
+fn construct(call: &'static str, device: &Device, program: &Program) -> DriverResult<()> {
+    let kernels = program.kernels().iter().enumerate();
+    for (kernel, _) in kernels.filter(|(_, kernel)| kernel.kind == KernelKind::Init) {
+        let launch = Dispatch { kernel, grid: [1; 3], block: [1; 3], dynamic_lds: 0, kernarg: &[] };
+        device.machine.dispatch(program, &launch).map_err(|error| {
+            DriverError::with_detail(call, ErrorCode::SHARED_OBJECT_INIT_FAILED, error.to_string())
+        })?;
+    }
+    Ok(())
 }
 
 impl Function {
