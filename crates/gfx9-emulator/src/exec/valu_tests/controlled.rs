@@ -214,12 +214,14 @@ fn sweep(suffix: &str, make: Make, seed: u64) {
         for encoding in [Encoding::Vop1, Encoding::Vop2, Encoding::Vopc] {
             for row in rows(encoding).iter().filter(|row| row.op[target as usize] >= 0) {
                 let mut left = 16;
-                for _ in 0..200 {
+                for _ in 0..800 {
                     let form = make(&mut random, row, encoding, target);
                     let code: Vec<u8> = form.words.iter().flat_map(|word| word.to_le_bytes()).collect();
                     let text = disassemble(target, &code, 0).map(|i| i.text);
-                    if left == 0 || !text.is_some_and(|text| text.contains(suffix)) || apart(suffix, row.name)
-                    {
+                    if left == 0 {
+                        break;
+                    }
+                    if !text.is_some_and(|text| text.contains(suffix)) || apart(suffix, row.name) {
                         continue;
                     }
                     left -= 1;
