@@ -321,10 +321,14 @@ fn the_machine_code() {
         let label = out.split(" -> ").nth(1).unwrap().lines().next().unwrap();
         assert!(label.starts_with('L') && out.contains(&format!("\n   {label}:\n")), "{label}: {out}");
     }
+    let (status, out, _) = hiplaunch(&["inspect", &object("generic.co"), "--disassemble"]);
+    assert!(status == 0 && out.contains("  code of scale at 0x"), "{out}");
     // What can't be disassembled is shown nevertheless.
-    let (status, out, err) = hiplaunch(&["inspect", &object("generic.co"), "--disassemble"]);
-    assert!(status == 2 && out.contains("  kernel scale\n"), "{out}");
-    assert!(err.contains("generic.co: --disassemble: ") && err.contains("gfx9-4-generic"), "{err}");
+    let other =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/crates/gfx9-emulator/tests/data/assembly/empty.gfx1100.co");
+    let (status, out, err) = hiplaunch(&["inspect", other, "--disassemble"]);
+    assert!(status == 2 && out.contains("  kernel empty\n"), "{out}");
+    assert!(err.contains("empty.gfx1100.co: --disassemble: ") && err.contains("for gfx1100"), "{err}");
 }
 
 /// All that it prints of one kernel.

@@ -114,6 +114,9 @@ fn fields_of_inspect() {
     broken[end..].fill(0xff);
     let broken = folder.write("broken.hipfb", broken);
     let generic = concat!(env!("CARGO_MANIFEST_DIR"), "/crates/code-object/tests/data/generic.co");
+    // No code that can be shown.
+    let other =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/crates/gfx9-emulator/tests/data/assembly/empty.gfx1100.co");
     check(
         "inspect",
         &[&[
@@ -123,6 +126,7 @@ fn fields_of_inspect() {
             "--disassemble",
             bundle,
             generic,
+            other,
             "none.co",
             &broken,
             &hip("reduce.gfx942.co"),
