@@ -345,11 +345,12 @@ impl<'a> Search<'a> {
             // next ones mostly are too: ask further and further on, and for few items at once below the best plan.
             let mut skip = 0u64;
             loop {
-                let from = self.bound.max(best.lower_bound).max(best.enough.min(best.total - 1));
+                let possible = self.end_from(self.bound.max(best.lower_bound).div_ceil(self.unit));
+                // What is enough need not be a total that there is: one below it is enough too.
+                let least = possible.max(best.enough.min(best.total - 1) / self.unit);
                 let below = (best.total - 1) / self.unit;
-                let least = self.end_from(from.div_ceil(self.unit));
-                if proves && best.enough <= best.lower_bound {
-                    best.lower_bound = best.lower_bound.max((least * self.unit).min(best.total));
+                if proves {
+                    best.lower_bound = best.lower_bound.max((possible * self.unit).min(best.total));
                 }
                 if least > below || best.is_enough() {
                     return false;

@@ -1,7 +1,7 @@
 //! What holds for any input: the verifier accepts every plan, the stack is never better, and the exact search finds
 //! what trying everything finds.
 
-use hiplaunch::offsets::{Budget, Buffer, PlanOptions, Problem, verify_offsets};
+use hiplaunch::offsets::{Budget, Buffer, Goal, OffsetsError, PlanOptions, Problem, plan, verify_offsets};
 use proptest::prelude::*;
 
 use super::stack::{self, Access};
@@ -53,13 +53,28 @@ proptest! {
     fn exact_search_finds_the_least_total(buffers in prop::collection::vec((interval(9, 6), 0u32..3), 1..7)) {
         let all: Vec<_> =
             buffers.iter().map(|&((size, first, last), align)| (size, first, last, 1 << align, None)).collect();
-        let mut problem = Problem::builder();
-        for (i, &(size, first, last, alignment, _)) in all.iter().enumerate() {
-            problem.add(Buffer::closed(i.to_string(), size, first..=last).aligned(alignment)).unwrap();
+        let problem = |capacity: Option<u64>| {
+            let mut problem = Problem::builder();
+            for (i, &(size, first, last, alignment, _)) in all.iter().enumerate() {
+                problem.add(Buffer::closed(i.to_string(), size, first..=last).aligned(alignment)).unwrap();
+            }
+            if let Some(capacity) = capacity {
+                problem.capacity(capacity);
+            }
+            problem.build().unwrap()
+        };
+        let best = by_default(&problem(None));
+        prop_assert!(best.is_optimal(), "{best:?}");
+        let least = by_trying_all(&all);
+        prop_assert_eq!(best.total(), least);
+        // Whether one fits is known for every capacity, those included that are no plan's total.
+        for capacity in least.saturating_sub(3).max(1)..least + 9 {
+            match plan(&problem(Some(capacity)), &PlanOptions { goal: Goal::Fits, ..PlanOptions::default() }) {
+                Ok(plan) => prop_assert!(least <= capacity && plan.total() <= capacity),
+                Err(OffsetsError::OverCapacity { proved, .. }) => prop_assert!(proved && capacity < least),
+                Err(error) => prop_assert!(false, "{error}"),
+            }
         }
-        let plan = by_default(&problem.build().unwrap());
-        prop_assert!(plan.is_optimal(), "{plan:?}");
-        prop_assert_eq!(plan.total(), by_trying_all(&all));
     }
 
     #[test]
