@@ -112,12 +112,14 @@ impl Anneal {
         })
     }
 
-    /// Goes through `steps` changes of the plan with these offsets of the items, in bytes, or as many as `stop` lets it.
+    /// Goes through `steps` changes of the plan with these offsets of the items, in bytes, or as many as `stop` lets it. It
+    /// begins `hottest` times as hot as [`PARTS`] has it.
     pub(super) fn run(
         &mut self,
         instance: &Instance,
         offsets: &[u64],
         steps: u64,
+        hottest: u64,
         best: &mut Best,
         mut stop: impl FnMut() -> bool,
     ) {
@@ -135,7 +137,8 @@ impl Anneal {
             // From 1 to 1/10, in parts of 2^16, slower and slower.
             let heat = (steps << 16) / (steps + 9 * step);
             let stacks = self.now.heights.len() as u128;
-            let usual = 2 * stacks * u128::from(self.bound) * u128::from(heat) / u128::from(PARTS);
+            let usual = 2 * u128::from(hottest) * stacks * u128::from(self.bound) * u128::from(heat)
+                / u128::from(PARTS);
             let more = (usual * u128::from(self.exponential())) >> 24;
             let limit = self.cost.saturating_add(u64::try_from(more).unwrap_or(u64::MAX));
             let Some((low, high)) = self.change() else { continue };

@@ -257,7 +257,9 @@ impl Annealing {
         let Some(mut anneal) = anneal else { return };
         let (changes, begun) = ((FIRST_CHANGES << self.times.min(32)).min(MOST_CHANGES), left.nodes);
         let mut change = 0u64;
-        anneal.run(search.instance, &offsets, changes, best, || {
+        // What one heat leaves as it is, the other may better.
+        let hottest = 1 + u64::from(self.times % 2);
+        anneal.run(search.instance, &offsets, changes, hottest, best, || {
             change += 1;
             change % CHANGES == 1 && left.take()
         });
