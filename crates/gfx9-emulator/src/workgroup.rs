@@ -108,7 +108,7 @@ pub(crate) enum Stop {
 pub(crate) fn run_wave(w: &mut Wave, cx: &mut Ctx, code: &Code, slice: u64) -> Stop {
     let insts = &code.insts[..];
     if w.mode.alters()
-        && let Some(stop) = altered::run(w, cx, slice)
+        && let Some(stop) = altered::run(w, cx, code, slice)
     {
         return stop;
     }
@@ -138,7 +138,7 @@ pub(crate) fn run_wave(w: &mut Wave, cx: &mut Ctx, code: &Code, slice: u64) -> S
             Flow::End => break Stop::End,
             Flow::Altered => {
                 w.next = at as u32;
-                let stop = altered::run(w, cx, slice.saturating_sub(count));
+                let stop = altered::run(w, cx, code, slice.saturating_sub(count));
                 at = w.next as usize;
                 if let Some(stop) = stop {
                     break stop;
@@ -161,7 +161,7 @@ pub(crate) fn run_wave(w: &mut Wave, cx: &mut Ctx, code: &Code, slice: u64) -> S
 pub(crate) fn run_wave_observed(w: &mut Wave, cx: &mut Ctx, code: &Code, slice: u64) -> Stop {
     let insts = &code.insts[..];
     if w.mode.alters()
-        && let Some(stop) = altered::run(w, cx, slice)
+        && let Some(stop) = altered::run(w, cx, code, slice)
     {
         return stop;
     }
@@ -185,7 +185,7 @@ pub(crate) fn run_wave_observed(w: &mut Wave, cx: &mut Ctx, code: &Code, slice: 
             Flow::End => break Stop::End,
             Flow::Altered => {
                 w.next = at as u32;
-                let stop = altered::run(w, cx, slice.saturating_sub(count));
+                let stop = altered::run(w, cx, code, slice.saturating_sub(count));
                 at = w.next as usize;
                 if let Some(stop) = stop {
                     break stop;

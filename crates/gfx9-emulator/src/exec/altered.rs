@@ -4,8 +4,7 @@
 //! Registers are resolved at decode, and the interpreter's loop knows of no modes. So a wave runs in the loop of this file
 //! while one of them is on.
 
-use std::sync::Arc;
-
+use crate::decode::Code;
 use crate::inst::{Flow, Inst, NONE, flag};
 use crate::isa::Exec;
 use crate::modifiers::{Ext, Operand};
@@ -22,8 +21,7 @@ pub(crate) fn after_mode(w: &Wave) -> Flow {
 
 /// Runs a wave from `Wave::next` on, up to `slice` instructions, until neither mode is on: then there is no reason to stop.
 #[cold]
-pub(crate) fn run(w: &mut Wave, cx: &mut Ctx, slice: u64) -> Option<Stop> {
-    let code = Arc::clone(&cx.code);
+pub(crate) fn run(w: &mut Wave, cx: &mut Ctx, code: &Code, slice: u64) -> Option<Stop> {
     let mut count = 0;
     let stop = loop {
         if !w.mode.alters() {

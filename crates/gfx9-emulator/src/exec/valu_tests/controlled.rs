@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{DST, Form, SDST_AT, SGPR, SRC, check, is_float, rigs};
+use super::{DST, Form, PLAIN, SDST_AT, SGPR, SRC, check, is_float, rigs};
 use crate::disassemble;
 use crate::tables::{Encoding, Row, SDST, Target, Ty, rows};
 use crate::testing::Random;
@@ -114,20 +114,6 @@ fn first(row: &Row, encoding: Encoding, target: Target, code: u32, second: u32) 
         _ => 0x7c00_0000 | op << 17 | second << 9 | code,
     }
 }
-
-const PLAIN: Form = Form {
-    words: Vec::new(),
-    scalar: [false; 3],
-    fixed: [None; 3],
-    neg: 0,
-    abs: 0,
-    clamp: false,
-    op_sel: 0,
-    omod: 0,
-    vcc: true,
-    sdwa: None,
-    dpp: None,
-};
 
 fn sdwa_form(random: &mut Random, row: &Row, encoding: Encoding, target: Target) -> Form {
     let bits = random.next();

@@ -357,6 +357,21 @@ fn constant(random: &mut Random, ty: Ty) -> Option<(u32, u64)> {
     Some((240 + float as u32, bits))
 }
 
+/// Short, of vectors, without modifiers.
+const PLAIN: Form = Form {
+    words: Vec::new(),
+    scalar: [false; 3],
+    fixed: [None; 3],
+    neg: 0,
+    abs: 0,
+    clamp: false,
+    op_sel: 0,
+    omod: 0,
+    vcc: true,
+    sdwa: None,
+    dpp: None,
+};
+
 /// The VOP3 encoding, with random operands and modifiers.
 fn long_form(random: &mut Random, row: &Row, encoding: Encoding, target: Target) -> Form {
     let op = row.op[target as usize] as u32
@@ -429,19 +444,7 @@ fn short_form(random: &mut Random, row: &Row, encoding: Encoding, target: Target
     if row.flags & LIT != 0 {
         words.push(literal);
     }
-    Form {
-        words,
-        scalar: [scalar, false, false],
-        fixed: [fixed, None, None],
-        neg: 0,
-        abs: 0,
-        clamp: false,
-        op_sel: 0,
-        omod: 0,
-        vcc: true,
-        sdwa: None,
-        dpp: None,
-    }
+    Form { words, scalar: [scalar, false, false], fixed: [fixed, None, None], ..PLAIN }
 }
 
 /// Runs one form of an instruction with random operands and compares all lanes.
