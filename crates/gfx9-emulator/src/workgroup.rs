@@ -106,6 +106,17 @@ pub(crate) enum Stop {
 /// Runs a wave until it stops, or at a jump after `slice` instructions. `code` is `cx.code`, which the caller holds on
 /// to: waves that meet at barriers stop often, and threads must not count references to it each time.
 pub(crate) fn run_wave(w: &mut Wave, cx: &mut Ctx, code: &Code, slice: u64) -> Stop {
+    interpret::<false>(w, cx, code, slice)
+}
+
+/// [`run_wave`] for what wants to see or stop a wave at any instruction: it ends after `slice` instructions, wherever
+/// that is.
+pub(crate) fn run_wave_observed(w: &mut Wave, cx: &mut Ctx, code: &Code, slice: u64) -> Stop {
+    interpret::<true>(w, cx, code, slice)
+}
+
+/// The loop; with `OBSERVED` compiled apart, so that the other one pays nothing for it.
+fn interpret<const OBSERVED: bool>(w: &mut Wave, cx: &mut Ctx, code: &Code, slice: u64) -> Stop {
     let insts = &code.insts[..];
     if w.mode.alters()
         && let Some(stop) = altered::run(w, cx, code, slice)
@@ -119,9 +130,14 @@ pub(crate) fn run_wave(w: &mut Wave, cx: &mut Ctx, code: &Code, slice: u64) -> S
         let i = &insts[at];
         at += 1;
         count += 1;
+        if OBSERVED {
+            observe::before(w, cx, at - 1, i);
+        }
         // SAFETY: the code was decoded for a level that this machine has (`Program::load`).
         let flow = unsafe { (i.exec)(w, cx, i) };
-        if flow == Flow::Next {
+        if OBSERVED {
+            observe::after(w, cx);
+        } else if flow == Flow::Next {
             continue;
         }
         match flow {
@@ -149,54 +165,7 @@ pub(crate) fn run_wave(w: &mut Wave, cx: &mut Ctx, code: &Code, slice: u64) -> S
                 break Stop::Fault;
             }
         }
-    };
-    w.next = at as u32;
-    w.count += count;
-    cx.count += count;
-    stop
-}
-
-/// [`run_wave`] for what wants to see or stop a wave at any instruction: it ends after `slice` instructions, wherever
-/// that is. A loop of its own, so that the other one pays nothing for it.
-pub(crate) fn run_wave_observed(w: &mut Wave, cx: &mut Ctx, code: &Code, slice: u64) -> Stop {
-    let insts = &code.insts[..];
-    if w.mode.alters()
-        && let Some(stop) = altered::run(w, cx, code, slice)
-    {
-        return stop;
-    }
-    let mut at = w.next as usize;
-    let mut count = 0;
-    let stop = loop {
-        // Decoding ends every run of instructions with one that jumps or faults, so there is a next one.
-        let i = &insts[at];
-        at += 1;
-        count += 1;
-        observe::before(w, cx, at - 1, i);
-        // SAFETY: the code was decoded for a level that this machine has (`Program::load`).
-        let flow = unsafe { (i.exec)(w, cx, i) };
-        observe::after(w, cx);
-        match flow {
-            Flow::Next => {}
-            Flow::Jump => at = w.next as usize,
-            Flow::Yield => break Stop::Slice,
-            Flow::Barrier => break Stop::Barrier,
-            Flow::Wait => break Stop::Wait,
-            Flow::End => break Stop::End,
-            Flow::Altered => {
-                w.next = at as u32;
-                let stop = altered::run(w, cx, code, slice.saturating_sub(count));
-                at = w.next as usize;
-                if let Some(stop) = stop {
-                    break stop;
-                }
-            }
-            Flow::Fault => {
-                at -= 1;
-                break Stop::Fault;
-            }
-        }
-        if count >= slice {
+        if OBSERVED && count >= slice {
             break Stop::Slice;
         }
     };
