@@ -46,7 +46,8 @@ pub(crate) struct Reach {
 enum Range {
     /// Private buffers: nothing.
     None,
-    /// Raw buffers: the offset in bytes.
+    /// Raw buffers: the offset in bytes. The ISA documents count the scalar offset in, unless the buffer is swizzled, and
+    /// so does hardware (LLVM's pull request 207821), whatever the descriptions of LLVM's intrinsics say.
     Bytes(u32),
     /// Structured buffers: the index.
     Records(u32),
@@ -81,15 +82,17 @@ impl Reach {
                 offset[lane] = v[lane].wrapping_add(i.imm);
             }
         }
+        let (swizzle, soffset) = (low >> 63 != 0, w.s32(i.sdst));
         let range = match (add_tid, idxen) {
             (true, false) => Range::None,
             (_, true) if stride != 0 => Range::Records(records),
-            _ => Range::Bytes(records),
+            _ if swizzle => Range::Bytes(records),
+            _ => Range::Bytes(records.saturating_sub(soffset)),
         };
         Reach {
-            base: (low & 0xffff_ffff_ffff).wrapping_add(u64::from(w.s32(i.sdst))),
+            base: (low & 0xffff_ffff_ffff).wrapping_add(u64::from(soffset)),
             stride,
-            swizzle: low >> 63 != 0,
+            swizzle,
             index_stride: 8 << (word3 >> 21 & 3),
             range,
             index,

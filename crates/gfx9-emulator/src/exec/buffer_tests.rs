@@ -99,7 +99,8 @@ impl Resource {
             true
         } else {
             let offset = if self.offen { u64::from(offset) } else { 0 };
-            offset + u64::from(self.imm + extra + size) <= self.records.into()
+            let scalar = if self.swizzle { 0 } else { self.soffset };
+            offset + u64::from(self.imm + extra + size + scalar) <= self.records.into()
         }
     }
 
