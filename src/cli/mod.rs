@@ -12,6 +12,7 @@ mod inspect;
 mod logging;
 mod man;
 mod manual;
+mod occupancy;
 mod other_target;
 mod output;
 mod plan;

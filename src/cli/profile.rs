@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::Failure;
 use super::demangle::{demangled, shown};
+use super::occupancy;
 use super::output::{Output, Style, counted, grouped};
 
 /// Puts the parts into lines of at most so many characters.
@@ -71,15 +72,7 @@ pub(super) fn show(profiles: &[KernelProfile], out: &mut Output) -> Result<(), F
         }
         out.line(line)?;
         if let Some(o) = &p.occupancy {
-            out.line(format_args!(
-                "        occupancy on {}: {} of {} work-items a compute unit, {} waves a SIMD ({:.0}%), limited by {}",
-                o.processor,
-                counted(o.blocks_per_cu as usize, "block", "blocks"),
-                o.block,
-                o.waves_per_simd(),
-                o.percent(),
-                o.limited_by.name()
-            ))?;
+            out.line(format_args!("        occupancy on {}", occupancy::text(o)))?;
         }
     }
     Ok(())
@@ -93,18 +86,7 @@ pub(super) fn to_json(profiles: &[KernelProfile]) -> Value {
             .into_iter()
             .map(|class| (class.name().to_owned(), json!(p.count(class))))
             .collect();
-        let occupancy = p.occupancy.map(|o| {
-            json!({
-                "processor": o.processor,
-                "block_work_items": o.block,
-                "waves_per_block": o.waves_per_block,
-                "blocks_per_cu": o.blocks_per_cu,
-                "waves_per_simd": o.waves_per_simd(),
-                "percent": o.percent(),
-                "limited_by": o.limited_by.name(),
-                "lds_bytes": o.lds_bytes,
-            })
-        });
+        let occupancy = p.occupancy.as_ref().map(occupancy::to_json);
         json!({
             "kernel": kernel,
             "demangled": demangled(kernel),

@@ -14,8 +14,9 @@
 //! ```
 //!
 //! [`plan`] takes the best of several greedy orders, and where that is above the lower bound, a branch-and-bound search
-//! and simulated annealing within a budget. The answer depends on the problem and a budget of nodes alone; a budget of time makes it depend on
-//! the machine. [`verify`](verify()) shares no code with either, and accepts every plan that `plan` gives.
+//! and simulated annealing within a budget. The answer depends on the problem and a budget of nodes alone; a budget of
+//! time makes it depend on the machine. [`verify`](verify()) shares no code with any, and accepts every plan that `plan`
+//! gives.
 //!
 //! ```
 //! use hiplaunch::offsets::{Buffer, PlanOptions, Problem, plan, verify};

@@ -426,7 +426,7 @@ impl Run<'_> {
         }
         let mut fits = true;
         for &y in self.conflicts.of(item) {
-            let y = y as usize;
+            let (y, s) = (y as usize, &mut *self.s);
             if s.items[y].placed {
                 continue;
             }
@@ -435,41 +435,36 @@ impl Run<'_> {
                 s.items[y].put_off = NONE;
                 s.item_changed[y] = true;
             }
-            if top > s.items[y].least {
-                s.trail.push(Change::Least {
-                    item: y as u32,
-                    least: s.items[y].least,
-                    cause: s.items[y].cause,
-                });
-                s.items[y].raise(align_up(top, self.align[y]), level);
-                s.changed(y, self.cliques);
-                fits &= self.fixed[y] == u64::MAX;
-            }
+            fits &= self.raise(y, top, level);
         }
         fits
     }
 
+    /// Puts an item no lower than `least`. False if it is a fixed one and would be.
+    fn raise(&mut self, item: usize, least: u64, level: u32) -> bool {
+        let s = &mut *self.s;
+        let of = &mut s.items[item];
+        if least <= of.least {
+            return true;
+        }
+        s.trail.push(Change::Least { item: item as u32, least: of.least, cause: of.cause });
+        of.raise(align_up(least, self.align[item]), level);
+        s.changed(item, self.cliques);
+        self.fixed[item] == u64::MAX
+    }
+
     /// Whichever open item of the clique comes next has another below it elsewhere.
     fn put_off(&mut self, clique: usize, least: u64, level: u32) -> bool {
-        let s = &mut *self.s;
         let mut fits = true;
-        for at in s.open_of(self.cliques, clique) {
+        for at in self.s.open_of(self.cliques, clique) {
+            let s = &mut *self.s;
             let c = s.members[at] as usize;
             if s.items[c].put_off == NONE {
                 s.trail.push(Change::PutOff { item: c as u32, level: NONE });
                 s.items[c].put_off = level;
                 s.item_changed[c] = true;
             }
-            if least > s.items[c].least {
-                s.trail.push(Change::Least {
-                    item: c as u32,
-                    least: s.items[c].least,
-                    cause: s.items[c].cause,
-                });
-                s.items[c].raise(align_up(least, self.align[c]), level);
-                s.changed(c, self.cliques);
-                fits &= self.fixed[c] == u64::MAX;
-            }
+            fits &= self.raise(c, least, level);
         }
         fits
     }

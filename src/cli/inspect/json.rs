@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use code_object::occupancy::{self, Occupancy};
-use code_object::{Access, ArgSignature, CodeObject, KernelKind, KernelSignature};
+use code_object::{Access, ArgSignature, CodeObject, KernelKind, KernelSignature, occupancy};
 use serde_json::{Value, json};
 
 use super::disassemble::{self, Code, Line};
 use super::read::{Entry, Found};
 use super::{InspectArgs, flags, vector_registers};
 use crate::cli::demangle::demangled;
+use crate::cli::occupancy::to_json as occupancy_json;
 
 pub(super) fn file(path: &Path, found: &Found, args: &InspectArgs) -> Value {
     json!({
@@ -95,7 +95,7 @@ fn kernel(object: &CodeObject, kernel: &KernelSignature, args: &InspectArgs) -> 
     let block = args.block(kernel);
     let occupancy = occupancy::of(object.target().processor.name(), kernel, block, args.lds);
     let (occupancy, unknown) = match occupancy {
-        Ok(all) => (all.iter().map(occupied).collect(), None),
+        Ok(all) => (all.iter().map(occupancy_json).collect(), None),
         Err(why) => (Vec::new(), Some(why.to_string())),
     };
     let float = d.float_mode();
@@ -161,19 +161,5 @@ fn argument(index: usize, arg: &ArgSignature) -> Value {
         "const": arg.is_const,
         "restrict": arg.is_restrict,
         "volatile": arg.is_volatile,
-    })
-}
-
-fn occupied(o: &Occupancy) -> Value {
-    json!({
-        "processor": o.processor,
-        "block_work_items": o.block,
-        "waves_per_block": o.waves_per_block,
-        "blocks_per_cu": o.blocks_per_cu,
-        "waves_per_simd": o.waves_per_simd(),
-        "register_waves_per_simd": o.register_waves_per_simd,
-        "lds_bytes_per_block": o.lds_bytes,
-        "limited_by": o.limited_by.name(),
-        "percent": o.percent(),
     })
 }

@@ -9,6 +9,7 @@ use super::read::{Container, Entry, Found};
 use super::{InspectArgs, flags, vector_registers};
 use crate::cli::Failure;
 use crate::cli::demangle::shown;
+use crate::cli::occupancy::text as occupancy_line;
 use crate::cli::output::{Output, Style, counted, grouped};
 
 pub(super) fn file(path: &Path, found: &Found, args: &InspectArgs, out: &mut Output) -> Result<(), Failure> {
@@ -138,15 +139,7 @@ fn kernel(
     match occupancy::of(object.target().processor.name(), kernel, args.block(kernel), args.lds) {
         Ok(all) => {
             for o in all {
-                out.line(format_args!(
-                    "    occupancy    {}: {} of {} a compute unit, {} waves a SIMD ({:.0}%), limited by {}",
-                    o.processor,
-                    counted(o.blocks_per_cu as usize, "block", "blocks"),
-                    o.block,
-                    o.waves_per_simd(),
-                    o.percent(),
-                    o.limited_by.name()
-                ))?;
+                out.line(format_args!("    occupancy    {}", occupancy_line(&o)))?;
             }
         }
         Err(why) => out.line(format_args!("    occupancy    unknown: {why}"))?,
