@@ -32,14 +32,6 @@ impl CodeObjectVersion {
             _ => None,
         }
     }
-
-    /// Lowest `amdhsa.version` of the metadata that it may have. (V6's is V5's.)
-    fn metadata_version(self) -> [u32; 2] {
-        match self {
-            CodeObjectVersion::V4 => [1, 1],
-            CodeObjectVersion::V5 | CodeObjectVersion::V6 => [1, 2],
-        }
-    }
 }
 
 impl fmt::Display for CodeObjectVersion {
@@ -83,11 +75,14 @@ impl CodeObject {
     pub fn parse(bytes: &[u8]) -> Result<CodeObject> {
         let elf = elf::read(bytes)?;
         let metadata = metadata::read(elf.metadata)?;
-        if metadata.version[0] != 1 || metadata.version < elf.version.metadata_version() {
-            let reason = format!("amdhsa.version is {:?} in a {} code object", metadata.version, elf.version);
+        if metadata.version[0] != 1 {
+            let reason = format!("amdhsa.version is {:?}; only versions 1 are known", metadata.version);
             return Err(Error::BadMetadata { offset: 0, reason });
         }
-        let target = check_target(&metadata.target, elf.target.clone())?;
+        let target = match &metadata.target {
+            Some(text) => check_target(text, elf.target.clone())?,
+            None => elf.target.clone(),
+        };
 
         let mut kernels = metadata.kernels;
         for kernel in &mut kernels {

@@ -2,6 +2,9 @@
 //!
 //! The keys and their types are those of LLVM AMDGPU usage, "Code Object V3 Metadata" to "Code Object V5 Metadata";
 //! V6's is V5's. The document is read in one pass and unknown keys are stepped over.
+//!
+//! Kernels written in assembly state their metadata themselves, often V3's in newer files: loaders read the file's
+//! version and target from the ELF header, so neither `amdhsa.target` nor a newer `amdhsa.version` has to be there.
 
 use crate::descriptor::KernelDescriptor;
 use crate::error::{Error, Result};
@@ -14,8 +17,8 @@ use crate::signature::{Access, AddressSpace, ArgSignature, KernelKind, KernelSig
 pub(crate) struct Metadata {
     /// `amdhsa.version`: major, minor.
     pub(crate) version: [u32; 2],
-    /// `amdhsa.target`, as text.
-    pub(crate) target: String,
+    /// `amdhsa.target`, as text. V3 has none.
+    pub(crate) target: Option<String>,
     /// The kernels, their descriptors still unread.
     pub(crate) kernels: Vec<KernelSignature>,
     /// `amdhsa.printf`: see [`CodeObject::printf_formats`](crate::CodeObject::printf_formats).
@@ -95,7 +98,7 @@ pub(crate) fn read(note: &[u8]) -> Result<Metadata> {
     }
     Ok(Metadata {
         version: need(version, reader, "amdhsa.version")?,
-        target: need(target, reader, "amdhsa.target")?,
+        target,
         kernels: need(kernels, reader, "amdhsa.kernels")?,
         printf_formats: formats.unwrap_or_default(),
     })
@@ -465,7 +468,10 @@ mod tests {
     #[test]
     fn a_kernel_with_only_the_required_keys() {
         let metadata = read(&document(vec![kernel_with(&[])])).unwrap();
-        assert_eq!((metadata.version, metadata.target.as_str()), ([1, 2], "amdgcn-amd-amdhsa--gfx90a"));
+        assert_eq!(
+            (metadata.version, metadata.target.as_deref()),
+            ([1, 2], Some("amdgcn-amd-amdhsa--gfx90a"))
+        );
         let kernel = &metadata.kernels[0];
         assert_eq!((kernel.agpr_count, kernel.kind, kernel.args.len()), (0, KernelKind::Normal, 0));
         assert_eq!((kernel.group_segment_fixed_size, kernel.private_segment_fixed_size), (16, 32));

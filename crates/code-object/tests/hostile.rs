@@ -244,9 +244,26 @@ fn the_wrong_machine_or_version() {
     for abi_version in [0, 1, 5] {
         assert_eq!(Patch::new().set(8, &[abi_version]).error(), Error::UnsupportedVersion { abi_version });
     }
-    // A v4 object isn't a v5 one, as its metadata shows.
-    assert!(error(8, &[3]).contains("amdhsa.version is [1, 1] in a v5 code object"));
     assert_eq!(Patch::new().read().unwrap().version(), CodeObjectVersion::V4);
+}
+
+/// Assembly states its own metadata. AMD's libraries have kernels with version 1.0 and no target in v4, v5 and v6 files.
+#[test]
+fn metadata_older_than_the_file() {
+    let note = |major: u8, minor: u8| {
+        [&b"\x82\xaeamdhsa.version\x92"[..], &[major, minor], b"\xaeamdhsa.kernels\x90"].concat()
+    };
+    for (abi_version, version) in
+        [(2, CodeObjectVersion::V4), (3, CodeObjectVersion::V5), (4, CodeObjectVersion::V6)]
+    {
+        for minor in 0..3 {
+            let object = Patch::new().set(8, &[abi_version]).metadata(&note(1, minor)).read().unwrap();
+            assert_eq!(object.version(), version);
+            assert_eq!(object.target().to_string(), "amdgcn-amd-amdhsa--gfx90a");
+        }
+    }
+    let error = Patch::new().metadata(&note(2, 0)).error().to_string();
+    assert!(error.contains("amdhsa.version is [2, 0]; only versions 1 are known"), "{error}");
 }
 
 #[test]
