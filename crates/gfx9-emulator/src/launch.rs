@@ -163,7 +163,12 @@ impl Setup {
             .and_then(|start| {
                 if preload == 0 { Some(start) } else { code.index_of(program.guest(kd.entry) + preload) }
             })
-            .ok_or_else(|| invalid(format!("no instruction starts at its entry, {:#x}", kd.entry)))?;
+            .ok_or_else(|| {
+                invalid(format!(
+                    "no instruction starts at its entry, {:#x}; compilers make nothing of a kernel that is never to run on a target",
+                    kd.entry
+                ))
+            })?;
 
         let mut user_sgprs = Vec::with_capacity(16);
         let mut push64 = |v: u64| user_sgprs.extend([v as u32, (v >> 32) as u32]);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use code_object::CodeObject;
 use common::{Arg, Rig, U32, U64, threads};
-use gfx9_emulator::{Config, Machine, Printer, Stream};
+use gfx9_emulator::{Config, Dispatch, Machine, Printer, Stream};
 
 const OPENCL: &[u8] = include_bytes!("data/compilers/opencl.gfx90a.co");
 const BUFFERED: &[u8] = include_bytes!("data/compilers/buffered.gfx942.co");
@@ -20,11 +20,30 @@ const WAVE: [(&str, &[u8]); 2] = [
     ("gfx90a, LLVM 15, -O2", include_bytes!("data/compilers/wave.gfx90a.co")),
     ("gfx942, LLVM 22, GlobalISel -O0", include_bytes!("data/compilers/wave.gfx942.co")),
 ];
+const UNREACHABLE: &[u8] = include_bytes!("data/compilers/unreachable.gfx942.co");
 
 fn rig_of(config: Config, name: &'static str, object: &[u8]) -> Rig {
     let machine = Machine::new(config).unwrap();
     let program = machine.load(&CodeObject::parse(object).unwrap()).unwrap();
     Rig { machine, program, name }
+}
+
+/// A kernel without code hinders only itself, even behind the last instruction.
+#[test]
+fn kernels_without_code() {
+    let rig = rig_of(threads(1), "unreachable", UNREACHABLE);
+    let out = rig.words(&[0]);
+    rig.run("some", 1, 1, &[U64(out)]);
+    assert_eq!(rig.read(out, 1), [7]);
+    let dispatch = Dispatch {
+        kernel: rig.program.kernel_index("none").unwrap(),
+        grid: [1; 3],
+        block: [1; 3],
+        dynamic_lds: 0,
+        kernarg: &out.to_le_bytes(),
+    };
+    let error = rig.machine.dispatch(&rig.program, &dispatch).unwrap_err().to_string();
+    assert!(error.contains("no instruction starts at its entry, 0x2400"), "{error}");
 }
 
 /// What a kernel prints, and on what.
