@@ -6,7 +6,7 @@ use code_object::{FeatureSetting, Processor, TargetId};
 pub(crate) fn emulated_for(available: &[String]) -> Option<TargetId> {
     let targets = available.iter().filter_map(|id| {
         // An entry's id has what kind of code it is before the triple.
-        let from = id.find("amdgcn-").unwrap_or(0);
+        let from = id.find("amdgcn-").or_else(|| id.find("amdgpu")).unwrap_or(0);
         id.get(from..)?.parse::<TargetId>().ok()
     });
     targets.into_iter().find_map(|target| {
@@ -44,6 +44,8 @@ mod tests {
             "hipv4-amdgcn-amd-amdhsa--gfx942",
         ];
         assert_eq!(emulated(&bundle).as_deref(), Some("gfx942"));
+        // As LLVM 23 writes it.
+        assert_eq!(emulated(&["hipv4-amdgpu9.0a-amd-amdhsa--gfx90a:xnack+"]).as_deref(), Some("gfx90a:xnack+"));
         for none in [&["gfx1100"][..], &["gfx908"], &["host-x86_64-unknown-linux-gnu-"], &["amdgcn-"], &[]] {
             assert_eq!(emulated(none), None, "{none:?}");
         }

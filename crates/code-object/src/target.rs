@@ -6,8 +6,11 @@ use std::str::FromStr;
 
 use crate::error::Error;
 
-/// The only triple that code objects for ROCm have.
+/// The triple that code objects for ROCm have, as it is written here.
 const TRIPLE: &str = "amdgcn-amd-amdhsa";
+
+/// The triple's vendor and operating system.
+const VENDOR_AND_OS: &str = "-amd-amdhsa";
 
 /// Processors that LLVM knows: `EF_AMDGPU_MACH` number, name, whether it has sramecc and xnack settings.
 /// From LLVM AMDGPU usage, "AMDGPU Processors" and "AMDGPU ELF Header e_flags for Code Object V4 and After".
@@ -227,7 +230,9 @@ impl FeatureSetting {
 /// What a code object is compiled for, or what a device is: a processor and its feature settings.
 ///
 /// Written `gfx90a:sramecc+:xnack-`, or in full `amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-`; both are read, and
-/// a feature that is not mentioned is [`FeatureSetting::Any`] if the processor has it.
+/// a feature that is not mentioned is [`FeatureSetting::Any`] if the processor has it. Read too are the triples of
+/// LLVM 23 and later, which name the processor once more, or alone: `amdgpu9.0a-amd-amdhsa-unknown-gfx90a` and
+/// `amdgpu9.0a-amd-amdhsa--` (LLVM AMDGPU usage, "Target Triples" and "Subarchitecture Compatibility").
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TargetId {
     /// The processor.
@@ -305,10 +310,15 @@ impl FromStr for TargetId {
     fn from_str(text: &str) -> Result<TargetId, Error> {
         let bad = || Error::BadTargetId { text: text.chars().take(256).collect() };
         let mut id = text;
-        if let Some(rest) = text.strip_prefix(TRIPLE) {
+        let of_subarch;
+        if let Some((subarch, rest)) = split_triple(text) {
             // Then `--gfx..`, or `-gfx..` (bundles before v4), or `-unknown-gfx..` (newer LLVM).
             let rest = rest.strip_prefix('-').ok_or_else(bad)?;
             id = if rest.starts_with("gfx") { rest } else { rest.split_once('-').ok_or_else(bad)?.1 };
+            if id.is_empty() {
+                of_subarch = processor_of_subarch(subarch).ok_or_else(bad)?;
+                id = &of_subarch;
+            }
         }
         let mut parts = id.split(':');
         let name = parts.next().unwrap_or_default();
@@ -338,6 +348,25 @@ impl FromStr for TargetId {
     }
 }
 
+/// What a triple's architecture says beyond its name, such as `9.0a` of `amdgpu9.0a-amd-amdhsa`, and what follows the
+/// triple. None if the text doesn't begin with a triple.
+fn split_triple(text: &str) -> Option<(&str, &str)> {
+    let (arch, _) = text.split_once('-')?;
+    let rest = text.get(arch.len()..)?.strip_prefix(VENDOR_AND_OS)?;
+    let subarch = if arch == "amdgcn" { "" } else { arch.strip_prefix("amdgpu")? };
+    Some((subarch, rest))
+}
+
+/// The processor of a triple's subarchitecture: `9.0a` is gfx90a, `9.4` gfx9-4-generic, `9` gfx9-generic.
+fn processor_of_subarch(subarch: &str) -> Option<String> {
+    let name = match subarch.split_once('.') {
+        Some((major, minor)) if minor.len() > 1 => format!("gfx{major}{minor}"),
+        Some((major, minor)) => format!("gfx{major}-{minor}-generic"),
+        None => format!("gfx{subarch}-generic"),
+    };
+    Processor::from_name(&name).is_known().then_some(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -357,6 +386,15 @@ mod tests {
             ("amdgcn-amd-amdhsa-gfx906", "gfx906"),
             ("amdgcn-amd-amdhsa--gfx9-4-generic:xnack+", "gfx9-4-generic:xnack+"),
             ("gfx9999:xnack+", "gfx9999:xnack+"),
+            // As LLVM 23 writes them.
+            ("amdgpu9.42-amd-amdhsa-unknown-gfx942", "gfx942"),
+            ("amdgpu9.0a-amd-amdhsa--gfx90a:sramecc+:xnack-", "gfx90a:sramecc+:xnack-"),
+            ("amdgpu-amd-amdhsa--gfx90c", "gfx90c"),
+            ("amdgpu9.4-amd-amdhsa-unknown-gfx950", "gfx950"),
+            ("amdgpu9.42-amd-amdhsa--", "gfx942"),
+            ("amdgpu10.30-amd-amdhsa--", "gfx1030"),
+            ("amdgpu9.4-amd-amdhsa--", "gfx9-4-generic"),
+            ("amdgpu9-amd-amdhsa--", "gfx9-generic"),
         ] {
             let target = target(text);
             assert_eq!(target.short(), short);
@@ -380,6 +418,12 @@ mod tests {
             "amdgcn-amd-amdhsa-",
             "amdgcn-amd-amdhsa--",
             "amdgcn-amd-amdhsa---gfx90a",
+            "amdgcn9.42-amd-amdhsa--gfx942",
+            "amdgpu-amd-amdhsa--",
+            "amdgpu9.99-amd-amdhsa--",
+            "amdgpu9.4.2-amd-amdhsa--",
+            "amdgpu9.42-amd-amdhsa",
+            "amdgpu9.42-amd-amdpal--gfx942",
             "x86_64-unknown-linux",
         ] {
             let error = text.parse::<TargetId>().unwrap_err();
