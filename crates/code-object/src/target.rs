@@ -6,8 +6,11 @@ use std::str::FromStr;
 
 use crate::error::Error;
 
-/// The only triple that code objects for ROCm have.
+/// The triple that code objects for ROCm have.
 const TRIPLE: &str = "amdgcn-amd-amdhsa";
+
+/// What follows the triple's architecture.
+const VENDOR_AND_SYSTEM: &str = "-amd-amdhsa";
 
 /// Processors that LLVM knows: `EF_AMDGPU_MACH` number, name, whether it has sramecc and xnack settings.
 /// From LLVM AMDGPU usage, "AMDGPU Processors" and "AMDGPU ELF Header e_flags for Code Object V4 and After".
@@ -226,8 +229,9 @@ impl FeatureSetting {
 
 /// What a code object is compiled for, or what a device is: a processor and its feature settings.
 ///
-/// Written `gfx90a:sramecc+:xnack-`, or in full `amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-`; both are read, and
-/// a feature that is not mentioned is [`FeatureSetting::Any`] if the processor has it.
+/// Written `gfx90a:sramecc+:xnack-`, or in full `amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-`; both are read, and so is
+/// `amdgpu9.0a-amd-amdhsa--gfx90a:sramecc+:xnack-`, which LLVM writes since its triples say the processor too. A
+/// feature that is not mentioned is [`FeatureSetting::Any`] if the processor has it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TargetId {
     /// The processor.
@@ -299,13 +303,24 @@ impl fmt::Display for TargetId {
     }
 }
 
+/// What follows the triple, if the text starts with one: `amdgcn-amd-amdhsa`, or `amdgpu` with a subarchitecture or
+/// without (`amdgpu9.42-amd-amdhsa`, or `amdgpu9.4-amd-amdhsa` for a family; LLVM AMDGPU usage, "Target Triples"). The
+/// processor that follows says at least as much as the subarchitecture.
+fn after_triple(text: &str) -> Option<&str> {
+    if let Some(rest) = text.strip_prefix(TRIPLE) {
+        return Some(rest);
+    }
+    let (subarch, rest) = text.strip_prefix("amdgpu")?.split_once(VENDOR_AND_SYSTEM)?;
+    subarch.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_lowercase() || b == b'.').then_some(rest)
+}
+
 impl FromStr for TargetId {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<TargetId, Error> {
         let bad = || Error::BadTargetId { text: text.chars().take(256).collect() };
         let mut id = text;
-        if let Some(rest) = text.strip_prefix(TRIPLE) {
+        if let Some(rest) = after_triple(text) {
             // Then `--gfx..`, or `-gfx..` (bundles before v4), or `-unknown-gfx..` (newer LLVM).
             let rest = rest.strip_prefix('-').ok_or_else(bad)?;
             id = if rest.starts_with("gfx") { rest } else { rest.split_once('-').ok_or_else(bad)?.1 };
@@ -355,6 +370,10 @@ mod tests {
             ("amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-", "gfx90a:sramecc+:xnack-"),
             ("amdgcn-amd-amdhsa-unknown-gfx942", "gfx942"),
             ("amdgcn-amd-amdhsa-gfx906", "gfx906"),
+            ("amdgpu9.42-amd-amdhsa-unknown-gfx942", "gfx942"),
+            ("amdgpu9.0a-amd-amdhsa--gfx90a:sramecc+:xnack-", "gfx90a:sramecc+:xnack-"),
+            ("amdgpu9.4-amd-amdhsa--gfx9-4-generic:xnack+", "gfx9-4-generic:xnack+"),
+            ("amdgpu-amd-amdhsa--gfx1201", "gfx1201"),
             ("amdgcn-amd-amdhsa--gfx9-4-generic:xnack+", "gfx9-4-generic:xnack+"),
             ("gfx9999:xnack+", "gfx9999:xnack+"),
         ] {
@@ -380,6 +399,10 @@ mod tests {
             "amdgcn-amd-amdhsa-",
             "amdgcn-amd-amdhsa--",
             "amdgcn-amd-amdhsa---gfx90a",
+            "amdgpu9.42-amd-amdhsa",
+            "amdgpu9.42-amd-amdhsa--",
+            "amdgpu9.42-amd-amdpal--gfx942",
+            "amdgpu9-42-amd-amdhsa--gfx942",
             "x86_64-unknown-linux",
         ] {
             let error = text.parse::<TargetId>().unwrap_err();
