@@ -165,7 +165,8 @@ impl Setup {
             })
             .ok_or_else(|| {
                 invalid(format!(
-                    "no instruction starts at its entry, {:#x}; compilers make nothing of a kernel that is never to run on a target",
+                    "no instruction starts at its entry, {:#x}; compilers make nothing of a kernel that is never to run \
+                     on a target",
                     kd.entry
                 ))
             })?;
