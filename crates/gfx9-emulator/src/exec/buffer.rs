@@ -47,7 +47,8 @@ enum Range {
     /// Private buffers: nothing.
     None,
     /// Raw buffers: the offset in bytes. The ISA documents count the scalar offset in, unless the buffer is swizzled, and
-    /// so does hardware (LLVM's pull request 207821), whatever the descriptions of LLVM's intrinsics say.
+    /// so does hardware (LLVM's pull request 207821, and AMD's own kernels need it), whatever the descriptions of LLVM's
+    /// intrinsics say.
     Bytes(u32),
     /// Structured buffers: the index.
     Records(u32),
