@@ -315,7 +315,9 @@ fn passes_caches(target: Target, i: &Inst) -> bool {
 fn stores_same(w: &Wave, cx: &mut Ctx, i: &Inst, shape: Shape, number: usize, touch: &Touch) -> bool {
     // The data are in the registers from this source on.
     let (size, data) = match shape {
-        Shape::Ds(_, size) | Shape::Flat(_, size) | Shape::Global(_, size) | Shape::Buffer(_, size) => (size, 1),
+        Shape::Ds(_, size) | Shape::Flat(_, size) | Shape::Global(_, size) | Shape::Buffer(_, size) => {
+            (size, 1)
+        }
         Shape::DsTwo(_, size, _) => (size, 1 + number),
         _ => return false,
     };
