@@ -153,8 +153,10 @@ class _Object:
 class Launcher(_Object):
     """A driver and its devices."""
 
-    def __init__(self, backend=AUTO, validate=False):
+    def __init__(self, backend=AUTO, validate=False, target=None):
+        """`target` is what the emulator emulates, such as "gfx942"; gfx90a without one."""
         options = _Options(struct_size=sizeof(_Options), backend=backend, validate=2 if validate else 0)
+        options.emulator_target = target.encode() if target else None
         super().__init__("close", "open", byref(options))
 
     def properties(self, device=0):
@@ -227,13 +229,15 @@ class Out:
 def _arg(value):
     if isinstance(value, (In, InOut, Out)):
         return value.arg
+    if value is None:
+        return _Arg(_ADDRESS, 0, 0, None, 0)
     if isinstance(value, Buffer):
         return _Arg(_BUFFER, 0, 0, value._handle, 0)
     if isinstance(value, Structure):
         return _Arg(_VALUE, 0, 0, ctypes.addressof(value), sizeof(value))
     if isinstance(value, ctypes._SimpleCData):
         return _Arg(_SCALAR, 0, int.from_bytes(bytes(value), "little"), None, sizeof(value))
-    raise TypeError(f"{value!r}: a number or structure of ctypes, a Buffer, In, InOut or Out")
+    raise TypeError(f"{value!r}: a number or structure of ctypes, a Buffer, In, InOut, Out, or None for null")
 
 
 class Kernel(_Object):

@@ -44,8 +44,11 @@ mod tests {
             "hipv4-amdgcn-amd-amdhsa--gfx942",
         ];
         assert_eq!(emulated(&bundle).as_deref(), Some("gfx942"));
-        // As LLVM 23 writes it.
-        assert_eq!(emulated(&["hipv4-amdgpu9.0a-amd-amdhsa--gfx90a:xnack+"]).as_deref(), Some("gfx90a:xnack+"));
+        // As LLVM 24 writes it.
+        assert_eq!(
+            emulated(&["hipv4-amdgpu9.0a-amd-amdhsa--gfx90a:xnack+"]).as_deref(),
+            Some("gfx90a:xnack+")
+        );
         for none in [&["gfx1100"][..], &["gfx908"], &["host-x86_64-unknown-linux-gnu-"], &["amdgcn-"], &[]] {
             assert_eq!(emulated(none), None, "{none:?}");
         }

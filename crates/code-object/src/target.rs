@@ -231,7 +231,7 @@ impl FeatureSetting {
 ///
 /// Written `gfx90a:sramecc+:xnack-`, or in full `amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-`; both are read, and
 /// a feature that is not mentioned is [`FeatureSetting::Any`] if the processor has it. Read too are the triples of
-/// LLVM 23 and later, which name the processor once more, or alone: `amdgpu9.0a-amd-amdhsa-unknown-gfx90a` and
+/// LLVM 24, which name the processor once more, or alone: `amdgpu9.0a-amd-amdhsa-unknown-gfx90a` and
 /// `amdgpu9.0a-amd-amdhsa--` (LLVM AMDGPU usage, "Target Triples" and "Subarchitecture Compatibility").
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TargetId {
@@ -386,7 +386,7 @@ mod tests {
             ("amdgcn-amd-amdhsa-gfx906", "gfx906"),
             ("amdgcn-amd-amdhsa--gfx9-4-generic:xnack+", "gfx9-4-generic:xnack+"),
             ("gfx9999:xnack+", "gfx9999:xnack+"),
-            // As LLVM 23 writes them.
+            // As LLVM 24 writes them.
             ("amdgpu9.42-amd-amdhsa-unknown-gfx942", "gfx942"),
             ("amdgpu9.0a-amd-amdhsa--gfx90a:sramecc+:xnack-", "gfx90a:sramecc+:xnack-"),
             ("amdgpu-amd-amdhsa--gfx90c", "gfx90c"),

@@ -312,7 +312,8 @@ pub struct FaultReport {
     pub encoding: &'static str,
     /// Its first two dwords.
     pub raw: [u32; 2],
-    /// For accesses to global memory: the allocations nearest to the first address.
+    /// For accesses to global memory: the allocations nearest to the first address. For those outside of LDS: how much of
+    /// it the workgroup has.
     pub nearest: Option<String>,
     /// With [`Config::sanitize`](crate::Config::sanitize): what had been found before.
     pub defects: Vec<Defect>,

@@ -71,6 +71,8 @@ pub(crate) struct Setup {
     id_mask: u32,
     flat_scratch: bool,
     pub(crate) lds: u32,
+    /// How many of these bytes are dynamic.
+    pub(crate) dynamic_lds: u32,
     /// Bytes of scratch of each lane, and how many of them are for a dynamic stack.
     pub(crate) scratch: u32,
     pub(crate) dynamic_stack: u32,
@@ -233,6 +235,7 @@ impl Setup {
             },
             flat_scratch: target == Target::Gfx942,
             lds,
+            dynamic_lds: d.dynamic_lds,
             scratch,
             dynamic_stack: extra,
             waves,

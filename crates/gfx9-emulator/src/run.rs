@@ -654,6 +654,10 @@ impl Job {
             | FaultCause::Misaligned { space: Space::Global, lanes, size } => lanes
                 .first()
                 .map(|LaneAddress { address, .. }| self.space.nearest(*address, u64::from(*size))),
+            FaultCause::OutOfBounds { space: Space::Lds, .. } => Some(format!(
+                "the workgroup has {} bytes of LDS, {} of them dynamic",
+                self.setup.lds, self.setup.dynamic_lds
+            )),
             _ => None,
         };
         let report = FaultReport {

@@ -87,6 +87,8 @@ fn lds_beyond_what_the_kernel_has() {
             }
             _ => panic!("{}: {report}", rig.name),
         }
+        let text = report.to_string();
+        assert!(text.contains("(the workgroup has 256 bytes of LDS, 256 of them dynamic)"), "{text}");
         alive(&rig);
     }
 }

@@ -60,7 +60,11 @@ fn races_within_a_workgroup() {
     for (count, seed) in [(1, None), (2, Some(5))] {
         let rig = Rig::defects(&sanitizing(count, seed));
         let data = rig.words(&(0..512).collect::<Vec<u32>>());
-        for (kernel, args) in [("no_barrier", &[U64(data)][..]), ("one_barrier", &[U64(data), U32(3)][..])] {
+        for (kernel, args) in [
+            ("no_barrier", &[U64(data)][..]),
+            ("one_barrier", &[U64(data), U32(3)][..]),
+            ("second_differs", &[U64(data)][..]),
+        ] {
             let found = defects(&rig, kernel, 2, 256, 1024, args);
             // What another wave has yet to write was also never written.
             assert!(found.iter().all(|d| d.space == Space::Lds), "{found:?}");
@@ -73,7 +77,7 @@ fn races_within_a_workgroup() {
                 assert!([&defect.site, other].iter().any(|s| s.instruction.starts_with("ds_write")));
             }
             // One wave has no race with itself.
-            rig.launch(kernel, [2, 1, 1], [64, 1, 1], 256, args).unwrap();
+            rig.launch(kernel, [2, 1, 1], [64, 1, 1], 512, args).unwrap();
         }
     }
 }
@@ -118,6 +122,7 @@ fn right_kernels_are_passed() {
         let bins = rig.words(&[0; 16]);
         rig.run("neighbours", 64, 64, &[U64(data)]);
         rig.launch("two_barriers", [4, 1, 1], [256, 1, 1], 1024, &[U64(data), U32(5)]).unwrap();
+        rig.launch("replicated", [4, 1, 1], [256, 1, 1], 512, &[U64(data)]).unwrap();
         rig.launch("histogram", [4, 1, 1], [256, 1, 1], 64, &[U64(data), U64(bins)]).unwrap();
         assert_eq!(rig.read(bins, 16).iter().sum::<u32>(), 1024);
         let (message, flag) = (rig.machine.memory().alloc(1024, 0).unwrap(), rig.words(&[0]));

@@ -175,7 +175,7 @@ impl Local {
         {
             acquired.pending = true;
         }
-        for touch in touches.iter().filter(|touch| touch.space != Space::Scratch) {
+        for (number, touch) in touches.iter().enumerate().filter(|(_, touch)| touch.space != Space::Scratch) {
             let in_lds = touch.space == Space::Lds;
             let kind = match touch.access {
                 Access::Read => Kind::Read,
@@ -221,7 +221,7 @@ impl Local {
             if let Some((lane, other)) = race
                 && !(kind == Kind::Write
                     && other.kind == Kind::Write
-                    && stores_same(w, cx, inner, info.shape, touch))
+                    && stores_same(w, cx, inner, info.shape, number, touch))
             {
                 let mark = Mark { lane: if touch.is_scalar { SCALAR } else { lane }, ..mark };
                 self.shared.report(cx, DefectKind::DataRace, touch, 1 << lane, mark, Some(other));
@@ -311,13 +311,17 @@ fn passes_caches(target: Target, i: &Inst) -> bool {
     }
 }
 
-/// Whether a store leaves all its bytes as they are.
-fn stores_same(w: &Wave, cx: &mut Ctx, i: &Inst, shape: Shape, touch: &Touch) -> bool {
-    // Those whose data are in the registers from `src[1]` on.
-    let size = match shape {
-        Shape::Ds(_, size) | Shape::Flat(_, size) | Shape::Global(_, size) | Shape::Buffer(_, size) => size,
+/// Whether a store leaves all bytes of its access `number` as they are.
+fn stores_same(w: &Wave, cx: &mut Ctx, i: &Inst, shape: Shape, number: usize, touch: &Touch) -> bool {
+    // The data are in the registers from this source on.
+    let (size, data) = match shape {
+        Shape::Ds(_, size) | Shape::Flat(_, size) | Shape::Global(_, size) | Shape::Buffer(_, size) => {
+            (size, 1)
+        }
+        Shape::DsTwo(_, size, _) => (size, 1 + number),
         _ => return false,
     };
+    let Some(data) = i.src.get(data).copied() else { return false };
     if size != touch.size {
         return false;
     }
@@ -338,7 +342,7 @@ fn stores_same(w: &Wave, cx: &mut Ctx, i: &Inst, shape: Shape, touch: &Touch) ->
             }
         }
         bytes.iter().enumerate().all(|(n, byte)| {
-            let dword = w.v(i.src[1] + n as u16 / 4).flat()[lane];
+            let dword = w.v(data + n as u16 / 4).flat()[lane];
             dword.to_le_bytes().get((n + shift) % 4) == Some(byte)
         })
     })

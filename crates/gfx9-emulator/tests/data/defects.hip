@@ -51,6 +51,13 @@ KERNEL void one_barrier(u32 *data, u32 rounds) {
     }
     data[global_x()] = value;
 }
+// Waves store to the same two places, in one instruction: the second value is not the same in all.
+KERNEL void second_differs(u32 *data) {
+    dynamic[item() & 63] = (item() & 63) + 1;
+    dynamic[(item() & 63) + 64] = item();
+    barrier();
+    data[global_x()] = dynamic[item() & 127];
+}
 
 // Memory that was never written.
 
@@ -64,6 +71,14 @@ KERNEL void read_lds(u32 *out) {
 KERNEL void count_up(u32 *counter) { __atomic_fetch_add(counter, 1u, __ATOMIC_RELAXED); }
 
 // Right.
+
+// Waves store the same two values to the same two places, in one instruction, as Triton's do.
+KERNEL void replicated(u32 *data) {
+    dynamic[item() & 63] = (item() & 63) + 1;
+    dynamic[(item() & 63) + 64] = (item() & 63) * 3;
+    barrier();
+    data[global_x()] = dynamic[item() & 127];
+}
 
 // Bytes of one dword, each stored by another workgroup.
 KERNEL void neighbours(u8 *out) { if (item() == 0) out[group()] = (u8)group(); }
