@@ -10,7 +10,7 @@ use crate::isa::{Columns, Exec, two_columns};
 use crate::lanes::{by_exec, lanes_of, load, splat, store};
 use crate::soft;
 use crate::tables::Ty;
-use crate::wave::{CHUNK, CHUNKS, LANES, Lanes, TEMP, Wave, sreg};
+use crate::wave::{CHUNK, CHUNKS, LANES, Lanes, SSLOTS, TEMP, Wave, sreg};
 use crate::workgroup::Ctx;
 
 /// Where an operand is.
@@ -164,8 +164,8 @@ pub(crate) struct Ext {
     pub(crate) writes_exec: bool,
     /// A source is VCCZ or EXECZ, whose slots are not kept up to date.
     pub(crate) zero_flags: bool,
-    /// A constant that there was no slot for, and the slot to put it into.
-    pub(crate) literal: Option<(u16, u64)>,
+    /// Constants of the sources that there was no slot in the pool for; they go to [`spill`].
+    pub(crate) spilled: [Option<u64>; 3],
 }
 
 impl Ext {
@@ -178,7 +178,7 @@ impl Ext {
             dpp: None,
             writes_exec: false,
             zero_flags: false,
-            literal: None,
+            spilled: [None; 3],
         }
     }
 }
@@ -186,6 +186,14 @@ impl Ext {
 /// Temporary registers of source `n`.
 pub(crate) const fn temp(n: usize) -> u16 {
     TEMP + 2 * n as u16
+}
+
+/// First scalar slot of the constants that didn't fit into the pool: a pair a source.
+pub(crate) const SPILL: u16 = SSLOTS as u16 - 8;
+
+/// Scalar slots of source `n`'s constant, if it didn't fit into the pool.
+pub(crate) const fn spill(n: usize) -> u16 {
+    SPILL + 2 * n as u16
 }
 
 /// Temporary registers of the result.
@@ -199,8 +207,10 @@ pub(crate) fn prepare_scalars(w: &mut Wave, ext: &Ext) {
         w.set_s32(sreg::VCCZ, u32::from(vccz));
         w.set_s32(sreg::EXECZ, u32::from(execz));
     }
-    if let Some((slot, value)) = ext.literal {
-        w.set_s64(slot, value);
+    for (n, value) in ext.spilled.iter().enumerate() {
+        if let Some(value) = value {
+            w.set_s64(spill(n), *value);
+        }
     }
 }
 

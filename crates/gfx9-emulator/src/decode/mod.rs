@@ -2,6 +2,8 @@
 
 mod mem;
 mod scalar;
+#[cfg(test)]
+mod tests;
 mod vop;
 mod vop3p;
 
@@ -10,9 +12,9 @@ use std::collections::HashMap;
 use crate::exec::control::{BranchOff, Goto, Illegal, Unimplemented};
 use crate::inst::{Inst, NONE, flag};
 use crate::isa::{Columns, ExecFn, Level, same};
-use crate::modifiers::{Ext, MODIFIED, Operand};
+use crate::modifiers::{Ext, MODIFIED, Operand, SPILL, spill};
 use crate::tables::{Encoding, ILLEGAL, Impl, Index, Row, Target, Ty};
-use crate::wave::{POOL, SSLOTS};
+use crate::wave::POOL;
 
 /// High dwords of the addresses of the LDS and the scratch aperture. As Linux's amdkfd has them on gfx9
 /// (`MAKE_LDS_APP_BASE_V9`, `MAKE_SCRATCH_APP_BASE_V9`).
@@ -22,8 +24,9 @@ pub(crate) const PRIVATE_BASE_HI: u32 = 0x0002_0000;
 
 /// No instruction starts at that dword.
 const UNMAPPED: u32 = u32::MAX;
-/// Scalar slots of the constants of an instruction when the pool is full: one pair a source.
-const SPILL: u16 = SSLOTS as u16 - 8;
+/// Slots of the pool that literals leave to the inline constants, which are some 300 in all their types: however many
+/// literals a program has, its inline constants are not spilled.
+const INLINE: u16 = 320;
 
 /// Machine code, decoded.
 pub(crate) struct Code {
@@ -130,9 +133,10 @@ impl Pool {
         Pool { values: Vec::new(), narrow: HashMap::new(), wide: HashMap::new() }
     }
 
-    fn push(&mut self, values: &[u32]) -> Option<u16> {
+    /// Puts values into the next slots, if these lie before `end`.
+    fn push(&mut self, values: &[u32], end: u16) -> Option<u16> {
         let at = usize::from(POOL) + self.values.len();
-        if at + values.len() > usize::from(SPILL) {
+        if at + values.len() > usize::from(end) {
             return None;
         }
         self.values.extend_from_slice(values);
@@ -140,19 +144,20 @@ impl Pool {
     }
 
     /// The slot of a value, unless the pool is full.
-    fn slot(&mut self, value: u64, wide: bool) -> Option<u16> {
+    fn slot(&mut self, value: u64, wide: bool, inline: bool) -> Option<u16> {
+        let end = if inline { SPILL } else { SPILL - INLINE };
         if wide {
             if let Some(slot) = self.wide.get(&value) {
                 return Some(*slot);
             }
-            let slot = self.push(&[value as u32, (value >> 32) as u32])?;
+            let slot = self.push(&[value as u32, (value >> 32) as u32], end)?;
             self.wide.insert(value, slot);
             Some(slot)
         } else {
             if let Some(slot) = self.narrow.get(&(value as u32)) {
                 return Some(*slot);
             }
-            let slot = self.push(&[value as u32])?;
+            let slot = self.push(&[value as u32], end)?;
             self.narrow.insert(value as u32, slot);
             Some(slot)
         }
@@ -168,7 +173,7 @@ pub(crate) struct Draft {
     /// Dwords.
     pub(crate) len: usize,
     zero_flags: bool,
-    literal: Option<(u16, u64)>,
+    spilled: [Option<u64>; 3],
 }
 
 pub(crate) struct Decoder<'a> {
@@ -229,13 +234,13 @@ impl Decoder<'_> {
 
     /// Wraps an instruction whose operands need something done first.
     fn close(&self, draft: Draft) -> Inst {
-        let Draft { mut inst, zero_flags, literal, .. } = draft;
-        if !zero_flags && literal.is_none() {
+        let Draft { mut inst, zero_flags, spilled, .. } = draft;
+        if !zero_flags && spilled == [None; 3] {
             return inst;
         }
         if let Some(ext) = &mut inst.ext {
             ext.zero_flags |= zero_flags;
-            ext.literal = ext.literal.or(literal);
+            ext.spilled = spilled;
             return inst;
         }
         let mut outer = self.blank(inst.pc as usize);
@@ -243,13 +248,13 @@ impl Decoder<'_> {
         outer.raw = inst.raw;
         outer.row = inst.row;
         outer.imm = inst.imm;
-        outer.ext = Some(Box::new(Ext { zero_flags, literal, ..Ext::around(inst) }));
+        outer.ext = Some(Box::new(Ext { zero_flags, spilled, ..Ext::around(inst) }));
         outer
     }
 
     fn one(&mut self, at: usize) -> Draft {
         let word = self.word(at);
-        let mut draft = Draft { inst: self.blank(at), len: 1, zero_flags: false, literal: None };
+        let mut draft = Draft { inst: self.blank(at), len: 1, zero_flags: false, spilled: [None; 3] };
         let done = match word >> 26 {
             _ if word >> 31 == 0 => match word >> 25 {
                 0x3e => self.vopc(&mut draft, word),
@@ -293,7 +298,7 @@ impl Decoder<'_> {
             draft.inst.flags = flag::ILLEGAL;
             draft.inst.ext = None;
             draft.zero_flags = false;
-            draft.literal = None;
+            draft.spilled = [None; 3];
         }
         draft
     }
@@ -318,13 +323,17 @@ impl Decoder<'_> {
         Ok(draft.inst.raw[1])
     }
 
-    /// A slot that holds a constant, for source `n` of the instruction.
+    /// A slot that holds a literal, for source `n` of the instruction.
     pub(crate) fn constant(&mut self, draft: &mut Draft, n: usize, value: u64, wide: bool) -> u16 {
-        self.pool.slot(value, wide).unwrap_or_else(|| {
-            // No instruction here has two different literals, and the inline constants fit well before.
-            let slot = SPILL + 2 * n as u16;
-            draft.literal = Some((slot, value));
-            slot
+        self.slot(draft, n, value, wide, false)
+    }
+
+    /// A slot that holds a value, for source `n` of the instruction: one of the pool or, if that is full, the
+    /// source's own.
+    fn slot(&mut self, draft: &mut Draft, n: usize, value: u64, wide: bool, inline: bool) -> u16 {
+        self.pool.slot(value, wide, inline).unwrap_or_else(|| {
+            draft.spilled[n] = Some(value);
+            spill(n)
         })
     }
 
@@ -333,7 +342,7 @@ impl Decoder<'_> {
         let wide = ty.dwords() == 2;
         // Operands of more than two dwords (MFMA's C) have one constant for all.
         let constant = |d: &mut Self, draft: &mut Draft, value: u64| {
-            Ok(Operand::Scalar(d.constant(draft, n, value, wide)))
+            Ok(Operand::Scalar(d.slot(draft, n, value, wide, code != 255)))
         };
         match code {
             0..=127 => Ok(Operand::Scalar(aligned(code, ty))),
