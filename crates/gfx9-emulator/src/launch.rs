@@ -105,7 +105,10 @@ impl Setup {
                 d.grid, d.block
             )));
         }
-        let lds = k.group_segment_fixed_size.checked_add(d.dynamic_lds).filter(|bytes| *bytes <= MAX_LDS);
+        // Whole dwords: compilers make dwords of atomics on the last byte or half.
+        let lds =
+            k.group_segment_fixed_size.checked_add(d.dynamic_lds).and_then(|b| b.checked_next_multiple_of(4));
+        let lds = lds.filter(|bytes| *bytes <= MAX_LDS);
         let Some(lds) = lds else {
             return Err(invalid(format!(
                 "{} bytes of static and {} of dynamic LDS; there are {MAX_LDS}",

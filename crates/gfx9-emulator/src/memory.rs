@@ -635,6 +635,29 @@ impl View {
         self.find(address, size)
     }
 
+    /// The range that a load or an atomic operation of `size` bytes at `address` finds. As [`window`](Self::window), but
+    /// the last dword of a device allocation counts whole: compilers make an aligned dword of it for what is done to
+    /// its first byte or half (LLVM's atomics of 8 and 16 bits are loops of `cmpswap`). Nothing else is in the rest.
+    #[inline(always)]
+    pub(crate) fn readable(&mut self, address: u64, size: u64) -> Option<Window> {
+        match self.window(address, size) {
+            None if size == 4 && address & 3 == 0 => self.last_dword(address),
+            window => window,
+        }
+    }
+
+    #[cold]
+    fn last_dword(&mut self, address: u64) -> Option<Window> {
+        let part = self.window(address, 1)?;
+        let regions = &self.snapshot.regions;
+        let before = regions.partition_point(|r| r.base <= address).checked_sub(1).map(|n| &regions[n]);
+        let mut regions = before.into_iter().chain(&self.later);
+        // The caller's memory ends where it says; what the dispatch has of its own is whole dwords.
+        regions.find(|r| r.window().contains(address, 1) && !r.is_host())?;
+        // `Backing::zeroed` has whole dwords.
+        Some(Window { len: part.len.next_multiple_of(4), ..part })
+    }
+
     /// What is known of `size` bytes at `address`.
     pub(crate) fn tracked(&mut self, address: u64, size: u64) -> Tracked<'_> {
         // What was allocated since the dispatch began is taken in by looking for it.

@@ -20,7 +20,11 @@ const WAVE: [(&str, &[u8]); 2] = [
     ("gfx90a, LLVM 15, -O2", include_bytes!("data/compilers/wave.gfx90a.co")),
     ("gfx942, LLVM 22, GlobalISel -O0", include_bytes!("data/compilers/wave.gfx942.co")),
 ];
+<<<<<<< HEAD
 const UNREACHABLE: &[u8] = include_bytes!("data/compilers/unreachable.gfx942.co");
+=======
+const BYTES: &[u8] = include_bytes!("data/compilers/bytes.gfx90a.co");
+>>>>>>> openmp
 
 fn rig_of(config: Config, name: &'static str, object: &[u8]) -> Rig {
     let machine = Machine::new(config).unwrap();
@@ -261,4 +265,19 @@ fn cells_of_all_kinds() {
         assert_eq!(out[17], negative + negative * negative, "{name}");
         assert!(out[18..].iter().all(|word| *word == 0x5a5a_5a5a), "{name}");
     }
+}
+
+/// Loops of dword loads and `cmpswap` on the last bytes of LDS and of a buffer, whose lengths are no multiples of 4.
+#[test]
+fn atomics_on_the_last_byte_and_half() {
+    let rig = rig_of(threads(2), "bytes", BYTES);
+    let memory = rig.machine.memory();
+    let (out, halves) = (memory.alloc(70, 0).unwrap(), memory.alloc(6, 0).unwrap());
+    memory.write(halves, &[1, 0, 2, 0, 3, 0]).unwrap();
+    rig.run("bytes_and_halves", 2, 70, &[U64(out), U64(halves)]);
+    let (mut bytes, mut words) = ([0; 70], [0; 6]);
+    memory.read(out, &mut bytes).unwrap();
+    memory.read(halves, &mut words).unwrap();
+    assert_eq!(bytes, [210; 70]);
+    assert_eq!(words, [1, 0, 2, 0, (3 + 700 - 512) as u8, 2]);
 }

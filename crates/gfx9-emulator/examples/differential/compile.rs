@@ -112,6 +112,7 @@ impl Variation {
         Features {
             wide_division: new,
             square_root: new,
+            half_division: new,
             kernel_attributes: new,
             byte_vector_insertion: new,
             wide_vectors: new,

@@ -252,7 +252,7 @@ impl Generator {
         let (text, args): (String, &[Ty]) = match self.r.below(20) {
             0..=3 => (format!("(({t})($0 {} $1))", self.r.pick(&["+", "-"])), &[ty, ty]),
             4..=6 => (format!("(({t})($0 * $1))"), &[ty, ty]),
-            7 | 8 if !half => (format!("(({t})($0 / $1))"), &[ty, ty]),
+            7 | 8 if !half || self.features.half_division => (format!("(({t})($0 / $1))"), &[ty, ty]),
             9 | 10 if half => ("fma_f16($0, $1, $2)".into(), &[ty, ty, ty]),
             9 | 10 => (format!("__builtin_fma{suffix}($0, $1, $2)"), &[ty, ty, ty]),
             11 => ("(-$0)".into(), &[ty]),
@@ -269,6 +269,7 @@ impl Generator {
             14 => (format!("copysign_{t}($0, $1)"), &[ty, ty]),
             15 => (format!("{}_{t}($0, $1)", self.r.pick(&["min", "max"])), &[ty, ty]),
             16 if !half => (format!("clamp_{t}($0, $1, $2)"), &[ty, ty, ty]),
+            17 if half && self.features.square_root => ("sqrt_f16($0)".into(), &[ty]),
             17 if !half && self.features.square_root => (format!("__builtin_sqrt{suffix}($0)"), &[ty]),
             18 if !half => (format!("ldexp_{t}($0, $1)"), &[ty, Ty::I32]),
             19 if !half => (format!("{}_{t}($0)", self.r.pick(&["fract", "mantissa"])), &[ty]),

@@ -13,6 +13,8 @@ pub(crate) struct Features {
     pub(crate) wide_division: bool,
     /// Makes correctly rounded square roots.
     pub(crate) square_root: bool,
+    /// Divides halves correctly rounded: 15 multiplies by a reciprocal.
+    pub(crate) half_division: bool,
     /// Knows the kernel attributes in C.
     pub(crate) kernel_attributes: bool,
     /// Puts a byte into a vector or an array at a place that isn't constant (see `known`).

@@ -169,6 +169,7 @@ HELP f16 max_f16(f16 a, f16 b) { return __builtin_fmaxf16(nonzero_f16(a), nonzer
 HELP f16 floor_f16(f16 a) { return __builtin_floorf16(a); }
 HELP f16 trunc_f16(f16 a) { return __builtin_truncf16(a); }
 HELP f16 rint_f16(f16 a) { return __builtin_rintf16(a); }
+HELP f16 sqrt_f16(f16 a) { return __builtin_sqrtf16(a); }
 #else
 // Rounded once: the sum to odd as a double, which has enough bits for the last rounding to see what was lost; to float
 // likewise, for which hosts have conversions.
@@ -192,6 +193,8 @@ HELP f16 max_f16(f16 a, f16 b) { return (f16)max_f32((f32)a, (f32)b); }
 HELP f16 floor_f16(f16 a) { return (f16)__builtin_floorf((f32)a); }
 HELP f16 trunc_f16(f16 a) { return (f16)__builtin_truncf((f32)a); }
 HELP f16 rint_f16(f16 a) { return (f16)__builtin_rintf((f32)a); }
+// A float has enough bits for its own rounding not to matter, as in divisions.
+HELP f16 sqrt_f16(f16 a) { return (f16)__builtin_sqrtf((f32)a); }
 #endif
 HELP f16 f16_from_f64(f64 x) {
 #ifdef __AMDGCN__

@@ -280,6 +280,15 @@ fn global_store_apart<K: Store>(
     Flow::Next
 }
 
+/// Whether `size` bytes of global memory are out of bounds.
+fn outside(cx: &mut Ctx, access: Access, address: u64, size: usize) -> bool {
+    let window = match access {
+        Access::Write => cx.mem.window(address, size as u64),
+        _ => cx.mem.readable(address, size as u64),
+    };
+    window.is_none()
+}
+
 /// Reports the lanes whose `size` bytes are out of bounds.
 #[cold]
 pub(crate) fn global_fault(
@@ -291,7 +300,7 @@ pub(crate) fn global_fault(
 ) -> Flow {
     let lanes: Vec<(u8, u64)> = lanes_of(exec)
         .map(|lane| (lane as u8, at(lane)))
-        .filter(|(_, address)| cx.mem.window(*address, size as u64).is_none())
+        .filter(|(_, address)| outside(cx, access, *address, size))
         .collect();
     cx.out_of_bounds(access, Space::Global, size as u32, lanes)
 }
@@ -569,7 +578,7 @@ pub(crate) fn flat_fault(
     for lane in lanes_of(exec) {
         let place = Place::of(at(lane));
         let (bad, address) = match place {
-            Place::Global(address) => (cx.mem.window(address, size as u64).is_none(), address),
+            Place::Global(address) => (outside(cx, access, address, size), address),
             Place::Lds(offset) => (u64::from(offset) + size as u64 > lds, u64::from(offset)),
             Place::Scratch(offset) => (!w.scratch.contains(offset, size), u64::from(offset)),
         };

@@ -66,7 +66,7 @@ impl Bits for u32 {
         cell.update(f)
     }
     fn with_cell<R>(cx: &mut Ctx, address: u64, f: impl FnOnce(&Cell<u32>) -> R) -> Option<R> {
-        cx.mem.window(address, 4)?.atomic_u32(address).map(|cell| f(&cell))
+        cx.mem.readable(address, 4)?.atomic_u32(address).map(|cell| f(&cell))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Atomics in all spaces against their definitions on wide integers and f64, and from several threads at once.
 
+use std::ptr::NonNull;
+
 use half::{bf16, f16};
 
 use crate::exec::memory_model::{
@@ -445,6 +447,60 @@ fn boundaries_and_misalignment_fault() {
                 }
             }
         }
+    }
+}
+
+/// LLVM makes loops of dword loads and `cmpswap` of what is done to a byte or a half: these may be an allocation's last.
+#[test]
+fn the_last_dword_of_an_allocation_counts_whole() {
+    let run = |b: &mut Bench, name: &str, at: u64, exec: u64| {
+        for lane in 0..LANES {
+            b.set64(10, lane, at);
+            b.rig.w.v_mut(20).flat_mut()[lane] = 7;
+            b.rig.w.v_mut(21).flat_mut()[lane] = 0;
+        }
+        b.rig.w.set_exec(exec);
+        let fields =
+            FlatFields { offset: 0, address: 10, data: 20, saddr: None, dst: 30, glc: true, bit13: false };
+        let words = flat(&b.rig, Encoding::Global, name, fields);
+        b.rig.try_run(&words)
+    };
+    for mut b in Bench::all(25) {
+        for len in [1, 2, 3, 6, 131, 200_002] {
+            let base = b.rig.space.alloc(len, 0).unwrap();
+            let last = base + (len - 1) / 4 * 4;
+            for exec in [!0, 1 << 5] {
+                assert_eq!(run(&mut b, "global_load_dword", last, exec), Ok(()), "{len}");
+                assert_eq!(run(&mut b, "global_atomic_cmpswap", last, exec), Ok(()), "{len}");
+                let faults = [
+                    ("global_store_dword", last),
+                    ("global_load_dword", last + 4),
+                    ("global_load_dword", last + 1),
+                    ("global_load_ubyte", base + len),
+                    ("global_load_dwordx2", last),
+                    ("global_atomic_cmpswap", last + 4),
+                    ("global_atomic_add_x2", last / 8 * 8),
+                ];
+                for (name, at) in faults {
+                    let fault = run(&mut b, name, at, exec);
+                    let Err(FaultCause::OutOfBounds { lanes, .. }) = fault else {
+                        panic!("{name} at {at:#x} of {len} bytes at {base:#x}: {fault:?}");
+                    };
+                    assert_eq!(lanes.len() as u32, exec.count_ones().min(16), "{name} {len}");
+                }
+            }
+            let mut bytes = vec![0; len as usize];
+            b.rig.space.read(base, &mut bytes).unwrap();
+            assert_eq!(bytes[(last - base) as usize], 7, "{len}");
+            b.rig.space.free(base).unwrap();
+        }
+        // The caller's memory ends where it says.
+        let mut host = [0u64; 2];
+        // SAFETY: it lives until it is unmapped.
+        let base = unsafe { b.rig.space.map_host(NonNull::from(&mut host).cast(), 14) }.unwrap();
+        assert!(run(&mut b, "global_load_dword", base + 12, 1).is_err());
+        assert_eq!(run(&mut b, "global_load_dword", base + 8, 1), Ok(()));
+        b.rig.space.unmap_host(base).unwrap();
     }
 }
 

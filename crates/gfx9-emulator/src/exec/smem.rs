@@ -44,7 +44,7 @@ fn load<const N: usize>(w: &mut Wave, cx: &mut Ctx, i: &Inst, address: u64, insi
     let mut values = [0; N];
     if inside > 0 {
         let size = 4 * inside;
-        let Some(window) = cx.mem.window(address, size) else {
+        let Some(window) = cx.mem.readable(address, size) else {
             return cx.scalar_out_of_bounds(Access::Read, address, size as u32);
         };
         for (n, value) in values.iter_mut().enumerate().take(inside as usize) {

@@ -542,7 +542,7 @@ impl View {
 
     /// One lane's element.
     pub(crate) fn load_one<E: Element>(&mut self, address: u64) -> Option<E> {
-        let p = self.window(address, E::SIZE as u64)?.at(address, E::SIZE as u64)?;
+        let p = self.readable(address, E::SIZE as u64)?.at(address, E::SIZE as u64)?;
         // SAFETY: in bounds, and guest memory is only accessed so.
         Some(unsafe { E::load(p) })
     }
