@@ -17,4 +17,5 @@ ir 22 gfx90a -O0 triton.ll triton.gfx90a.O0.co
 ir 22 gfx90a -O2 constructor.ll constructor.gfx90a.co
 ir 15 gfx90a -O2 wave.ll wave.gfx90a.co
 ir 22 gfx942 "-O0 -global-isel" wave.ll wave.gfx942.co
+ir 22 gfx942 -O2 unreachable.ll unreachable.gfx942.co
 ir 22 gfx90a -O2 bytes.ll bytes.gfx90a.co
