@@ -20,11 +20,8 @@ const WAVE: [(&str, &[u8]); 2] = [
     ("gfx90a, LLVM 15, -O2", include_bytes!("data/compilers/wave.gfx90a.co")),
     ("gfx942, LLVM 22, GlobalISel -O0", include_bytes!("data/compilers/wave.gfx942.co")),
 ];
-<<<<<<< HEAD
 const UNREACHABLE: &[u8] = include_bytes!("data/compilers/unreachable.gfx942.co");
-=======
 const BYTES: &[u8] = include_bytes!("data/compilers/bytes.gfx90a.co");
->>>>>>> openmp
 
 fn rig_of(config: Config, name: &'static str, object: &[u8]) -> Rig {
     let machine = Machine::new(config).unwrap();
