@@ -6,7 +6,10 @@ const SONAME: &str = "libhiplaunch.so.0";
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    if std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "linux") {
+    // Cargo hands link arguments on to the shared libraries of packages that depend on this one, which are called something
+    // else: the name is given only where this is the package that is built.
+    let is_built_for_itself = option_env!("CARGO_PRIMARY_PACKAGE").is_some();
+    if is_built_for_itself && std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "linux") {
         println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,{SONAME}");
     }
     #[cfg(feature = "bindgen")]
