@@ -256,7 +256,7 @@ fn the_promises_are_of_all_functions() {
 
 /// In 16 passes over all functions, so that what a run had no time for is known: each prints the largest errors so far.
 #[test]
-#[ignore = "an hour: each function of every f32; --nocapture shows the largest errors"]
+#[ignore = "half an hour with --release: each function of every f32; --nocapture shows the largest errors"]
 fn every_f32() {
     const PASSES: u64 = 16;
     let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
