@@ -441,6 +441,7 @@ impl Run<'_> {
     }
 
     /// Puts an item no lower than `least`. False if it is a fixed one and would be.
+    #[inline(always)]
     fn raise(&mut self, item: usize, least: u64, level: u32) -> bool {
         let s = &mut *self.s;
         let of = &mut s.items[item];
