@@ -5,9 +5,8 @@ use code_object::{FeatureSetting, Processor, TargetId};
 /// A target that the emulator knows and that one of these runs on: target ids, or ids of bundle entries.
 pub(crate) fn emulated_for(available: &[String]) -> Option<TargetId> {
     let targets = available.iter().filter_map(|id| {
-        // An entry's id has what kind of code it is before the triple.
-        let from = id.find("amdgcn-").or_else(|| id.find("amdgpu")).unwrap_or(0);
-        id.get(from..)?.parse::<TargetId>().ok()
+        // An entry's id has what kind of code it is before the target.
+        id.parse::<TargetId>().ok().or_else(|| id.split_once('-')?.1.parse().ok())
     });
     targets.into_iter().find_map(|target| {
         [Processor::Gfx90a, Processor::Gfx942].into_iter().find_map(|processor| {

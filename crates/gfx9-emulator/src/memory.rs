@@ -649,13 +649,17 @@ impl View {
     #[cold]
     fn last_dword(&mut self, address: u64) -> Option<Window> {
         let part = self.window(address, 1)?;
-        let regions = &self.snapshot.regions;
-        let before = regions.partition_point(|r| r.base <= address).checked_sub(1).map(|n| &regions[n]);
-        let mut regions = before.into_iter().chain(&self.later);
         // The caller's memory ends where it says; what the dispatch has of its own is whole dwords.
-        regions.find(|r| r.window().contains(address, 1) && !r.is_host())?;
+        self.known(address, 1).filter(|region| !region.is_host())?;
         // `Backing::zeroed` has whole dwords.
         Some(Window { len: part.len.next_multiple_of(4), ..part })
+    }
+
+    /// The region that holds `size` bytes at `address`, once these were looked for.
+    fn known(&self, address: u64, size: u64) -> Option<&Region> {
+        let regions = &self.snapshot.regions;
+        let before = regions.partition_point(|r| r.base <= address).checked_sub(1).map(|n| &regions[n]);
+        before.into_iter().chain(&self.later).find(|r| r.window().contains(address, size))
     }
 
     /// What is known of `size` bytes at `address`.
@@ -664,10 +668,7 @@ impl View {
         if self.window(address, size).is_none() {
             return Tracked::Outside;
         }
-        let regions = &self.snapshot.regions;
-        let before = regions.partition_point(|r| r.base <= address).checked_sub(1).map(|n| &regions[n]);
-        let found = before.into_iter().chain(&self.later).find(|r| r.window().contains(address, size));
-        match found {
+        match self.known(address, size) {
             Some(Region { base, shadow: Some(shadow), .. }) => Tracked::At(shadow, address - base),
             Some(_) => Tracked::Untracked,
             None => Tracked::Outside,
