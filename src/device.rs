@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::driver::{DeviceId, DeviceProperties, Driver, DriverError, ErrorCode};
+use hip_driver::{DeviceId, DeviceProperties, Driver, DriverError, ErrorCode};
 use crate::error::{Error, OutOfMemory, Result};
 use crate::fault::{FaultReport, InFlight};
 use crate::memory::pool::{PoolCore, PoolCounters, PoolOptions};
@@ -116,9 +116,12 @@ impl Device {
         self.0.fault.get().cloned()
     }
 
-    /// Fails fast once the context is lost.
+    /// Fails once the device's context is lost. Makes no device call.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`] with the report of the fault.
     #[inline]
-    pub(crate) fn check(&self) -> Result<()> {
+    pub fn check(&self) -> Result<()> {
         if self.0.lost.load(Ordering::Acquire) { Err(self.lost_error()) } else { Ok(()) }
     }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::driver::{DeviceId, DriverError, ErrorCode};
+use hip_driver::{DeviceId, DriverError, ErrorCode};
 use crate::fault::FaultReport;
 
 /// What every fallible function here returns.
@@ -42,7 +42,7 @@ pub enum Error {
     CodeObject(Box<code_object::Error>),
     /// A source could not be compiled.
     #[error(transparent)]
-    Compile(Box<crate::compile::CompileError>),
+    Compile(Box<hip_driver::compile::CompileError>),
     /// The code object is for another target than the device's.
     #[error(
         "code object for {code_object} does not run on {device} ({device_target}); compile it with --offload-arch={device_target}"
@@ -76,14 +76,6 @@ pub enum Error {
         /// The driver's error.
         source: Box<Error>,
     },
-    /// An operation on tensors can't be recorded; nothing was submitted.
-    #[error("tensor operation `{operation}`: {problem}")]
-    Tensor {
-        /// The operation.
-        operation: &'static str,
-        /// What is wrong.
-        problem: Box<crate::tensor::TensorProblem>,
-    },
     /// An address was given to the memory pool that it can't take.
     #[error(transparent)]
     Pool(#[from] crate::memory::pool::PoolError),
@@ -97,7 +89,7 @@ pub enum Error {
     },
     /// No driver could be opened.
     #[error(transparent)]
-    Open(Box<crate::driver::backend::OpenError>),
+    Open(Box<crate::backend::OpenError>),
 }
 
 fn at_node(node: &Option<u32>) -> String {
@@ -152,8 +144,8 @@ impl From<code_object::Error> for Error {
     }
 }
 
-impl From<crate::compile::CompileError> for Error {
-    fn from(source: crate::compile::CompileError) -> Self {
+impl From<hip_driver::compile::CompileError> for Error {
+    fn from(source: hip_driver::compile::CompileError) -> Self {
         Error::Compile(Box::new(source))
     }
 }

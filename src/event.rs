@@ -1,7 +1,7 @@
 //! An owned event.
 
 use crate::device::Device;
-use crate::driver::{EventOptions, RawEvent};
+use hip_driver::{EventOptions, RawEvent};
 use crate::error::Result;
 use crate::stream::StreamCore;
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::driver::{DeviceId, ErrorCode};
+use hip_driver::{DeviceId, ErrorCode};
 
 /// A launch that had been enqueued and was not known to have finished.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -123,29 +123,27 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-#[cfg(all(feature = "capi", target_pointer_width = "64"))]
-pub mod capi;
-pub mod compile;
+pub mod backend;
 pub mod device;
-pub mod driver;
 pub mod error;
 pub mod event;
 pub mod fault;
 pub mod graph;
 pub mod launcher;
-pub mod lds;
-mod library;
 pub mod memory;
 pub mod module;
-pub mod offsets;
+mod owned_stream;
 mod progress;
-#[cfg(feature = "cli")]
-pub mod script;
 pub mod stream;
-#[cfg(feature = "reports")]
-#[doc(hidden)]
-pub mod svg;
-pub mod tensor;
+
+/// What a device can do: the [`Driver`](driver::Driver) trait, its drivers, and the layers over them.
+pub mod driver {
+    pub use crate::backend;
+    pub use hip_driver::*;
+    #[cfg(feature = "emulator")]
+    pub use hip_driver_emulated as emulated;
+    pub use hip_driver_layers::{timeline, validation};
+}
 
 /// The atomics of the lock-free parts; tests put loom's in their place.
 mod sync {
@@ -162,10 +160,11 @@ const _: () = {
 
 /// What code objects say: targets, kernel signatures, globals.
 pub use code_object;
-pub use compile::{Compile, Compiler};
+pub use hip_driver::compile::{self, Compile, Compiler};
+pub use lds_layout as lds;
 pub use device::Device;
-pub use driver::backend::Backend;
-pub use driver::timeline::Timeline;
+pub use backend::Backend;
+pub use hip_driver_layers::timeline::Timeline;
 pub use error::{Error, LaunchProblem, Result};
 pub use event::Event;
 pub use launcher::{
@@ -174,4 +173,3 @@ pub use launcher::{
 };
 pub use memory::{DeviceBuffer, DeviceScratchBuffer, DeviceView, Pool, PoolBlock, PoolOptions};
 pub use module::Module;
-pub use tensor::{LazyTensor, Tensors};

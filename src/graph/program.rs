@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::driver::RawFunction;
+use hip_driver::RawFunction;
 use crate::error::Result;
 use crate::launcher::{Kernel, KernelHandle, LaunchDims};
 

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::sync::{Arc, PoisonError};
 
-use crate::driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess};
+use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess};
 use crate::error::{Error, Result};
 use crate::launcher::{Lane, LaneState, Stream, Ticket};
 use crate::memory::Failed;

@@ -1,6 +1,6 @@
 //! What the events between branches are for: each that is taken out is a race that the validation layer reports.
 
-use crate::driver::validation::ValidationDriver;
+use hip_driver_layers::validation::ValidationDriver;
 use crate::launcher::{KernelHandle, LaunchDims, Launcher, Stream};
 use crate::{Backend, DeviceBuffer};
 

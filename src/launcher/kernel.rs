@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use code_object::{KernelSignature, ValueKind};
 
 use crate::device::Device;
-use crate::driver::RawFunction;
+use hip_driver::RawFunction;
 use crate::error::{Error, LaunchProblem, Result};
 use crate::module::Module;
 
@@ -33,7 +33,7 @@ pub(crate) struct Parameter {
 
 /// A kernel on a device. When the last reference goes, its module is kept until the last launch has finished.
 #[derive(Debug)]
-pub(crate) struct Kernel {
+pub struct Kernel {
     /// Differs between a kernel and the one that replaces it under the same handle.
     pub(crate) id: u64,
     pub(crate) name: Arc<str>,

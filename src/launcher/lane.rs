@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use crate::device::Device;
-use crate::driver::{OwnedStream, RawStream, StreamOptions};
+use crate::owned_stream::OwnedStream;
+use hip_driver::{RawStream, StreamOptions};
 use crate::error::Result;
 use crate::event::Event;
 use crate::fault::InFlight;
@@ -32,6 +33,15 @@ const LOCK_PAUSE: std::time::Duration = std::time::Duration::from_micros(100);
 /// It is a [`StreamCore`] with what launches on it share.
 #[derive(Clone, Debug)]
 pub struct Stream(pub(crate) Arc<Lane>);
+
+impl PartialEq for Stream {
+    /// Whether both are the same stream.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Stream {}
 
 impl Deref for Stream {
     type Target = StreamCore;

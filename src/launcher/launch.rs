@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use crate::driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess};
+use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess};
 use crate::error::{Error, LaunchProblem, Result};
 use crate::memory::pool::Caller;
 use crate::memory::{Failed, ResultSlot};

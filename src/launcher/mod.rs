@@ -30,16 +30,16 @@ pub use registry::KernelHandle;
 pub use ticket::{Output, Ticket};
 
 use crate::device::Device;
-use crate::driver::backend::{self, Backend};
-use crate::driver::timeline::Timeline;
-use crate::driver::validation::ValidationDriver;
-use crate::driver::{DeviceId, Driver, StreamOptions};
+use crate::backend::{self, Backend};
+use hip_driver_layers::timeline::Timeline;
+use hip_driver_layers::validation::ValidationDriver;
+use hip_driver::{DeviceId, Driver, StreamOptions};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, GraphCache};
-use crate::lds::LdsLayout;
+use lds_layout::LdsLayout;
 use crate::memory::PoolOptions;
 use crate::module::Module;
-pub(crate) use kernel::Kernel;
+pub use kernel::Kernel;
 use lane::LaneOptions;
 pub(crate) use lane::{Lane, LaneState, REMEMBERED};
 use launch::{Request, Source};
@@ -386,7 +386,7 @@ impl Launcher {
     }
 
     /// A registered kernel.
-    pub(crate) fn kernel(&self, handle: KernelHandle) -> Result<Arc<Kernel>> {
+    pub fn kernel(&self, handle: KernelHandle) -> Result<Arc<Kernel>> {
         self.0.registry.get(handle)
     }
 
@@ -457,9 +457,8 @@ impl Launcher {
     ///
     /// # Safety
     /// As [`launch`](Launcher::launch); `handle` is the kernel's.
-    #[cfg(feature = "capi")]
     #[inline]
-    pub(crate) unsafe fn launch_found(
+    pub unsafe fn launch_found(
         (handle, kernel): (KernelHandle, &Kernel),
         stream: &Stream,
         dims: LaunchDims,

@@ -1,7 +1,7 @@
 //! The proofs that can fail: with a safeguard taken out, the validation layer reports it.
 
 use super::*;
-use crate::driver::validation::{ValidationDriver, Violation};
+use hip_driver_layers::validation::{ValidationDriver, Violation};
 use crate::{Arg, Block, Patch, PatchTarget};
 
 const JIT: &[u8] = include_bytes!("../../hip/jit.gfx90a.co");

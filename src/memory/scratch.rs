@@ -1,7 +1,7 @@
 //! Device scratch of one (kernel, stream) pair: grows lazily, and never loses what it has.
 
 use crate::device::Device;
-use crate::driver::{DevicePtr, ErrorCode};
+use hip_driver::{DevicePtr, ErrorCode};
 use crate::stream::StreamCore;
 
 use super::Failed;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 
-use crate::driver::{DevicePtr, EventOptions, RawEvent};
+use hip_driver::{DevicePtr, EventOptions, RawEvent};
 use crate::stream::StreamCore;
 
 use super::Failed;
@@ -82,7 +82,7 @@ impl ResultSlots {
         match self.classes[index].free.pop() {
             Some(slot) => Ok(slot),
             None => {
-                Err(crate::driver::DriverError::new("hipHostMalloc", crate::driver::ErrorCode::OUT_OF_MEMORY)
+                Err(hip_driver::DriverError::new("hipHostMalloc", hip_driver::ErrorCode::OUT_OF_MEMORY)
                     .into())
             }
         }

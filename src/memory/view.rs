@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use bytemuck::Pod;
 
 use crate::device::Device;
-use crate::driver::DevicePtr;
+use hip_driver::DevicePtr;
 use crate::error::{Error, Result};
 use crate::stream::StreamCore;
 
