@@ -2,8 +2,6 @@
 //!
 //! `cargo bench --no-default-features --bench graph`; as a test (`cargo test --bench graph`) each case runs twice.
 
-#[path = "support/noop.rs"]
-mod noop;
 
 use std::time::Instant;
 

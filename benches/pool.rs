@@ -10,8 +10,6 @@
 //! Times are of runs over the driver itself; device calls, memory and failures are counted in runs of their own, from
 //! outside of the pool, by a layer over the driver. Bars stand beside the figures of the default pool.
 
-#[path = "support/noop.rs"]
-mod noop;
 #[path = "support/pool/mod.rs"]
 mod pool;
 

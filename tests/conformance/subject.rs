@@ -8,7 +8,7 @@ use hiplaunch::driver::timeline::{DeviceTimes, Timeline, TimelineOptions};
 use hiplaunch::driver::validation::ValidationDriver;
 
 use crate::rig::Rig;
-use crate::well_formed::assert_well_formed;
+use hiplaunch_testing::well_formed::assert_well_formed;
 
 /// What goes around a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use hiplaunch::{Backend, DeviceBuffer, Error, LaunchDims, Launcher, Ticket};
 use proptest::prelude::*;
 
 use crate::order::{Kernels, M, N, Operation, VALUES, run};
-use crate::support::*;
+use hiplaunch_testing::rig::*;
 
 /// Branches of `x`, each a chain, which meet in the end: `out = sum over b of (b + 2)^length * x`.
 fn fan(

@@ -6,7 +6,7 @@ use hiplaunch::{
     Staging, args,
 };
 
-use crate::support::*;
+use hiplaunch_testing::rig::*;
 
 #[test]
 fn values_and_buffers() {

@@ -4,7 +4,7 @@
 use hiplaunch::driver::ErrorCode;
 use hiplaunch::{Arg, Backend, DeviceBuffer, Error, LaunchDims, Launcher};
 
-use crate::support::*;
+use hiplaunch_testing::rig::*;
 
 #[test]
 fn a_stray_store_loses_the_device_and_says_so() {

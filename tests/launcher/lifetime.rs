@@ -3,7 +3,7 @@
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::{Arg, Error, LaunchDims, args};
 
-use crate::support::*;
+use hiplaunch_testing::rig::*;
 
 #[test]
 fn a_stale_handle_is_told_from_its_slot_s_next_owner() {

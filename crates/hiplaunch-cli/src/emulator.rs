@@ -74,7 +74,7 @@ mod settings {
     use std::sync::{Arc, Mutex, PoisonError};
     use std::time::Duration;
 
-    use hiplaunch::driver::emulated::{EmulatorOptions, InstructionTrace, TraceFilter};
+    use hip_driver_emulated::{EmulatorOptions, InstructionTrace, TraceFilter};
 
     use super::super::output::complain;
     use super::super::session::unusable;

@@ -1,9 +1,9 @@
 //! `hiplaunch info`: which drivers there are, what was tried, and what their devices can do.
 
 use hiplaunch::Backend;
-use hiplaunch::driver::backend;
-use hiplaunch::driver::hip::{HipDriver, Symbol};
-use hiplaunch::driver::{Capabilities, Capability, DeviceId, DeviceProperties, Driver, DriverInfo};
+use hiplaunch::backend;
+use hip_driver::hip::{HipDriver, Symbol};
+use hip_driver::{Capabilities, Capability, DeviceId, DeviceProperties, Driver, DriverInfo};
 use serde_json::{Value, json};
 
 use super::output::{Output, Style, bytes};
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Output) -> Result<Verdict, Failure>
 
 #[cfg(feature = "emulator")]
 fn emulator() -> Result<Opened, String> {
-    use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
+    use hip_driver_emulated::{EmulatedDriver, EmulatorOptions};
     let driver =
         EmulatorOptions::from_env().and_then(EmulatedDriver::new).map_err(|error| error.to_string())?;
     Ok(Opened::new(&*driver, Vec::new()))

@@ -11,7 +11,7 @@ use super::progress;
 struct Logger {
     start: Instant,
     default: LevelFilter,
-    /// Targets with a level of their own, as in `warn,hiplaunch::driver=debug`.
+    /// Targets with a level of their own, as in `warn,hip_driver=debug`.
     targets: Vec<(String, LevelFilter)>,
 }
 
@@ -100,8 +100,8 @@ mod tests {
     #[test]
     fn levels_and_targets() {
         assert_eq!(filters("debug"), Ok((LevelFilter::Debug, vec![])));
-        let own = vec![("hiplaunch::driver".to_owned(), LevelFilter::Trace)];
-        assert_eq!(filters("info, hiplaunch::driver=trace"), Ok((LevelFilter::Info, own)));
+        let own = vec![("hip_driver".to_owned(), LevelFilter::Trace)];
+        assert_eq!(filters("info, hip_driver=trace"), Ok((LevelFilter::Info, own)));
         assert_eq!(filters("loud"), Err("loud".to_owned()));
     }
 

@@ -1,7 +1,5 @@
-//! The command line `hiplaunch`: its work is done in `cli`, on the library's public interface.
-
-mod cli;
+//! The program `hiplaunch`. All of it is in the library of this package.
 
 fn main() -> std::process::ExitCode {
-    cli::main()
+    hiplaunch_cli::main()
 }

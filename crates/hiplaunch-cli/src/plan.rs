@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use hiplaunch::offsets::{Budget, Goal, OffsetsError, Plan, PlanOptions, Problem, plan, verify};
+use offset_planner::{Budget, Goal, OffsetsError, Plan, PlanOptions, Problem, plan, verify};
 use serde_json::{Value, json};
 
 use super::output::{Output, Style, counted, grouped};
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &PlanArgs, out: &mut Output) -> Result<Verdict, Failure>
     verify(&problem, &plan)
         .map_err(|error| Failure::Failed(format!("{file}: the plan is wrong: {error}")))?;
     if let Some(mut svg) = svg {
-        svg.write_all(plan.to_svg(&problem).as_bytes())?;
+        svg.write_all(hiplaunch_reports::plan_svg(&plan, &problem).as_bytes())?;
         svg.finish()?;
     }
     if args.json {

@@ -1,6 +1,6 @@
 //! `--profile`: what each kernel did, as lines and as JSON.
 
-use hiplaunch::driver::emulated::{InstructionClass, KernelProfile, Traffic};
+use hip_driver_emulated::{InstructionClass, KernelProfile, Traffic};
 use serde_json::{Map, Value, json};
 
 use super::Failure;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use code_object::TargetId;
 use hiplaunch::Error;
 use hiplaunch::memory::PoolBackend;
-use hiplaunch::script::{Report, RunOptions, Script, ScriptError};
+use crate::script::{Report, RunOptions, Script, ScriptError};
 use serde_json::{Value, json};
 
 use super::demangle::explained;

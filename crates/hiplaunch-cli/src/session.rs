@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use code_object::TargetId;
-use hiplaunch::driver::Driver;
-use hiplaunch::driver::backend::{self, BACKEND_VARIABLE};
-use hiplaunch::driver::timeline::TimelineSpan;
+use hip_driver::Driver;
+use hiplaunch::backend::{self, BACKEND_VARIABLE};
+use hip_driver_layers::timeline::TimelineSpan;
 use hiplaunch::memory::{POOL_VARIABLE, PoolBackend, PoolOptions, PoolSnapshot};
 use hiplaunch::{Backend, Device, Launcher, Timeline};
 use serde_json::json;
@@ -15,7 +15,7 @@ use super::Failure;
 use super::emulator::EmulatorSettings;
 use super::tape::{Tape, Taped};
 #[cfg(feature = "emulator")]
-use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions, KernelProfile};
+use hip_driver_emulated::{EmulatedDriver, EmulatorOptions, KernelProfile};
 
 /// Options of every command that uses a device.
 #[derive(Clone, Debug, clap::Args)]

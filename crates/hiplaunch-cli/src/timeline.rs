@@ -49,7 +49,7 @@ impl Recording {
             return result;
         }
         let snapshot = self.timeline.snapshot();
-        snapshot.write_chrome_trace(&mut self.file)?;
+        hiplaunch_reports::write_chrome_trace(&snapshot, &mut self.file)?;
         self.file.finish()?;
         let (calls, work) = (snapshot.dropped_calls, snapshot.dropped_work);
         if calls + work > 0 {

@@ -57,8 +57,8 @@ impl std::str::FromStr for SnapshotFile {
 
     fn from_str(path: &str) -> Result<SnapshotFile, String> {
         let write: fn(&PoolSnapshot) -> String = match Path::new(path).extension().and_then(|e| e.to_str()) {
-            Some("svg") => PoolSnapshot::to_svg,
-            Some("json") => |snapshot| format!("{:#}\n", snapshot.to_json()),
+            Some("svg") => hiplaunch_reports::pool_svg,
+            Some("json") => |snapshot| format!("{:#}\n", hiplaunch_reports::pool_json(snapshot)),
             Some("txt") => |snapshot| format!("{snapshot}\n"),
             _ => return Err("the name must end in .svg, .json or .txt".to_owned()),
         };

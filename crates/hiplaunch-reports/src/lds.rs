@@ -152,3 +152,60 @@ impl Canvas<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lds_layout::{LdsBuilder, Runs};
+
+    use super::*;
+
+    /// A tile pair in a loop, and a sum behind it.
+    fn layout() -> LdsLayout {
+        let mut kernel = LdsBuilder::new(0..=100).unwrap();
+        let a = kernel.buffer("tile a", 4096).unwrap();
+        let b = kernel.buffer("tile b", 2048).unwrap();
+        let sum = kernel.buffer("<sum> & \"more\"", 1024).unwrap();
+        kernel.begin_loop(10, Runs::Executed).unwrap();
+        kernel.write(a, 20).unwrap();
+        kernel.read(a, 21).unwrap();
+        kernel.barrier(25).unwrap();
+        kernel.write(b, 30).unwrap();
+        kernel.read(b, 31).unwrap();
+        kernel.end_loop(40).unwrap();
+        kernel.begin_branch(50, Runs::Divergent).unwrap();
+        kernel.write(sum, 51).unwrap();
+        kernel.barrier(52).unwrap();
+        kernel.read(sum, 53).unwrap();
+        kernel.end_branch(60).unwrap();
+        kernel.build().unwrap().layout_within(4096).unwrap()
+    }
+
+    #[test]
+    fn an_svg_picture() {
+        let layout = layout();
+        let svg = lds_svg(&layout);
+        let document = roxmltree::Document::parse(&svg).unwrap();
+        assert_eq!(document.root_element().tag_name().namespace(), Some("http://www.w3.org/2000/svg"));
+        let texts: Vec<&str> = document.descendants().filter_map(|node| node.text()).map(str::trim).collect();
+        for name in ["tile a (4096 B)", "tile b (2048 B)", "<sum> & \"more\" (1024 B)", "4096", "0"] {
+            assert!(texts.contains(&name), "{name}: {texts:?}");
+        }
+        for barrier in layout.inserted() {
+            assert!(texts.contains(&barrier.to_string().as_str()), "{barrier}: {texts:?}");
+        }
+        let number =
+            |node: roxmltree::Node<'_, '_>, name: &str| node.attribute(name).and_then(|v| v.parse::<i32>().ok());
+        let (width, height) = (
+            number(document.root_element(), "width").unwrap(),
+            number(document.root_element(), "height").unwrap(),
+        );
+        let rects: Vec<_> = document.descendants().filter(|node| node.has_tag_name("rect")).collect();
+        for &rect in &rects {
+            let at = |name| number(rect, name).unwrap();
+            assert!(at("x") >= 0 && at("x") + at("width") <= width, "{rect:?}");
+            assert!(at("y") >= 0 && at("y") + at("height") <= height, "{rect:?}");
+        }
+        let red = rects.iter().filter(|rect| rect.attribute("fill") == Some("#CF222E")).count();
+        assert_eq!(red, layout.inserted().len());
+    }
+}

@@ -7,15 +7,12 @@
 //! were not solved are listed. `PLANNER_NODES=N` gives the survey a budget of nodes instead, so that a busy machine finds
 //! the same.
 
-#[path = "support/rectangle.rs"]
-mod rectangle;
-
 use std::hint::black_box;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use offset_planner::{Budget, Buffer, Plan, PlanOptions, Problem, ProblemBuilder, plan, verify};
-use rectangle::{BYTES, COUNTS, Random, Shape};
+use offset_planner::rectangle::{self, BYTES, COUNTS, Random, Shape};
 
 type Failed = Box<dyn std::error::Error>;
 

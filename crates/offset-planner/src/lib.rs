@@ -47,6 +47,7 @@ mod order;
 mod plan;
 mod polish;
 mod problem;
+pub mod rectangle;
 mod search;
 mod verify;
 

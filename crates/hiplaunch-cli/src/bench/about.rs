@@ -5,7 +5,7 @@ use std::fs;
 use jiff::Timestamp;
 
 use super::results::About;
-use crate::cli::session::Session;
+use crate::session::Session;
 
 /// What of it must be equal for two results to be comparable.
 pub(super) const COMPARABLE: [&str; 4] = ["device", "driver", "processor", "build"];

@@ -9,7 +9,7 @@ use super::cases::Point;
 use super::results::{Measured, Results};
 use super::table::{digits, time};
 use super::ways::Way;
-use crate::cli::output::{Output, Style};
+use crate::output::{Output, Style};
 
 /// Changes below this are not worth a word, however sure they are.
 const NOTABLE: f64 = 0.05;

@@ -5,7 +5,7 @@ use std::io;
 use super::cases::{Axis, Point};
 use super::results::{Measured, Results};
 use super::ways::Way;
-use crate::cli::output::{Output, Style};
+use crate::output::{Output, Style};
 
 /// Three digits that count, with a unit.
 pub(super) fn time(ns: f64) -> String {

@@ -1,12 +1,12 @@
 //! The demo's second table: where the results of a batch of operations go, and what that costs in device calls.
 
-use hiplaunch::driver::validation::CallCounts;
+use hip_driver_layers::validation::CallCounts;
 use hiplaunch::memory::{PoolBackend, PoolOptions};
 use hiplaunch::{Device, DeviceBuffer, Error, Event, KernelHandle, LaunchDims, Launcher, Stream, args};
 
 use super::cases::{floats, image, same};
 use super::{Failure, Stop};
-use crate::cli::session::Session;
+use crate::session::Session;
 
 /// Operations of a batch.
 pub(super) const OPERATIONS: usize = 20;

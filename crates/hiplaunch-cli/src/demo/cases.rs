@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use hiplaunch::driver::Capability;
+use hip_driver::Capability;
 use hiplaunch::{Device, Error, LaunchDims};
 
 use super::super::session::Session;
@@ -148,8 +148,8 @@ macro_rules! objects {
     ($($source:literal),*) => {
         /// The code objects under `hip/`: source, processor, bytes.
         const OBJECTS: &[(&str, &str, &[u8])] = &[
-            $(($source, "gfx90a", include_bytes!(concat!("../../../hip/", $source, ".gfx90a.co"))),
-            ($source, "gfx942", include_bytes!(concat!("../../../hip/", $source, ".gfx942.co"))),)*
+            $(($source, "gfx90a", include_bytes!(concat!("../../hip/", $source, ".gfx90a.co"))),
+            ($source, "gfx942", include_bytes!(concat!("../../hip/", $source, ".gfx942.co"))),)*
         ];
     };
 }

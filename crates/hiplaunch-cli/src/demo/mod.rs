@@ -10,7 +10,7 @@ use std::fmt::Display;
 use std::time::{Duration, Instant};
 
 use hiplaunch::Error;
-use hiplaunch::driver::validation::CallCounts;
+use hip_driver_layers::validation::CallCounts;
 use serde_json::json;
 
 use super::output::{Output, grouped};

@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::sync::Arc;
 
 use code_object::CodeObject;
-use hiplaunch::driver::{
+use hip_driver::{
     DeviceId, DevicePtr, Driver, KernelLaunch, RawFunction, RawModule, RawStream, StreamOptions,
 };
 use hiplaunch::{Device, Error, LaunchDims};

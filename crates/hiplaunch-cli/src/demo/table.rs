@@ -3,12 +3,12 @@
 use std::io;
 
 use hiplaunch::Device;
-use hiplaunch::driver::validation::{CallCounts, CallKind};
+use hip_driver_layers::validation::{CallCounts, CallKind};
 use serde_json::{Value, json};
 
 use super::batches::{Batches, OPERATIONS};
 use super::cases::{Case, Row, Way};
-use crate::cli::output::{Output, Style};
+use crate::output::{Output, Style};
 
 /// A row's figures.
 pub(super) struct Line {

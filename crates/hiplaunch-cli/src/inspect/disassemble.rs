@@ -3,7 +3,7 @@
 use code_object::CodeObject;
 
 #[cfg(feature = "emulator")]
-use crate::cli::demangle::means;
+use crate::demangle::means;
 
 /// A function.
 pub(super) struct Code {

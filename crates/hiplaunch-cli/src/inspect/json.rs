@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::disassemble::{self, Code, Line};
 use super::read::{Entry, Found};
 use super::{InspectArgs, flags, vector_registers};
-use crate::cli::demangle::demangled;
-use crate::cli::occupancy::to_json as occupancy_json;
+use crate::demangle::demangled;
+use crate::occupancy::to_json as occupancy_json;
 
 pub(super) fn file(path: &Path, found: &Found, args: &InspectArgs) -> Value {
     json!({

@@ -8,7 +8,7 @@ use code_object::bundle::{self, BundleEntry};
 use code_object::{CodeObject, Error, TargetId};
 
 use super::fat;
-use crate::cli::advice;
+use crate::advice;
 
 /// Bytes of the longest file that is read.
 const LONGEST_FILE: u64 = 4 << 30;

@@ -7,10 +7,10 @@ use code_object::{Access, ArgSignature, CodeObject, KernelSignature, occupancy};
 use super::disassemble::{self, Code};
 use super::read::{Container, Entry, Found};
 use super::{InspectArgs, flags, vector_registers};
-use crate::cli::Failure;
-use crate::cli::demangle::shown;
-use crate::cli::occupancy::text as occupancy_line;
-use crate::cli::output::{Output, Style, counted, grouped};
+use crate::Failure;
+use crate::demangle::shown;
+use crate::occupancy::text as occupancy_line;
+use crate::output::{Output, Style, counted, grouped};
 
 pub(super) fn file(path: &Path, found: &Found, args: &InspectArgs, out: &mut Output) -> Result<(), Failure> {
     let what = match (found.container, found.entries.len()) {

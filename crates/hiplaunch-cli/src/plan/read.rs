@@ -5,9 +5,9 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use csv::{ReaderBuilder, StringRecord, Trim};
-use hiplaunch::offsets::{Buffer, OffsetsError, Problem};
+use offset_planner::{Buffer, OffsetsError, Problem};
 
-use crate::cli::advice;
+use crate::advice;
 
 /// Bytes of the longest file that is read.
 const LONGEST_FILE: u64 = 256 << 20;

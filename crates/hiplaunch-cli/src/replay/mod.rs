@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use hiplaunch::Backend;
 use hiplaunch::Error;
-use hiplaunch::driver::Driver;
-use hiplaunch::driver::backend;
-use hiplaunch::driver::validation::ValidationDriver;
+use hip_driver::Driver;
+use hiplaunch::backend;
+use hip_driver_layers::validation::ValidationDriver;
 use hiplaunch::memory::{PoolBackend, PoolOptions};
 
 use super::output::Output;

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use hiplaunch::driver::validation::{ValidationDriver, Violation};
-use hiplaunch::driver::{DeviceId, Driver};
+use hip_driver_layers::validation::{ValidationDriver, Violation};
+use hip_driver::{DeviceId, Driver};
 use hiplaunch::memory::{PoolBlock, PoolOptions};
 use hiplaunch::stream::StreamCore;
 use hiplaunch::{Error, Event};
@@ -124,7 +124,7 @@ mod tests {
     use super::super::none::NoneDriver;
     use super::*;
     use hiplaunch::Device;
-    use hiplaunch::driver::StreamOptions;
+    use hip_driver::StreamOptions;
 
     /// A use that nobody told the pool of is found when the memory has another owner.
     #[test]

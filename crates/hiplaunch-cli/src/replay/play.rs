@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hiplaunch::driver::{DeviceId, Driver, StreamOptions};
+use hip_driver::{DeviceId, Driver, StreamOptions};
 use hiplaunch::memory::{Pool, PoolBlock, PoolCounters, PoolOptions, PoolSnapshot};
 use hiplaunch::stream::StreamCore;
 use hiplaunch::{Device, Error};

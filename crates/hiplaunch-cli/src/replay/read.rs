@@ -8,7 +8,7 @@ use std::path::Path;
 use csv::{ByteRecord, ReaderBuilder, Trim};
 use hiplaunch::memory::Action;
 
-use crate::cli::advice;
+use crate::advice;
 
 /// Bytes of the longest line that can be one.
 const LONGEST_LINE: u64 = 65536;

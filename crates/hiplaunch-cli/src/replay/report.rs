@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use hiplaunch::driver::DriverInfo;
+use hip_driver::DriverInfo;
 use hiplaunch::memory::{Action, PoolBackend, PoolCounters, PoolOptions, PoolSnapshot};
 use serde_json::{Value, json};
 
 use super::order::Found;
 use super::play::Measured;
 use super::read::{Kind, Trace};
-use crate::cli::Failure;
-use crate::cli::output::{Output, Style, bytes, counted, grouped};
+use crate::Failure;
+use crate::output::{Output, Style, bytes, counted, grouped};
 
 /// See the [module](self).
 pub(super) struct Report<'a> {

@@ -66,7 +66,7 @@ pub enum ScriptError {
         /// What was being done.
         what: String,
         /// Why it failed.
-        source: crate::Error,
+        source: hiplaunch::Error,
     },
     /// A launch was refused, or failed on the device.
     #[error("{}: launch {index}: {source}", .file.display())]
@@ -76,14 +76,14 @@ pub enum ScriptError {
         /// Which launch, from 0; the last one where a failure was seen only at the end.
         index: usize,
         /// Why it failed.
-        source: crate::Error,
+        source: hiplaunch::Error,
     },
 }
 
 impl ScriptError {
     /// Whether a kernel was started and the device, not the script, is what failed.
     pub fn is_device_failure(&self) -> bool {
-        use crate::Error;
+        use hiplaunch::Error;
         match self {
             ScriptError::Launch { source, .. } => {
                 matches!(source, Error::DeviceLost(_) | Error::Driver { .. })
@@ -97,7 +97,7 @@ impl ScriptError {
     pub fn is_device_lost(&self) -> bool {
         match self {
             ScriptError::Launch { source, .. } | ScriptError::Setup { source, .. } => {
-                matches!(source, crate::Error::DeviceLost(_))
+                matches!(source, hiplaunch::Error::DeviceLost(_))
             }
             _ => false,
         }

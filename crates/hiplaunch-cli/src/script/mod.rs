@@ -1,7 +1,8 @@
 //! Launch scripts (`NAME.launch.toml`): what to load, fill, launch and compare, as `docs/launch-script.md` says.
 //!
 //! ```no_run
-//! use hiplaunch::{Launcher, script::{RunOptions, Script}};
+//! use hiplaunch::Launcher;
+//! use hiplaunch_cli::script::{RunOptions, Script};
 //!
 //! let script = Script::read("saxpy.launch.toml")?;
 //! let launcher = Launcher::new()?;
@@ -23,7 +24,7 @@ pub use error::{Problem, ScriptError};
 pub use run::{Difference, ExpectationReport, Report, RunOptions};
 pub use value::Dtype;
 
-use crate::launcher::LaunchDims;
+use hiplaunch::launcher::LaunchDims;
 
 /// The format's version.
 pub const VERSION: i64 = 1;

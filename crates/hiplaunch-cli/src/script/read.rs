@@ -13,7 +13,7 @@ use super::{
     Argument, Buffer, Contents, Dtype, Expectation, Launch, MAX_BUFFER_BYTES, MAX_SCRIPT_BYTES, Script,
     VERSION,
 };
-use crate::launcher::LaunchDims;
+use hiplaunch::launcher::LaunchDims;
 
 type Result<T> = std::result::Result<T, ScriptError>;
 

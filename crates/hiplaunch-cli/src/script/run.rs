@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use super::error::{ScriptError, unreadable};
 use super::{Argument, Contents, Dtype, Expectation, MAX_BUFFER_BYTES, Script};
-use crate::device::Device;
-use crate::launcher::{Arg, KernelHandle, Launcher, Stream};
-use crate::memory::{DeviceBuffer, PoolSnapshot};
-use crate::module::Module;
+use hiplaunch::device::Device;
+use hiplaunch::launcher::{Arg, KernelHandle, Launcher, Stream};
+use hiplaunch::memory::{DeviceBuffer, PoolSnapshot};
+use hiplaunch::module::Module;
 
 /// The longest code object that is loaded, in bytes.
 const MAX_CODE_OBJECT_BYTES: u64 = 1 << 30;

@@ -6,8 +6,6 @@ mod exact;
 mod in_place;
 mod partial_order;
 mod properties;
-#[path = "../../benches/support/rectangle.rs"]
-mod rectangle;
 mod stack;
 mod table;
 mod verifier;

@@ -1,13 +1,13 @@
 //! The typical launch: a bar for each way, from nothing, with its spread.
 
-use hiplaunch::svg::{FAINT, PALE, TEXT};
+use hiplaunch_reports::style::{FAINT, PALE, TEXT};
 
 use super::canvas::{Align, Canvas, Rect, Text, width};
 use super::colour;
 use super::scale::number;
-use crate::cli::bench::results::Measured;
-use crate::cli::bench::table::{digits, time};
-use crate::cli::bench::ways::Way;
+use crate::bench::results::Measured;
+use crate::bench::table::{digits, time};
+use crate::bench::ways::Way;
 
 /// Sizes in pixels.
 const WIDTH: i32 = 520;

@@ -1,6 +1,6 @@
 //! Shapes of a figure, laid out before they are drawn, so that a test can look for what overlaps.
 
-use hiplaunch::svg::BACKGROUND;
+use hiplaunch_reports::style::BACKGROUND;
 use plotters::prelude::{DrawingBackend, FontFamily, IntoFont, RGBColor, SVGBackend};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontStyle, ShapeStyle, TextStyle};

@@ -1,6 +1,6 @@
 //! A figure of lines over two logarithmic axes, each with its name beside its end.
 
-use hiplaunch::svg::{FAINT, PALE, TEXT};
+use hiplaunch_reports::style::{FAINT, PALE, TEXT};
 use plotters::style::RGBColor;
 
 use super::canvas::{Align, Canvas, Dot, width};
@@ -203,7 +203,7 @@ mod tests {
         Lines {
             x_unit: "bytes",
             y_unit: "microseconds a launch",
-            label: Box::new(|v| crate::cli::bench::cases::label(crate::cli::bench::cases::Axis::Args, v)),
+            label: Box::new(|v| crate::bench::cases::label(crate::bench::cases::Axis::Args, v)),
             series: series.collect(),
         }
     }

@@ -5,7 +5,7 @@ mod canvas;
 mod lines;
 mod scale;
 
-use hiplaunch::svg::FAINT;
+use hiplaunch_reports::style::FAINT;
 use plotters::style::RGBColor;
 
 use super::cases::{Axis, Point};
@@ -174,7 +174,7 @@ pub(super) fn typical(results: &Results) -> String {
 }
 
 fn finish(svg: String, title: &str) -> String {
-    hiplaunch::svg::finish(svg.replacen(">\n", &format!(">\n{STYLE}"), 1), title)
+    hiplaunch_reports::style::finish(svg.replacen(">\n", &format!(">\n{STYLE}"), 1), title)
 }
 
 #[cfg(test)]

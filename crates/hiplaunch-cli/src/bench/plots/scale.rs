@@ -50,7 +50,7 @@ pub(super) fn number(value: f64) -> String {
     } else if value >= 9_999.5 {
         format!("{}k", number(value / 1e3))
     } else if value >= 1000.0 {
-        crate::cli::output::grouped(value.round() as u64)
+        crate::output::grouped(value.round() as u64)
     } else {
         // A step is one digit and a half.
         let digits = (-value.log10().floor()).max(0.0) as usize;

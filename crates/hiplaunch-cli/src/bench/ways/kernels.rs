@@ -11,8 +11,8 @@ pub(crate) const BY_VALUE: [usize; 4] = [8, 64, 256, 1024];
 const SMALL: usize = 4096;
 
 const OBJECTS: [(&str, &[u8]); 2] = [
-    ("gfx90a", include_bytes!("../../../../hip/bench.gfx90a.co")),
-    ("gfx942", include_bytes!("../../../../hip/bench.gfx942.co")),
+    ("gfx90a", include_bytes!("../../../hip/bench.gfx90a.co")),
+    ("gfx942", include_bytes!("../../../hip/bench.gfx942.co")),
 ];
 
 /// The code object for a device.

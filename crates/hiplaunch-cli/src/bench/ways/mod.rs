@@ -12,7 +12,7 @@ mod work;
 
 use std::fmt;
 
-use hiplaunch::driver::Capability;
+use hip_driver::Capability;
 use hiplaunch::{Device, Error, Launcher, Stream};
 
 pub(crate) use kernels::{BY_VALUE, image};

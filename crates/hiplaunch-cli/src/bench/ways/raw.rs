@@ -4,8 +4,8 @@ use std::ffi::CString;
 use std::ptr::copy_nonoverlapping;
 use std::sync::Arc;
 
-use hiplaunch::code_object::CodeObject;
-use hiplaunch::driver::{
+use code_object::CodeObject;
+use hip_driver::{
     DeviceId, DevicePtr, Driver, KernelLaunch, PinnedAllocation, RawFunction, RawModule,
 };
 use hiplaunch::{Error, LaunchDims, Stream};
