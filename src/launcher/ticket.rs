@@ -1,5 +1,6 @@
 //! Tickets: the results of a launch, read when they are there.
 
+use hip_driver::Note;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -36,14 +37,7 @@ pub struct Ticket {
 impl Ticket {
     #[inline]
     pub(crate) fn new(lane: Arc<Lane>, sequence: u64, slot: Option<ResultSlot>, spans: Spans) -> Ticket {
-        Ticket {
-            lane,
-            sequence,
-            slot,
-            spans,
-            waiting: None,
-                    finished: false,
-        }
+        Ticket { lane, sequence, slot, spans, waiting: None, finished: false }
     }
 
     /// How many outputs the launch has: its inout and out arrays and result blocks, in the order of the arguments.
@@ -77,7 +71,7 @@ impl Ticket {
     fn note_read(&self) {
         if let Some(slot) = &self.slot {
             let bytes = self.spans.iter().map(|(at, len)| at + len).max().unwrap_or(0) as usize;
-            self.lane.core.device().raw().note_host_read(slot.host.as_ptr(), bytes);
+            self.lane.core.device().note(&Note::HostRead { ptr: slot.host.as_ptr(), bytes });
         }
     }
 
@@ -165,7 +159,7 @@ impl Future for Ticket {
             slot: this.slot.take(),
             spans: std::mem::take(&mut this.spans),
             waiting: None,
-                    finished: false,
+            finished: false,
         };
         Poll::Ready(ticket.read())
     }

@@ -203,7 +203,7 @@ fn a_fault_ends_its_device_and_no_other() {
             d.mem_info(D0).unwrap_err(),
             d.device_synchronize(D0).unwrap_err(),
             d.host_malloc(D0, 4).unwrap_err(),
-            d.memset_d8_async(D0, words, 0, 4, stream).unwrap_err(),
+            d.enqueue(D0, stream, &Work::FillBytes { dst: words, value: 0, bytes: 4 }).unwrap_err(),
             rig.launch(&kernels, "no_args", (1, 1), &[], stream).unwrap_err(),
             d.stream_create(D0, StreamOptions::default()).unwrap_err(),
         ]
@@ -312,8 +312,8 @@ fn handles_and_addresses_are_checked() {
     assert_eq!(code(rig.htod(D0, words, std::ptr::null(), 4, stream)), ErrorCode::INVALID_VALUE);
     // SAFETY: checked by the driver.
     unsafe {
-        assert_eq!(code(d.memset_d32_async(D0, words.offset(2), 0, 1, stream)), ErrorCode::INVALID_VALUE);
-        assert_eq!(code(d.memset_d32_async(D0, words, 0, usize::MAX, stream)), ErrorCode::INVALID_VALUE);
+        assert_eq!(code(d.enqueue(D0, stream, &Work::FillWords { dst: words.offset(2), value: 0, count: 1 })), ErrorCode::INVALID_VALUE);
+        assert_eq!(code(d.enqueue(D0, stream, &Work::FillWords { dst: words, value: 0, count: usize::MAX })), ErrorCode::INVALID_VALUE);
     }
     assert_eq!(code(rig.free(D0, foreign)), ErrorCode::INVALID_DEVICE_POINTER);
     assert_eq!(code(rig.free(D0, words.offset(4))), ErrorCode::INVALID_DEVICE_POINTER);
@@ -419,7 +419,7 @@ fn devices_see_each_others_memory_only_when_allowed() {
     let (before, own) = (rig.words(D1, &[5, 6]), rig.words(D0, &[0, 0]));
     // A copy between devices needs no permission.
     // SAFETY: checked by the driver.
-    unsafe { rig.driver.memcpy_peer_async(D0, own, D1, before, 8, stream) }.unwrap();
+    unsafe { rig.driver.enqueue(D0, stream, &Work::CopyFromPeer { dst: own, src_device: D1, src: before, bytes: 8 }) }.unwrap();
     rig.sync(D0, stream).unwrap();
     assert_eq!(rig.read(D0, own, 2), [5, 6]);
 
@@ -487,10 +487,10 @@ fn fills_and_copies_within_a_device_are_in_stream_order() {
     let (a, b) = (rig.words(D0, &[0; 1000]), rig.words(D0, &[0; 1000]));
     // SAFETY: checked by the driver.
     unsafe {
-        rig.driver.memset_d32_async(D0, a, 0x0102_0304, 1000, stream).unwrap();
-        rig.driver.memset_d8_async(D0, a.offset(1), 0xff, 2, stream).unwrap();
-        rig.driver.memcpy_dtod_async(D0, b.offset(4), a, 3996, stream).unwrap();
-        rig.driver.memset_d8_async(D0, a, 0, 4000, stream).unwrap();
+        rig.driver.enqueue(D0, stream, &Work::FillWords { dst: a, value: 0x0102_0304, count: 1000 }).unwrap();
+        rig.driver.enqueue(D0, stream, &Work::FillBytes { dst: a.offset(1), value: 0xff, bytes: 2 }).unwrap();
+        rig.driver.enqueue(D0, stream, &Work::CopyWithin { dst: b.offset(4), src: a, bytes: 3996 }).unwrap();
+        rig.driver.enqueue(D0, stream, &Work::FillBytes { dst: a, value: 0, bytes: 4000 }).unwrap();
     }
     rig.sync(D0, stream).unwrap();
     let copied = rig.read(D0, b, 1000);
@@ -579,7 +579,7 @@ fn many_threads_share_streams_and_events() {
                     let own = rig.words(device, &[thread]);
                     let mut back = [0_u32];
                     // SAFETY: checked by the driver.
-                    unsafe { rig.driver.memset_d32_async(device, own, round, 1, stream) }.unwrap();
+                    unsafe { rig.driver.enqueue(device, stream, &Work::FillWords { dst: own, value: round, count: 1 }) }.unwrap();
                     rig.dtoh(device, back.as_mut_ptr().cast(), own, 4, stream).unwrap();
                     assert_eq!(back, [round]);
                     rig.free_async(device, own, stream).unwrap();
@@ -628,7 +628,7 @@ fn enqueuing_uses_no_heap_in_steady_state() {
             // SAFETY: checked by the driver.
             unsafe { d.launch_kernel(D0, &launch) }.unwrap();
             // SAFETY: as above.
-            unsafe { d.memset_d8_async(D0, words, 1, 64, stream) }.unwrap();
+            unsafe { d.enqueue(D0, stream, &Work::FillBytes { dst: words, value: 1, bytes: 64 }) }.unwrap();
             rig.dtoh(D0, pinned.ptr(), words, 4096, stream).unwrap();
             rig.record(D0, event, stream).unwrap();
             rig.record(D0, timed, stream).unwrap();

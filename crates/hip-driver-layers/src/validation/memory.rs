@@ -1,16 +1,70 @@
 //! Every piece of memory that is alive, who touches it, and what was freed lately.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
 
-use hip_driver::{DeviceId, DevicePtr, PinnedAllocation, RawModule};
+use hip_driver::{
+    Call, CallKind, DeviceId, DevicePtr, Output, PinnedAllocation, RawModule, RawStream, Space, Touch,
+};
 
-use super::counts::CallKind;
+use super::calls::{Checked, Held};
 use super::pool::{Blocks, FreedBlocks};
 use super::ranges::Ranges;
-use super::violation::{ByteRange, Memory, MemoryKind, Violation};
+use super::state::State;
+use super::violation::{ByteRange, Operation, Violation};
 
 /// Freed memory that is remembered, to tell a use after free from a foreign address.
 pub(super) const REMEMBERED: usize = 1024;
+
+/// Where memory came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MemoryKind {
+    /// `malloc`.
+    Device,
+    /// `malloc_async`.
+    StreamOrdered,
+    /// `host_malloc`.
+    Pinned,
+    /// A global variable of a module.
+    Global,
+    /// A block that a pool handed out, inside one of its segments.
+    Pooled,
+}
+
+impl fmt::Display for MemoryKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            MemoryKind::Device => "device allocation",
+            MemoryKind::StreamOrdered => "stream-ordered allocation",
+            MemoryKind::Pinned => "pinned allocation",
+            MemoryKind::Global => "module global",
+            MemoryKind::Pooled => "pool block",
+        })
+    }
+}
+
+/// A piece of memory that the layer knows or knew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Where it came from.
+    pub kind: MemoryKind,
+    /// The device it belongs to.
+    pub device: DeviceId,
+    /// Its first byte: the device's address, and for pinned memory the host's.
+    pub address: u64,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// Counts what the layer has seen, from 1: tells apart two that had the same address.
+    pub number: u64,
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Memory { kind, device, address, bytes, number } = self;
+        write!(f, "{kind} no. {number} ({bytes} bytes at {address:#x} of {device})")
+    }
+}
 
 /// Memory that is alive.
 #[derive(Debug)]
@@ -51,34 +105,6 @@ pub(super) enum RegionKey {
     Device(DeviceId, u64),
     /// Host address of pinned memory.
     Pinned(u64),
-}
-
-/// A range of addresses that a call touches.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Touch {
-    pub(super) space: Space,
-    pub(super) address: u64,
-    pub(super) bytes: u64,
-    pub(super) write: bool,
-}
-
-/// How an address is to be understood.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Space {
-    /// As kernels of this device see it.
-    Device(DeviceId),
-    /// As the host sees it; pinned memory or any other.
-    Host,
-}
-
-impl Touch {
-    pub(super) fn device(device: DeviceId, ptr: DevicePtr, bytes: usize, write: bool) -> Touch {
-        Touch { space: Space::Device(device), address: ptr.0, bytes: bytes as u64, write }
-    }
-
-    pub(super) fn host(ptr: *const u8, bytes: usize, write: bool) -> Touch {
-        Touch { space: Space::Host, address: ptr as u64, bytes: bytes as u64, write }
-    }
 }
 
 /// A touch found: the region and the offsets of its first byte and behind its last.
@@ -425,4 +451,68 @@ impl Regions {
             std::iter::once(region.memory).chain(region.blocks.iter().flat_map(Blocks::iter))
         })
     }
+}
+
+impl State {
+    /// Checks a call about memory, and takes out what it is about to free. Every other call passes.
+    pub(super) fn before_memory(&mut self, call: &Call<'_>) -> Checked<Held> {
+        let kind = call.kind();
+        Ok(match *call {
+            Call::Malloc { bytes, .. } | Call::HostMalloc { bytes, .. } => nonzero(kind, bytes)?,
+            Call::MallocAsync { device, bytes, stream } => {
+                nonzero(kind, bytes)?;
+                self.streams.of(kind, device, stream.0)?;
+                Held::Nothing
+            }
+            // Null is no memory, and drivers free it as C does.
+            Call::Free { ptr: DevicePtr::NULL, .. } => Held::Nothing,
+            Call::Free { device, ptr } => {
+                let key = self.regions.find_to_free(kind, MemoryKind::Device, device, ptr)?;
+                Held::Region(self.regions.remove(key), Some(self.order.snapshot_device(device)))
+            }
+            Call::FreeAsync { device, ptr, stream } => {
+                self.streams.of(kind, device, stream.0)?;
+                if ptr.is_null() {
+                    return Ok(Held::Nothing);
+                }
+                let key = self.regions.find_to_free(kind, MemoryKind::StreamOrdered, device, ptr)?;
+                self.remove_in_order(kind, key, Some(stream))
+            }
+            Call::HostFree { device, ref allocation } => {
+                let key = self.regions.find_pinned_to_free(kind, device, allocation)?;
+                self.remove_in_order(kind, key, None)
+            }
+            _ => Held::Nothing,
+        })
+    }
+
+    /// Takes a region out that a call frees without waiting; reports what may still use it.
+    fn remove_in_order(&mut self, call: CallKind, key: RegionKey, stream: Option<RawStream>) -> Held {
+        self.free_in_flight(call, key, stream);
+        Held::Region(self.regions.remove(key), None)
+    }
+
+    /// Takes in what a call about memory did.
+    pub(super) fn after_memory(&mut self, call: &Call<'_>, output: Output, held: Held) {
+        match (*call, output, held) {
+            (Call::Malloc { device, bytes }, Output::Memory(ptr), _) => {
+                self.regions.add_device(MemoryKind::Device, device, ptr, bytes);
+            }
+            (Call::MallocAsync { device, bytes, stream }, Output::Memory(ptr), _) => {
+                self.regions.add_device(MemoryKind::StreamOrdered, device, ptr, bytes);
+                // The memory is there from this point of the stream on: as if this work had written all of it.
+                let all = Touch::device(device, ptr, bytes, true);
+                self.commit(Operation::of(call.kind()), stream, [all].into_iter());
+            }
+            (Call::HostMalloc { device, .. }, Output::Pinned(pinned), _) => {
+                self.regions.add_pinned(device, &pinned)
+            }
+            (_, _, Held::Region(_, Some(seen))) => self.order.host_learns(&seen),
+            _ => {}
+        }
+    }
+}
+
+fn nonzero(call: CallKind, bytes: usize) -> Checked<Held> {
+    if bytes == 0 { Err(Box::new(Violation::ZeroBytes { call })) } else { Ok(Held::Nothing) }
 }

@@ -119,7 +119,7 @@ proptest! {
                     Ok(())
                 }
                 Op::Record { at } => {
-                    rig.layer.note_pool_record(D0, ptr(at));
+                    rig.layer.note(&Note::PoolRecord { device: D0, block: ptr(at) });
                     Ok(())
                 }
                 Op::Touch { at, units } => rig.memset(ptr(at), (units * UNIT) as usize, stream),

@@ -40,8 +40,8 @@ fn every_call_is_counted_in_its_kind_and_its_groups() {
     rig.dtoh_pageable(&mut [0; 64], ptr, stream).unwrap();
     // SAFETY: alive, and as long as the copies.
     unsafe {
-        rig.layer.memcpy_htod_async(D0, ptr, [0u8; 64].as_ptr(), 64, stream).unwrap();
-        rig.layer.memcpy_htod(D0, ptr, [0u8; 64].as_ptr(), 64).unwrap();
+        rig.layer.enqueue(D0, stream, &Work::CopyToDevice { dst: ptr, src: [0u8; 64].as_ptr(), bytes: 64 }).unwrap();
+        rig.layer.copy_blocking(D0, &Work::CopyToDevice { dst: ptr, src: [0u8; 64].as_ptr(), bytes: 64 }).unwrap();
     }
     let counts = rig.layer.counts().since(&before);
     assert_eq!((counts[CallKind::BlockingCopy], counts[CallKind::PageableCopy]), (2, 2));
@@ -66,7 +66,7 @@ fn every_call_is_counted_in_its_kind_and_its_groups() {
     // Notes of a pool, wrong ones too: counted, and no calls of a device.
     let before = rig.layer.counts();
     let block = rig.hand_out(rig.segment(64), 64);
-    rig.layer.note_pool_record(D0, block);
+    rig.layer.note(&Note::PoolRecord { device: D0, block });
     rig.give_back(block);
     rig.give_back(block);
     let counts = rig.layer.counts().since(&before);
@@ -175,8 +175,8 @@ fn everything_comes_through_and_back() {
     let (stream, ptr, pinned) = (rig.stream(), rig.malloc(8), rig.pinned(8));
     // SAFETY: alive, and as long as the copies; the function is live.
     unsafe {
-        rig.layer.memset_d32_async(D0, ptr, 0x0403_0201, 2, stream).unwrap();
-        rig.layer.memset_d8_async(D0, ptr, 9, 1, stream).unwrap();
+        rig.layer.enqueue(D0, stream, &Work::FillWords { dst: ptr, value: 0x0403_0201, count: 2 }).unwrap();
+        rig.layer.enqueue(D0, stream, &Work::FillBytes { dst: ptr, value: 9, bytes: 1 }).unwrap();
         assert_eq!(rig.layer.occupancy(D0, rig.module().1, 64, 0), Ok(1));
     }
     rig.dtoh(&pinned, 0, ptr, 8, stream).unwrap();
@@ -184,7 +184,7 @@ fn everything_comes_through_and_back() {
     assert_eq!(unsafe { *pinned.host.as_ptr().cast::<[u8; 8]>() }, [9, 2, 3, 4, 1, 2, 3, 4]);
     let (sender, receiver) = std::sync::mpsc::channel();
     // SAFETY: a live stream.
-    unsafe { rig.layer.launch_host_func(D0, stream, Box::new(move || sender.send(7).unwrap())) }.unwrap();
+    unsafe { rig.layer.enqueue(D0, stream, &Work::HostFunction(&HostFunction::new(move || sender.send(7).unwrap()))) }.unwrap();
     assert_eq!(receiver.recv(), Ok(7));
     rig.sync(stream).unwrap();
     rig.fake.take_calls();
@@ -193,7 +193,7 @@ fn everything_comes_through_and_back() {
     assert_eq!(rig.fake.take_calls(), ["note_host_write", "note_host_read"]);
     let segment = rig.segment(64);
     let block = rig.hand_out(segment, 64);
-    rig.layer.note_pool_record(D0, block);
+    rig.layer.note(&Note::PoolRecord { device: D0, block });
     rig.give_back(block);
     let notes = ["note_pool_segment", "note_pool_allocate", "note_pool_record", "note_pool_free"];
     assert_eq!(rig.fake.take_calls()[1..], notes);

@@ -182,7 +182,7 @@ impl Slots {
     pub(super) fn write(&self, slot: usize, at: usize, bytes: &[u8]) {
         let len = bytes.len().min(self.each.saturating_sub(at));
         let to = self.host(slot).wrapping_add(at);
-        self.driver.note_host_write(to, len);
+        self.driver.note(&Note::HostWrite { ptr: to, bytes: len });
         // SAFETY: inside the slot; what used it before was waited for when its batch was collected.
         unsafe { copy_nonoverlapping(bytes.as_ptr(), to, len) };
     }
@@ -192,7 +192,7 @@ impl Slots {
     pub(super) fn read(&self, slot: usize, to: &mut [u8]) {
         let len = to.len().min(self.each);
         let from = self.host(slot);
-        self.driver.note_host_read(from, len);
+        self.driver.note(&Note::HostRead { ptr: from, bytes: len });
         // SAFETY: inside the slot; what wrote it was waited for.
         unsafe { copy_nonoverlapping(from, to.as_mut_ptr(), len) };
     }
@@ -279,7 +279,7 @@ impl Calls {
         let Raw { driver, device, stream, .. } = &self.raw;
         // SAFETY: live memory of at least that size on both sides; the slot is not written before the batch is waited for.
         unsafe {
-            driver.memcpy_htod_async(*device, self.block.ptr, self.staged.host(slot), bytes, stream.raw())
+            driver.enqueue(*device, stream.raw(), &Work::CopyToDevice { dst: self.block.ptr, src: self.staged.host(slot), bytes })
         }?;
         Ok(())
     }
@@ -308,7 +308,7 @@ impl Lane for Calls {
             let Raw { driver, device, stream, .. } = &self.raw;
             let to = self.read.host(slot);
             // SAFETY: live memory of at least that size on both sides; the slot is read after the batch is waited for.
-            unsafe { driver.memcpy_dtoh_async(*device, to, self.result.ptr, self.results, stream.raw()) }?;
+            unsafe { driver.enqueue(*device, stream.raw(), &Work::CopyToHost { dst: to, src: self.result.ptr, bytes: self.results }) }?;
         }
         Ok(())
     }
