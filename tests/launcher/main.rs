@@ -8,6 +8,5 @@ mod lds;
 mod lifetime;
 mod memory;
 mod steady_state;
-mod support;
 mod tickets;
 mod views;

@@ -12,7 +12,7 @@ use hiplaunch::memory::PoolOptions;
 use hiplaunch::stream::StreamCore;
 use hiplaunch::{Backend, Device};
 
-use crate::counting::heap_allocations;
+use hiplaunch_testing::counting::heap_allocations;
 use crate::hooked::HookedDriver;
 use crate::rig::{KIB, MIB, Rig, on_each, on_each_with_gates, out_of_memory};
 

@@ -4,6 +4,7 @@
 //! counter, as `benches/launch.rs` does.
 
 
+use hiplaunch_testing::noop;
 use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::ptr::null;
@@ -14,8 +15,8 @@ use hiplaunch::{
     Arg, Block, DeviceBuffer, KernelHandle, LaunchDims, Launcher, Patch, PatchTarget, Stream, args,
 };
 
-const VECTOR: &[u8] = include_bytes!("../hip/vector.gfx90a.co");
-const JIT: &[u8] = include_bytes!("../hip/jit.gfx90a.co");
+const VECTOR: &[u8] = include_bytes!("../../../hip/vector.gfx90a.co");
+const JIT: &[u8] = include_bytes!("../../../hip/jit.gfx90a.co");
 const PATCHES: [Patch; 1] = [Patch { offset: 0, target: PatchTarget::Result }];
 
 struct Rust {

@@ -10,8 +10,8 @@ use hip_driver::{
     RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions,
 };
 
-pub(crate) const PROBE: &[u8] = include_bytes!("../../hip/probe.gfx90a.co");
-pub(crate) const PROBE_GFX942: &[u8] = include_bytes!("../../hip/probe.gfx942.co");
+pub(crate) const PROBE: &[u8] = include_bytes!("../../../../hip/probe.gfx90a.co");
+pub(crate) const PROBE_GFX942: &[u8] = include_bytes!("../../../../hip/probe.gfx942.co");
 pub(crate) const D0: DeviceId = DeviceId(0);
 pub(crate) const D1: DeviceId = DeviceId(1);
 

@@ -10,7 +10,7 @@ mod plots;
 mod results;
 mod statistics;
 mod table;
-mod ways;
+pub mod ways;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

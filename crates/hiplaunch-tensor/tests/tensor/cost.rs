@@ -2,7 +2,8 @@
 
 use hiplaunch::driver::Capability;
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::{DeviceBuffer, LazyTensor};
+use hiplaunch::DeviceBuffer;
+use hiplaunch_tensor::LazyTensor;
 
 use crate::operations::one_by_one as tensors;
 use hiplaunch_testing::rig::*;

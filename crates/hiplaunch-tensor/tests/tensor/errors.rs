@@ -3,7 +3,8 @@
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::driver::{Driver, ErrorCode};
 use hiplaunch_tensor::{Element, MAX_ELEMENTS, TensorProblem};
-use hiplaunch::{Backend, DeviceBuffer, Error, Launcher, LazyTensor, Tensors};
+use hiplaunch::{Backend, DeviceBuffer, Error, Launcher};
+use hiplaunch_tensor::{LazyTensor, Tensors};
 
 use crate::operations::{one_by_one, tensors};
 use hiplaunch_testing::rig::*;
@@ -11,7 +12,7 @@ use hiplaunch_testing::rig::*;
 #[track_caller]
 fn refused<T: Element>(tensor: &LazyTensor<T>) -> (&'static str, TensorProblem) {
     match tensor.compute() {
-        Err(Error::Tensor { operation, problem }) => (operation, *problem),
+        Err(hiplaunch_tensor::Error::Operation { operation, problem }) => (operation, *problem),
         other => panic!("{other:?}"),
     }
 }
@@ -65,14 +66,14 @@ fn lengths_sizes_and_divisors() {
     on_each(|rig| {
         let t = tensors(&rig);
         match t.from_slice(&[1i32; 5], &[2, 3]) {
-            Err(Error::Tensor { operation: "from_slice", problem }) => {
+            Err(hiplaunch_tensor::Error::Operation { operation: "from_slice", problem }) => {
                 assert_eq!(*problem, TensorProblem::Length { len: 5, shape: vec![2, 3] });
             }
             other => panic!("{other:?}"),
         }
         for shape in [[usize::MAX, 2], [1 << 16, 1 << 16]] {
             match t.from_slice(&[1i32; 5], &shape) {
-                Err(Error::Tensor { problem, .. }) => {
+                Err(hiplaunch_tensor::Error::Operation { problem, .. }) => {
                     let shape = shape.to_vec();
                     assert_eq!(*problem, TensorProblem::TooLarge { shape, limit: MAX_ELEMENTS });
                 }
@@ -106,7 +107,7 @@ fn tensors_of_other_streams_and_launchers_are_refused() {
         assert_eq!(refused(&a.max(&d)), ("max", TensorProblem::OtherLauncher));
         assert!(matches!(Tensors::new(&rig.launcher, &other.stream), Err(Error::Invalid { .. })));
         let buffer = DeviceBuffer::<f64>::new(&other.device, 4).unwrap();
-        assert!(matches!(t.from_buffer(buffer), Err(Error::Tensor { operation: "from_buffer", .. })));
+        assert!(matches!(t.from_buffer(buffer), Err(hiplaunch_tensor::Error::Operation { operation: "from_buffer", .. })));
         rig.assert_clean();
     });
 }

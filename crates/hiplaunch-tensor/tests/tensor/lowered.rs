@@ -3,7 +3,8 @@
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::graph::Branches;
 use hiplaunch_tensor::TensorProblem;
-use hiplaunch::{DeviceBuffer, Error, LazyTensor};
+use hiplaunch::{DeviceBuffer, Error};
+use hiplaunch_tensor::LazyTensor;
 
 use crate::operations::{one_by_one, tensors};
 use hiplaunch_testing::rig::*;
@@ -161,7 +162,7 @@ fn views_are_operands_as_they_are_and_never_overwritten() {
             assert_eq!(whole.to_vec(&rig.stream).unwrap(), host, "the view keeps the old");
 
             match t.from_view(&whole.permute(&[1, 0]).unwrap()) {
-                Err(Error::Tensor { problem, .. }) => assert_eq!(
+                Err(hiplaunch_tensor::Error::Operation { problem, .. }) => assert_eq!(
                     *problem,
                     TensorProblem::NotContiguous { shape: vec![6, 4], strides: vec![1, 6] }
                 ),
@@ -171,7 +172,7 @@ fn views_are_operands_as_they_are_and_never_overwritten() {
         let other = Rig::open(hiplaunch::Launcher::builder(), hiplaunch::Backend::Emulator);
         let theirs = DeviceBuffer::<f32>::on(&other.stream, 4).unwrap();
         match tensors(&rig).from_view(&theirs.view()) {
-            Err(Error::Tensor { problem, .. }) => {
+            Err(hiplaunch_tensor::Error::Operation { problem, .. }) => {
                 assert!(matches!(*problem, TensorProblem::OtherDevice { .. }));
             }
             other => panic!("{other:?}"),
