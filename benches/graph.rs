@@ -2,14 +2,11 @@
 //!
 //! `cargo bench --no-default-features --bench graph`; as a test (`cargo test --bench graph`) each case runs twice.
 
-
 use std::time::Instant;
 
-use hiplaunch_tensor::{LazyTensor, Tensors};
 use hiplaunch::graph::{Branches, CompiledGraph, Graph, GraphArg, NodeId, Value};
-use hiplaunch::{
-    Backend, DeviceBuffer, Error, KernelHandle, LaunchDims, Launcher, Stream, args,
-};
+use hiplaunch::{Backend, DeviceBuffer, Error, KernelHandle, LaunchDims, Launcher, Stream, args};
+use hiplaunch_tensor::{LazyTensor, Tensors};
 
 /// Elements of each buffer.
 const N: usize = 1 << 16;

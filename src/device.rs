@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use hip_driver::{DeviceId, DeviceProperties, Driver, DriverError, ErrorCode};
 use crate::error::{Error, OutOfMemory, Result};
 use crate::fault::{FaultReport, InFlight};
 use crate::memory::pool::{PoolCore, PoolCounters, PoolOptions};
+use hip_driver::{DeviceId, DeviceProperties, Driver, DriverError, ErrorCode};
 
 /// Collects the launches in flight on a device, for a fault's report.
 type InFlightSource = Box<dyn Fn() -> Vec<InFlight> + Send + Sync>;

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use hip_driver::{DeviceId, DriverError, ErrorCode};
 use crate::fault::FaultReport;
+use hip_driver::{DeviceId, DriverError, ErrorCode};
 
 /// What every fallible function here returns.
 pub type Result<T> = std::result::Result<T, Error>;

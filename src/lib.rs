@@ -158,18 +158,18 @@ const _: () = {
     shared_by_threads::<(Ticket, Output, Compiler, graph::CompiledGraph, Error)>();
 };
 
+pub use backend::Backend;
 /// What code objects say: targets, kernel signatures, globals.
 pub use code_object;
-pub use hip_driver::compile::{self, Compile, Compiler};
-pub use lds_layout as lds;
 pub use device::Device;
-pub use backend::Backend;
-pub use hip_driver_layers::timeline::Timeline;
 pub use error::{Error, LaunchProblem, Result};
 pub use event::Event;
+pub use hip_driver::compile::{self, Compile, Compiler};
+pub use hip_driver_layers::timeline::Timeline;
 pub use launcher::{
     Arg, Block, BufferArg, Destination, HostData, KernelHandle, LaunchDims, Launcher, LauncherBuilder,
     Output, Patch, PatchTarget, Staging, Stream, Ticket,
 };
+pub use lds_layout as lds;
 pub use memory::{DeviceBuffer, DeviceScratchBuffer, DeviceView, Pool, PoolBlock, PoolOptions};
 pub use module::Module;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use hip_driver::RawFunction;
 use crate::error::Result;
 use crate::launcher::{Kernel, KernelHandle, LaunchDims};
+use hip_driver::RawFunction;
 
 use super::branches::{Order, Schedule};
 use super::edges::{ADDRESSES, ARENA, Touch, VALUES, dependencies, live_nodes};

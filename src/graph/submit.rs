@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::sync::{Arc, PoisonError};
 
-use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess};
 use crate::error::{Error, Result};
 use crate::launcher::{Lane, LaneState, Stream, Ticket};
 use crate::memory::Failed;
 use crate::memory::pool::Caller;
+use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess};
 
 use super::cache::{Bound, Instance};
 use super::error::GraphProblem;

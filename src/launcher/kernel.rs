@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use code_object::{KernelSignature, ValueKind};
 
 use crate::device::Device;
-use hip_driver::RawFunction;
 use crate::error::{Error, LaunchProblem, Result};
 use crate::module::Module;
+use hip_driver::RawFunction;
 
 use super::args::{Arg, LaunchDims};
 use super::lane::Lane;

@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use crate::device::Device;
-use crate::owned_stream::OwnedStream;
-use hip_driver::{RawStream, StreamOptions};
 use crate::error::Result;
 use crate::event::Event;
 use crate::fault::InFlight;
 use crate::memory::{DeviceScratchBuffer, PinnedRing, ResultSlots};
 use crate::module::Module;
+use crate::owned_stream::OwnedStream;
 use crate::stream::{StreamCore, next_number};
+use hip_driver::{RawStream, StreamOptions};
 
 use super::args::LaunchDims;
 use super::kernel::Kernel;

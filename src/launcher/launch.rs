@@ -11,10 +11,10 @@
 
 use std::sync::Arc;
 
-use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess};
 use crate::error::{Error, LaunchProblem, Result};
 use crate::memory::pool::Caller;
 use crate::memory::{Failed, ResultSlot};
+use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess};
 
 use super::args::{Arg, Block, HostData, LaunchDims, PatchTarget, Staging};
 use super::kernel::Kernel;

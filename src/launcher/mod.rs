@@ -29,20 +29,20 @@ pub use lane::Stream;
 pub use registry::KernelHandle;
 pub use ticket::{Output, Ticket};
 
-use crate::device::Device;
 use crate::backend::{self, Backend};
-use hip_driver_layers::timeline::Timeline;
-use hip_driver_layers::validation::ValidationDriver;
-use hip_driver::{DeviceId, Driver, StreamOptions};
+use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, GraphCache};
-use lds_layout::LdsLayout;
 use crate::memory::PoolOptions;
 use crate::module::Module;
+use hip_driver::{DeviceId, Driver, StreamOptions};
+use hip_driver_layers::timeline::Timeline;
+use hip_driver_layers::validation::ValidationDriver;
 pub use kernel::Kernel;
 use lane::LaneOptions;
 pub(crate) use lane::{Lane, LaneState, REMEMBERED};
 use launch::{Request, Source};
+use lds_layout::LdsLayout;
 use registry::Registry;
 
 /// Opens a [`Launcher`] with options.

@@ -36,14 +36,7 @@ pub struct Ticket {
 impl Ticket {
     #[inline]
     pub(crate) fn new(lane: Arc<Lane>, sequence: u64, slot: Option<ResultSlot>, spans: Spans) -> Ticket {
-        Ticket {
-            lane,
-            sequence,
-            slot,
-            spans,
-            waiting: None,
-                    finished: false,
-        }
+        Ticket { lane, sequence, slot, spans, waiting: None, finished: false }
     }
 
     /// How many outputs the launch has: its inout and out arrays and result blocks, in the order of the arguments.
@@ -165,7 +158,7 @@ impl Future for Ticket {
             slot: this.slot.take(),
             spans: std::mem::take(&mut this.spans),
             waiting: None,
-                    finished: false,
+            finished: false,
         };
         Poll::Ready(ticket.read())
     }

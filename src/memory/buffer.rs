@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytemuck::Pod;
 
 use crate::device::Device;
-use hip_driver::DevicePtr;
 use crate::error::{Error, Result};
 use crate::stream::StreamCore;
+use hip_driver::DevicePtr;
 
 use super::layout::{Layout, elements};
 use super::pool::{Caller, PoolBlock};
@@ -259,7 +259,8 @@ impl<T: Pod> DeviceBuffer<T> {
     pub fn set_shape(&mut self, shape: &[usize]) -> Result<()> {
         let len = elements(shape)?;
         if len > self.capacity {
-            let problem = format!("shape {shape:?} has {len} elements, the memory has room for {}", self.capacity);
+            let problem =
+                format!("shape {shape:?} has {len} elements, the memory has room for {}", self.capacity);
             return Err(Error::invalid("DeviceBuffer::set_shape", problem));
         }
         self.layout = Layout::contiguous(0, shape)?;

@@ -3,8 +3,8 @@
 use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
 
-use hiplaunch_capi::*;
 use hiplaunch::{Backend, Launcher};
+use hiplaunch_capi::*;
 
 const OK: hiplaunch_status = hiplaunch_status::Ok;
 

@@ -3,9 +3,9 @@
 use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
 
-use hiplaunch_testing::counting::{Counting, heap_allocations};
-use hiplaunch_capi::*;
 use hiplaunch::{Backend, Launcher};
+use hiplaunch_capi::*;
+use hiplaunch_testing::counting::{Counting, heap_allocations};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;

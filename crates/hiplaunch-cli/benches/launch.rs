@@ -5,12 +5,11 @@
 //! `cargo bench --bench launch -- --count CASE N` launches N times and exits, for an instruction counter: the
 //! difference of two runs is the cost of the launches alone (see BENCHMARKS.md).
 
-
-use hiplaunch_testing::{counting, noop};
 use criterion::{Criterion, Throughput};
 use hiplaunch::{
     Arg, Block, DeviceBuffer, KernelHandle, LaunchDims, Launcher, Patch, PatchTarget, Staging, Stream, args,
 };
+use hiplaunch_testing::{counting, noop};
 use std::hint::black_box;
 
 const VECTOR: &[u8] = include_bytes!("../../../hip/vector.gfx90a.co");

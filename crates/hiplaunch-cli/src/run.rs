@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::script::{Report, RunOptions, Script, ScriptError};
 use code_object::TargetId;
 use hiplaunch::Error;
 use hiplaunch::memory::PoolBackend;
-use crate::script::{Report, RunOptions, Script, ScriptError};
 use serde_json::{Value, json};
 
 use super::demangle::explained;

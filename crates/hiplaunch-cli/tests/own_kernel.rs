@@ -2,14 +2,13 @@
 //!
 //! Skipped, with the reason, where there is no compiler for the kernel; `HIPLAUNCH_TEST_HIPRTC=1` makes that a failure.
 
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use hiplaunch_testing::c_library;
 use code_object::{Processor, TargetId};
 use hiplaunch::Compiler;
 use hiplaunch::compile::DiskCache;
+use hiplaunch_testing::c_library;
 
 fn example(name: &str) -> String {
     let folder = hiplaunch_testing::root().join("examples/histogram");
@@ -82,7 +81,8 @@ fn its_steps_lead_to_results() {
 
     let hiplaunch = || Command::new(env!("CARGO_BIN_EXE_hiplaunch"));
     let seen = run(&folder, hiplaunch().args(["inspect", "histogram.co"])).unwrap();
-    let readme = include_str!("../../../README.md").split("$ hiplaunch inspect histogram.co\n").nth(1).unwrap();
+    let readme =
+        include_str!("../../../README.md").split("$ hiplaunch inspect histogram.co\n").nth(1).unwrap();
     // All but what depends on the compiler: how it is bundled, how many bytes and registers it takes.
     let shown = readme.lines().take_while(|line| !line.starts_with("    ..."));
     let same = ["  kernel ", "    arguments", "      ", "    kernarg", "    memory", "    block"];

@@ -4,7 +4,6 @@
 
 #![cfg(target_os = "linux")]
 
-
 use hiplaunch_testing::c_library;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -68,7 +67,11 @@ fn program(source: &str, compiler: &str, standard: &str, linked: Linked) {
     let binary = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("capi-{source}-{standard}-{suffix}"));
     let mut compile = Command::new(compiler);
     compile.arg(format!("-std={standard}")).args(WARNINGS).arg("-I").arg(root().join("hip"));
-    compile.arg(root().join("crates/libhiplaunch/tests/programs").join(source)).arg("-o").arg(&binary).arg("-pthread");
+    compile
+        .arg(root().join("crates/libhiplaunch/tests/programs").join(source))
+        .arg("-o")
+        .arg(&binary)
+        .arg("-pthread");
     match linked {
         Linked::Shared => {
             compile.arg("-L").arg(&folder).arg("-lhiplaunch");
@@ -172,7 +175,10 @@ fn needs(file: &Path) -> Vec<String> {
 /// Programs are linked with the name that stays while they need not be linked again.
 #[test]
 fn the_shared_library_has_its_soname() {
-    assert_eq!(dynamic_texts(&libraries().join("libhiplaunch.so"), object::elf::DT_SONAME), [c_library::SONAME]);
+    assert_eq!(
+        dynamic_texts(&libraries().join("libhiplaunch.so"), object::elf::DT_SONAME),
+        [c_library::SONAME]
+    );
 }
 
 /// A program's own names can't meet with ours.

@@ -2,7 +2,6 @@
 //! their places. Skipped, with the reason, where there is no C++ compiler; and what needs kernels, where there is no
 //! hiprtc (a failure with `HIPLAUNCH_TEST_HIPRTC=1`).
 
-
 use hiplaunch_testing::c_library;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::owned_stream::OwnedStream;
-use hip_driver::{DevicePtr, DriverResult, };
+use hip_driver::{DevicePtr, DriverResult};
 
 use super::arena::{Arena, Fences, Recorded, Taken};
 use super::bins::GRANULE;
@@ -234,9 +234,7 @@ impl StreamArena {
         match self.arena.add_segment(ptr.0, units, Kind::of(units), Some((bytes, units))) {
             Some(taken) => Ok(self.block(taken, bytes)),
             // Another thread was given it between: impossible, as the two steps are one.
-            None => {
-                Err(hip_driver::DriverError::new("hipMalloc", hip_driver::ErrorCode::OUT_OF_MEMORY))
-            }
+            None => Err(hip_driver::DriverError::new("hipMalloc", hip_driver::ErrorCode::OUT_OF_MEMORY)),
         }
     }
 

@@ -3,8 +3,8 @@
 use std::ffi::CStr;
 use std::sync::Weak;
 
-use hip_driver::activity::ActivityObserver;
 use crate::validation::CallKind;
+use hip_driver::activity::ActivityObserver;
 use hip_driver::{
     Capabilities, DeviceId, DeviceProperties, DevicePtr, Driver, DriverInfo, DriverResult, EventOptions,
     HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec,

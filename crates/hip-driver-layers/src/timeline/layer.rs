@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, Weak};
 
 use dashmap::DashMap;
 
-use hip_driver::activity::{ActivityObserver, correlated};
 use crate::validation::CallKind;
+use hip_driver::activity::{ActivityObserver, correlated};
 use hip_driver::{
     Capability, DeviceId, Driver, DriverResult, ErrorCode, PinnedAllocation, RawFunction, RawGraph,
     RawGraphExec, RawStream,

@@ -1,7 +1,7 @@
 //! What is written down while the program runs: small and without names, which are looked up when somebody reads it.
 
-use hip_driver::activity::KernelCounts;
 use crate::validation::CallKind;
+use hip_driver::activity::KernelCounts;
 use hip_driver::{DeviceId, ErrorCode, RawFunction, RawGraphExec, RawStream};
 
 use super::work::CopyDirection;

@@ -61,8 +61,8 @@ mod violation;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hip_driver::{Driver, ErrorCode};
 use counts::Counters;
+use hip_driver::{Driver, ErrorCode};
 use inject::Injections;
 use state::State;
 

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use hip_driver_layers::validation::{Leak, MemoryKind, ValidationDriver, Violation};
 use hip_driver::{
     DeviceId, DevicePtr, Driver, DriverResult, ErrorCode, EventOptions, KernelLaunch, MemoryAccess,
     PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream,
     StreamOptions,
 };
+use hip_driver_layers::validation::{Leak, MemoryKind, ValidationDriver, Violation};
 
 use crate::fake::FakeDriver;
 

@@ -9,8 +9,8 @@ mod table;
 use std::fmt::Display;
 use std::time::{Duration, Instant};
 
-use hiplaunch::Error;
 use hip_driver_layers::validation::CallCounts;
+use hiplaunch::Error;
 use serde_json::json;
 
 use super::output::{Output, grouped};

@@ -9,11 +9,11 @@ mod report;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use hip_driver::Driver;
+use hip_driver_layers::validation::ValidationDriver;
 use hiplaunch::Backend;
 use hiplaunch::Error;
-use hip_driver::Driver;
 use hiplaunch::backend;
-use hip_driver_layers::validation::ValidationDriver;
 use hiplaunch::memory::{PoolBackend, PoolOptions};
 
 use super::output::Output;

@@ -324,8 +324,10 @@ fn the_machine_code() {
     let (status, out, _) = hiplaunch(&["inspect", &object("generic.co"), "--disassemble"]);
     assert!(status == 0 && out.contains("  code of scale at 0x"), "{out}");
     // What can't be disassembled is shown nevertheless.
-    let other =
-        concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/gfx9-emulator/tests/data/assembly/empty.gfx1100.co");
+    let other = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../crates/gfx9-emulator/tests/data/assembly/empty.gfx1100.co"
+    );
     let (status, out, err) = hiplaunch(&["inspect", other, "--disassemble"]);
     assert!(status == 2 && out.contains("  kernel empty\n"), "{out}");
     assert!(err.contains("empty.gfx1100.co: --disassemble: ") && err.contains("--gfx1100;"), "{err}");

@@ -115,8 +115,10 @@ fn fields_of_inspect() {
     let broken = folder.write("broken.hipfb", broken);
     let generic = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/code-object/tests/data/generic.co");
     // No code that can be shown.
-    let other =
-        concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/gfx9-emulator/tests/data/assembly/empty.gfx1100.co");
+    let other = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../crates/gfx9-emulator/tests/data/assembly/empty.gfx1100.co"
+    );
     check(
         "inspect",
         &[&[

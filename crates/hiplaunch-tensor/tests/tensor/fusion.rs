@@ -4,8 +4,8 @@ use code_object::{Processor, TargetId};
 use hiplaunch::driver::ErrorCode;
 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch_tensor::FloatElement;
 use hiplaunch::{DeviceBuffer, Launcher};
+use hiplaunch_tensor::FloatElement;
 use hiplaunch_tensor::{LazyTensor, Tensors};
 
 use crate::host::{Host, assert_same};

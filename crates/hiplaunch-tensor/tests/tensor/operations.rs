@@ -2,8 +2,8 @@
 
 use code_object::{Processor, TargetId};
 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
-use hiplaunch_tensor::FloatElement;
 use hiplaunch::{Backend, DeviceBuffer, Launcher};
+use hiplaunch_tensor::FloatElement;
 use hiplaunch_tensor::{LazyTensor, Tensors};
 
 use crate::host::{self, Host, assert_same};

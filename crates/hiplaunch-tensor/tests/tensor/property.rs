@@ -1,7 +1,7 @@
 //! Random expressions, with shared parts, against an interpreter on the host.
 
-use hiplaunch_tensor::Element;
 use hiplaunch::{Backend, Launcher};
+use hiplaunch_tensor::Element;
 use hiplaunch_tensor::{LazyTensor, Tensors};
 use proptest::prelude::*;
 
