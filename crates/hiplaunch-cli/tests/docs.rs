@@ -1,12 +1,12 @@
 //! The pictures in docs/ are what the commands beside them make. With `HIPLAUNCH_WRITE_DOCS` set, they are made anew.
 
-#[path = "../examples/lds_layout.rs"]
+#[path = "../../lds-layout/examples/lds_layout.rs"]
 #[allow(dead_code, reason = "its main is the examples' test's")]
-mod lds_layout;
+mod lds_example;
 
 use std::path::PathBuf;
 
-use hiplaunch::lds::LdsTarget;
+use lds_layout::LdsTarget;
 
 fn compare(name: &str, made: &str) {
     let path = hiplaunch_testing::root().to_owned().join("docs").join(name);
@@ -19,10 +19,10 @@ fn compare(name: &str, made: &str) {
 
 #[test]
 fn the_layout_of_the_example() {
-    let kernel = lds_layout::kernel().unwrap();
+    let kernel = lds_example::kernel().unwrap();
     let wanted = LdsTarget::GFX942.workgroups(kernel.least_bytes().unwrap());
     let layout = kernel.layout_for_occupancy(&LdsTarget::GFX942, wanted, 0).unwrap();
-    let svg = layout.to_svg();
+    let svg = hiplaunch_reports::lds_svg(&layout);
     roxmltree::Document::parse(&svg).unwrap();
     compare("lds.svg", &svg);
 }
