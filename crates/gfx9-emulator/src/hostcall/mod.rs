@@ -7,6 +7,8 @@
 
 mod buffered;
 mod format;
+#[cfg(all(test, target_os = "linux", target_env = "gnu", target_pointer_width = "64", not(miri)))]
+mod format_tests;
 
 use std::collections::HashMap;
 use std::fmt;
