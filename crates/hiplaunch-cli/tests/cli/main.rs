@@ -12,6 +12,7 @@ mod help;
 mod inspect;
 mod json;
 mod pool;
+mod printing;
 mod progress;
 mod writing;
 
