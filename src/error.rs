@@ -34,7 +34,7 @@ pub enum Error {
     },
     /// The handle's kernel was unregistered, or the handle is of another launcher.
     #[error(
-        "kernel handle {0:#018x} is stale: its kernel was unregistered, or it belongs to another launcher; register the kernel again"
+        "kernel handle {0:#018x} names no kernel of this launcher: it was unregistered, or registered with another launcher; register it here"
     )]
     StaleHandle(u64),
     /// The code object could not be read, is for another target or lacks the kernel.

@@ -280,7 +280,7 @@ impl Launcher {
     /// As [`register`](Launcher::register).
     pub fn register_from(&self, module: &Module, kernel: &str) -> Result<KernelHandle> {
         self.own(module.device())?;
-        self.0.registry.insert(Arc::new(Kernel::new(module, kernel)?))
+        Ok(self.0.registry.insert(Arc::new(Kernel::new(module, kernel)?)))
     }
 
     /// Loads a code object and registers one of its kernels with the layout of its dynamic LDS, as
@@ -303,7 +303,7 @@ impl Launcher {
         self.own(module.device())?;
         let kernel = Kernel::new(&module, kernel)?;
         kernel.set_lds_layout(layout.total())?;
-        self.0.registry.insert(Arc::new(kernel))
+        Ok(self.0.registry.insert(Arc::new(kernel)))
     }
 
     /// Gives a kernel the layout that its code was generated for. A launch from now on whose
