@@ -246,12 +246,14 @@ pub enum LaunchProblem {
         /// What was given.
         got: &'static str,
     },
-    /// Packed argument bytes have another length.
-    #[error("takes {expected} bytes of packed arguments, got {got}")]
+    /// There are too few or too many bytes of packed arguments.
+    #[error("takes {} of packed arguments, got {got}", bytes_between(*.expected, *.limit))]
     PackedSize {
         /// Bytes to the end of the last explicit argument.
         expected: u32,
         /// Bytes given.
+        /// The same with all the padding that may follow: the most.
+        limit: u32,
         got: usize,
     },
     /// More than the 4 KiB that may be passed by value.
@@ -339,5 +341,9 @@ pub enum LaunchProblem {
 }
 
 fn named(name: &Option<Box<str>>) -> String {
+fn bytes_between(least: u32, most: u32) -> String {
+    if least == most { format!("{least} bytes") } else { format!("{least} to {most} bytes") }
+}
+
     name.as_ref().map(|n| format!(" (`{n}`)")).unwrap_or_default()
 }

@@ -32,7 +32,8 @@ const MAX_IMAGE: u64 = 1 << 31;
 pub(super) enum Source<'a> {
     /// One value for each parameter.
     Args(&'a [Arg<'a>]),
-    /// The explicit part of the kernarg segment, packed by a compiler that knows the layout.
+    /// The explicit part of the kernarg segment, packed by a compiler that knows the layout; padding behind it until it
+    /// is checked.
     Packed(&'a [u8]),
 }
 
@@ -105,16 +106,13 @@ pub(super) fn launch(kernel: &Kernel, lane: &Arc<Lane>, mut request: Request<'_>
     device.check()?;
     request.dims.dynamic_lds = kernel.with_layout(request.dims.dynamic_lds)?;
     kernel.check_dims(&request.dims)?;
+    if let Source::Packed(bytes) = &mut request.source {
+        *bytes = kernel.check_packed(bytes)?;
+    }
     let request = &request;
     let image = match request.source {
         Source::Args(args) => check_args(kernel, lane, args)?,
-        Source::Packed(bytes) => {
-            if bytes.len() != kernel.explicit_bytes as usize {
-                let (expected, got) = (kernel.explicit_bytes, bytes.len());
-                return Err(kernel.refuse(LaunchProblem::PackedSize { expected, got }));
-            }
-            Image::default()
-        }
+        Source::Packed(_) => Image::default(),
     };
     if image.total() > 0 {
         check_image(kernel, request, &image)?;

@@ -548,3 +548,7 @@ impl Launcher {
         )
     }
 }
+    /// A C struct with the arguments as its fields will do: bytes behind the last explicit argument are ignored, up to
+    /// the kernarg segment's size or the struct's padding, whichever ends later. Hidden arguments are never taken from
+    /// them.
+    ///
