@@ -8,7 +8,7 @@ use crate::driver::{DeviceId, ErrorCode};
 /// A launch that had been enqueued and was not known to have finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InFlight {
-    /// The kernel's name, or its handle where it was unregistered since.
+    /// The kernel's name, or `(unregistered)` where nothing knows it any more.
     pub kernel: Arc<str>,
     /// The stream's number within its device.
     pub stream: u64,

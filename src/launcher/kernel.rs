@@ -299,12 +299,12 @@ impl Kernel {
         let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
         lanes.retain(|l| l.strong_count() > 0);
         if !lanes.iter().any(|l| std::ptr::eq(l.as_ptr(), Arc::as_ptr(lane))) {
+            lane.note_name(self);
             lanes.push(Arc::downgrade(lane));
         }
     }
 }
 
-impl Drop for Kernel {
 /// The kernarg segment's size, or that of a C struct with the explicit arguments as its fields, whichever is larger: the
 /// segment of a kernel without hidden arguments ends where its last argument does, while a struct is padded to its
 /// alignment.
@@ -313,6 +313,7 @@ fn packed_limit(signature: &KernelSignature) -> u32 {
     padded.map_or(signature.kernarg_size, |padded| padded.max(signature.kernarg_size))
 }
 
+impl Drop for Kernel {
     /// Leaves the module to every stream that may still run a launch of it.
     fn drop(&mut self) {
         let lanes = std::mem::take(self.lanes.get_mut().unwrap_or_else(PoisonError::into_inner));
