@@ -91,7 +91,8 @@ typedef enum hiplaunch_status {
    */
   HIPLAUNCH_STATUS_CODE_OBJECT = 9,
   /**
-   * A kernel faulted earlier, and the device is lost: every later call on it fails so.
+   * A kernel faulted earlier, and the device is lost: every later call on it fails so. The message says how to go on:
+   * with the emulator a new launcher works in the same process, with HIP it takes a new process.
    */
   HIPLAUNCH_STATUS_DEVICE_LOST = 10,
   /**
