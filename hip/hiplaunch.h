@@ -494,7 +494,8 @@ typedef struct hiplaunch_options {
    */
   uint32_t pool;
   /**
-   * Devices of the emulator, 1 to 64; 0 for as many as HIPLAUNCH_EMULATOR_DEVICES says, or 1.
+   * Devices of the emulator, where that is opened, 1 to 64; 0 for as many as HIPLAUNCH_EMULATOR_DEVICES says, or 1.
+   * Must be 0 with HIPLAUNCH_BACKEND_HIP.
    */
   uint32_t emulator_devices;
   /**
@@ -506,7 +507,9 @@ typedef struct hiplaunch_options {
    */
   uint64_t pool_soft_target;
   /**
-   * What the emulator's devices are: "gfx90a" or "gfx942"; null for gfx90a. Not kept.
+   * What the emulator's devices are, where that is opened: "gfx90a" or "gfx942"; null for gfx90a. With
+   * HIPLAUNCH_BACKEND_AUTO and "gfx942" the launcher has a GPU if there is one, else an emulated gfx942. Must be null
+   * with HIPLAUNCH_BACKEND_HIP. Not kept.
    */
   const char *emulator_target;
 } hiplaunch_options;
