@@ -23,9 +23,9 @@
  * call the library; it may start a program that does.
  */
 
-
 #ifndef HIPLAUNCH_H
 #define HIPLAUNCH_H
+
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -2200,8 +2200,6 @@ enum hiplaunch_status hiplaunch_set_log(hiplaunch_log_callback callback,
 }  // extern "C"
 #endif  // __cplusplus
 
-#endif  /* HIPLAUNCH_H */
-
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -2280,3 +2278,5 @@ static inline hiplaunch_dims hiplaunch_dims_linear(uint32_t grid, uint32_t block
 #ifdef __cplusplus
 }
 #endif
+
+#endif  /* HIPLAUNCH_H */
