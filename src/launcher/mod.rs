@@ -81,7 +81,7 @@ impl LauncherBuilder {
     /// ```
     #[cfg(feature = "emulator")]
     #[must_use]
-    pub fn emulator(mut self, options: crate::driver::emulated::EmulatorOptions) -> Self {
+    pub fn emulator(mut self, options: backend::Emulator) -> Self {
         self.emulator = Some(options);
         self
     }
