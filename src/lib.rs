@@ -102,9 +102,10 @@
 //!
 //! Everything returns [`Result`]. What can be refused is, before any device call: [`Error::Launch`] says which kernel and
 //! argument, [`Error::WrongTarget`] and [`Error::CodeObject`] what is wrong with the code. [`Error::Driver`] has the HIP
-//! call and its code. As work runs after the call that enqueued it, a kernel's fault comes out where somebody waits, as
-//! [`Error::DeviceLost`], whose [report](fault::FaultReport) names the launches that were in flight; from then on every
-//! call on that device returns it. Nothing panics in a `Drop`: what fails there is logged (the crate `log`).
+//! call and its code. As work runs after the call that enqueued it, a kernel's fault comes out of whichever call meets it
+//! first, mostly one that waits, as [`Error::DeviceLost`], whose [report](fault::FaultReport) names the launches that were
+//! in flight. From then on every call on that device returns it; with the emulator a new launcher works in the same
+//! process, with HIP it takes a new process. Nothing panics in a `Drop`: what fails there is logged (the crate `log`).
 //!
 //! # Features
 //!

@@ -14,7 +14,7 @@ use hip_driver::activity::ActivityObserver;
 use hip_driver::{
     Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
     DriverResult, ErrorCode, EventOptions, HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent,
-    RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions,
+    RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions,
 };
 
 /// Pageable copies up to this size travel in the stream's batch; larger ones get memory of their own. Bytes.
@@ -32,6 +32,7 @@ impl Driver for EmulatedDriver {
             name: "emulated".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             source: format!("embedded emulator of {target}"),
+            recovery: Recovery::NewDriver,
         }
     }
 

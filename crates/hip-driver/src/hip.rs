@@ -82,7 +82,7 @@ pub use symbols::Symbol;
 use super::{
     Capabilities, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo, DriverResult,
     ErrorCode, EventOptions, HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent, RawFunction,
-    RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions,
+    RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions,
 };
 
 /// `hipLaunchKernel`'s markers in `extra` (macros with casts, which bindgen leaves out).
@@ -118,6 +118,7 @@ impl Driver for HipDriver {
             name: "hip".to_owned(),
             version: load::version_text(self.loaded.version),
             source: self.loaded.library.display().to_string(),
+            recovery: Recovery::NewProcess,
         }
     }
 

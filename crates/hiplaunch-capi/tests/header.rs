@@ -6,9 +6,10 @@ fn made(root: &Path) -> String {
     let folder = root.join("crates/hiplaunch-capi/src");
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
     let mut config = cbindgen::Config::from_file(folder.join("cbindgen.toml")).unwrap();
+    // The guard of head.h ends behind tail.h; cbindgen's own would end before it.
     config.header = Some(read("head.h"));
     config.trailer = Some(format!(
-        "#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n{}\n#ifdef __cplusplus\n}}\n#endif\n",
+        "#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n{}\n#ifdef __cplusplus\n}}\n#endif\n\n#endif  /* HIPLAUNCH_H */\n",
         read("tail.h").trim_end()
     ));
     // What a program meets first comes first.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hip_driver::{
     Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
     DriverResult, ErrorCode, EventOptions, HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent,
-    RawFunction, RawModule, RawStream, StreamOptions,
+    RawFunction, RawModule, RawStream, Recovery, StreamOptions,
 };
 
 /// Hands out numbers, real pinned memory and nothing else; every event is reached at once.
@@ -35,7 +35,12 @@ fn layout(bytes: usize) -> DriverResult<std::alloc::Layout> {
 
 impl Driver for NoopDriver {
     fn info(&self) -> DriverInfo {
-        DriverInfo { name: "noop".into(), version: "1.0.0".into(), source: "benches".into() }
+        DriverInfo {
+            name: "noop".into(),
+            version: "1.0.0".into(),
+            source: "benches".into(),
+            recovery: Recovery::NewDriver,
+        }
     }
     fn capabilities(&self) -> Capabilities {
         Capabilities::from_iter([Capability::MappedHostMemory, Capability::StreamOrderedAllocator])

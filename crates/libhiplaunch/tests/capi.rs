@@ -110,6 +110,13 @@ fn launches_from_c_with_the_static_library() {
 }
 
 #[test]
+fn a_file_of_c_or_cpp_may_include_the_header_twice() {
+    let (Some(cc), Some(cxx)) = (tool("CC", "cc"), tool("CXX", "c++")) else { return };
+    program("twice.c", &cc, "c99", Linked::Shared);
+    program("twice.c", &cxx, "c++17", Linked::Shared);
+}
+
+#[test]
 fn bad_input_from_c() {
     let Some(cc) = tool("CC", "cc") else { return };
     program("bad_input.c", &cc, "c99", Linked::Shared);

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hip_driver::{
     Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
     DriverResult, ErrorCode, EventOptions, HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent,
-    RawFunction, RawModule, RawStream, StreamOptions,
+    RawFunction, RawModule, RawStream, Recovery, StreamOptions,
 };
 
 /// Bytes of each device: more than any has.
@@ -78,7 +78,12 @@ macro_rules! finished {
 
 impl Driver for NoneDriver {
     fn info(&self) -> DriverInfo {
-        DriverInfo { name: "none".into(), version: "1".into(), source: "does nothing".into() }
+        DriverInfo {
+            name: "none".into(),
+            version: "1".into(),
+            source: "does nothing".into(),
+            recovery: Recovery::NewDriver,
+        }
     }
     fn capabilities(&self) -> Capabilities {
         Capabilities::from_iter([Capability::Memset, Capability::StreamOrderedAllocator])
