@@ -106,6 +106,21 @@ fn lines(tried: &[String]) -> String {
 /// [`OpenError::NoDriver`] lists everything that was tried and what was wrong with it; the other errors say which word
 /// was not understood.
 pub fn open(backend: Backend, validate: Option<bool>) -> Result<Opened, OpenError> {
+    open_with(backend, validate, None)
+}
+
+/// How the emulator is made, in a build that has it.
+#[cfg(feature = "emulator")]
+pub(crate) type Emulator = super::emulated::EmulatorOptions;
+#[cfg(not(feature = "emulator"))]
+pub(crate) type Emulator = std::convert::Infallible;
+
+/// As [`open`]; the emulator, where it comes to that, is made as `emulator` says instead of the environment.
+pub(crate) fn open_with(
+    backend: Backend,
+    validate: Option<bool>,
+    emulator: Option<Emulator>,
+) -> Result<Opened, OpenError> {
     let (backend, named_by) = match (backend, variable(BACKEND_VARIABLE)) {
         (Backend::Auto, Some(given)) => match given.parse() {
             Ok(named) => (named, format!("{BACKEND_VARIABLE}={given}")),
@@ -124,7 +139,7 @@ pub fn open(backend: Backend, validate: Option<bool>) -> Result<Opened, OpenErro
         found = note(open_hip(), Backend::Hip, &mut tried);
     }
     if found.is_none() && matches!(backend, Backend::Auto | Backend::Emulator) {
-        found = note(open_emulator(), Backend::Emulator, &mut tried);
+        found = note(open_emulator(emulator), Backend::Emulator, &mut tried);
     }
     let Some((driver, backend)) = found else { return Err(OpenError::NoDriver { backend, tried }) };
 
@@ -174,16 +189,15 @@ fn open_hip() -> Attempt {
 }
 
 #[cfg(feature = "emulator")]
-fn open_emulator() -> Attempt {
-    use hip_driver_emulated::{EmulatedDriver, EmulatorOptions};
-
+fn open_emulator(options: Option<Emulator>) -> Attempt {
+    let options = options.map_or_else(Emulator::from_env, Ok);
     let driver: Arc<dyn Driver> =
-        EmulatorOptions::from_env().and_then(EmulatedDriver::new).map_err(|error| error.to_string())?;
+        options.and_then(hip_driver_emulated::EmulatedDriver::new).map_err(|error| error.to_string())?;
     with_device(driver)
 }
 
 #[cfg(not(feature = "emulator"))]
-fn open_emulator() -> Attempt {
+fn open_emulator(_: Option<Emulator>) -> Attempt {
     Err("this build has no emulator; build with the feature `emulator`".to_owned())
 }
 

@@ -169,6 +169,7 @@ impl Device {
                 call: e.call,
                 code: e.code,
                 detail: e.detail.clone(),
+                recovery: self.0.driver.info().recovery,
                 in_flight: source.as_ref().map(|s| s()).unwrap_or_default(),
             })
         });

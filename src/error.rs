@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use hip_driver::{DeviceId, DriverError, ErrorCode};
 use crate::fault::FaultReport;
+use hip_driver::{DeviceId, DriverError, ErrorCode};
 
 /// What every fallible function here returns.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -32,9 +32,9 @@ pub enum Error {
         /// What does not fit.
         problem: Box<LaunchProblem>,
     },
-    /// The handle's kernel was unregistered, or the handle is of another launcher.
+    /// The handle's kernel was unregistered, or the handle is another launcher's.
     #[error(
-        "kernel handle {0:#018x} is stale: its kernel was unregistered, or it belongs to another launcher; register the kernel again"
+        "kernel handle {0:#018x} names no kernel of this launcher: it was unregistered, or registered with another launcher; register it here"
     )]
     StaleHandle(u64),
     /// The code object could not be read, is for another target or lacks the kernel.
@@ -55,7 +55,8 @@ pub enum Error {
         /// What the device runs.
         device_target: Box<str>,
     },
-    /// The device context is lost: a kernel faulted earlier. Every later call fails with the same report.
+    /// The device context is lost: a kernel faulted earlier. Every later call fails with the same report. It says how to
+    /// go on: with the emulator a new launcher works in the same process, with HIP it takes a new process.
     #[error("{0}")]
     DeviceLost(Arc<FaultReport>),
     /// A graph can't be recorded or computed; nothing was submitted.
@@ -238,11 +239,13 @@ pub enum LaunchProblem {
         /// What was given.
         got: &'static str,
     },
-    /// Packed argument bytes have another length.
-    #[error("takes {expected} bytes of packed arguments, got {got}")]
+    /// There are too few or too many bytes of packed arguments.
+    #[error("takes {} of packed arguments, got {got}", bytes_between(*.expected, *.limit))]
     PackedSize {
-        /// Bytes to the end of the last explicit argument.
+        /// Bytes to the end of the last explicit argument: the least.
         expected: u32,
+        /// The same with all the padding that may follow: the most.
+        limit: u32,
         /// Bytes given.
         got: usize,
     },
@@ -328,6 +331,10 @@ pub enum LaunchProblem {
         /// The limit.
         limit: u64,
     },
+}
+
+fn bytes_between(least: u32, most: u32) -> String {
+    if least == most { format!("{least} bytes") } else { format!("{least} to {most} bytes") }
 }
 
 fn named(name: &Option<Box<str>>) -> String {

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::device::Device;
-use crate::owned_stream::OwnedStream;
-use hip_driver::{DriverResult, RawEvent, RawStream, StreamOptions};
 use crate::error::Result;
 use crate::memory::pool::{PoolBlock, StreamArena, StreamRef};
+use crate::owned_stream::OwnedStream;
 use crate::progress::Progress;
+use hip_driver::{DriverResult, RawEvent, RawStream, StreamOptions};
 
 /// A number that no other stream of the process has.
 pub(crate) fn next_number() -> u64 {

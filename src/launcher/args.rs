@@ -2,8 +2,8 @@
 
 use bytemuck::Pod;
 
-use hip_driver::DevicePtr;
 use crate::memory::{DeviceBuffer, DeviceView, PoolBlock};
+use hip_driver::DevicePtr;
 
 /// One explicit argument, in the order of the kernel's parameters. Made with `From`, the functions below or
 /// [`args!`](crate::args).

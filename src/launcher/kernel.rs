@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use code_object::{KernelSignature, ValueKind};
 
 use crate::device::Device;
-use hip_driver::RawFunction;
 use crate::error::{Error, LaunchProblem, Result};
 use crate::module::Module;
+use hip_driver::RawFunction;
 
 use super::args::{Arg, LaunchDims};
 use super::lane::Lane;
@@ -41,6 +41,8 @@ pub struct Kernel {
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) kernarg_bytes: u32,
     pub(crate) explicit_bytes: u32,
+    /// Most bytes of packed arguments, padding included.
+    packed_limit: u32,
     max_total: u32,
     static_lds: u32,
     required_block: Option<[u32; 3]>,
@@ -107,6 +109,7 @@ impl Kernel {
             // None where all arguments are hidden: `KernelLaunch::kernarg` says why.
             kernarg_bytes: if signature.explicit_args().is_empty() { 0 } else { signature.kernarg_size },
             explicit_bytes: signature.explicit_size(),
+            packed_limit: packed_limit(&signature),
             max_total,
             static_lds: signature.group_segment_fixed_size,
             required_block: signature.reqd_workgroup_size,
@@ -253,6 +256,21 @@ impl Kernel {
         self.refuse(LaunchProblem::ArgumentCount { expected: self.parameters.len(), got })
     }
 
+    /// The explicit part of packed arguments, which may have padding behind it.
+    #[inline]
+    pub(crate) fn check_packed<'a>(&self, packed: &'a [u8]) -> Result<&'a [u8]> {
+        match packed.get(..self.explicit_bytes as usize) {
+            Some(explicit) if packed.len() <= self.packed_limit as usize => Ok(explicit),
+            _ => Err(self.refuse_packed(packed.len())),
+        }
+    }
+
+    #[cold]
+    fn refuse_packed(&self, got: usize) -> Error {
+        let (expected, limit) = (self.explicit_bytes, self.packed_limit);
+        self.refuse(LaunchProblem::PackedSize { expected, limit, got })
+    }
+
     /// Checks that parameter `index` takes a value of `size` bytes.
     #[inline]
     pub(crate) fn check_value(&self, index: usize, size: usize, got: &'static str) -> Result<()> {
@@ -281,9 +299,18 @@ impl Kernel {
         let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
         lanes.retain(|l| l.strong_count() > 0);
         if !lanes.iter().any(|l| std::ptr::eq(l.as_ptr(), Arc::as_ptr(lane))) {
+            lane.note_name(self);
             lanes.push(Arc::downgrade(lane));
         }
     }
+}
+
+/// The kernarg segment's size, or that of a C struct with the explicit arguments as its fields, whichever is larger: the
+/// segment of a kernel without hidden arguments ends where its last argument does, while a struct is padded to its
+/// alignment.
+fn packed_limit(signature: &KernelSignature) -> u32 {
+    let padded = signature.explicit_size().checked_next_multiple_of(signature.kernarg_align);
+    padded.map_or(signature.kernarg_size, |padded| padded.max(signature.kernarg_size))
 }
 
 impl Drop for Kernel {

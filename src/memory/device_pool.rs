@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::device::Device;
-use hip_driver::DevicePtr;
 use crate::error::{Error, Result};
 use crate::stream::StreamCore;
+use hip_driver::DevicePtr;
 
 use super::pool::{
     BlockInfo, Caller, CaptureMark, CaptureToken, PoolBlock, PoolCounters, PoolSnapshot, StreamArena,

@@ -37,8 +37,8 @@ pub(crate) use ring::PinnedRing;
 pub(crate) use slots::{ResultSlot, ResultSlots};
 
 use crate::device::Device;
-use hip_driver::DriverError;
 use crate::error::Error;
+use hip_driver::DriverError;
 
 /// A failure under a stream's lock. Turned into an [`Error`] once the lock is gone, as a fault's report looks at every
 /// stream.

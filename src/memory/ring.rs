@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 
-use hip_driver::{DevicePtr, DriverError, EventOptions, RawEvent};
 use crate::stream::StreamCore;
+use hip_driver::{DevicePtr, DriverError, EventOptions, RawEvent};
 
 use super::Failed;
 use super::pinned::Pinned;

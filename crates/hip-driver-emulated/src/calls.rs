@@ -28,6 +28,7 @@ impl Driver for EmulatedDriver {
             name: "emulated".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             source: format!("embedded emulator of {target}"),
+            recovery: Recovery::NewDriver,
         }
     }
 

@@ -85,6 +85,11 @@ impl EmulatorOptions {
         Ok(options)
     }
 
+    /// Fails for options that no emulator can have.
+    pub(crate) fn check(&self) -> DriverResult<()> {
+        self.clone().checked("hipInit").map(drop)
+    }
+
     /// Checks the numbers, and fills in the target's open settings.
     pub(super) fn checked(mut self, call: &'static str) -> DriverResult<Self> {
         let refuse = |detail: String| Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail));

@@ -118,6 +118,7 @@ impl Driver for HipDriver {
             name: "hip".to_owned(),
             version: load::version_text(self.loaded.version),
             source: self.loaded.library.display().to_string(),
+            recovery: Recovery::NewProcess,
         }
     }
 

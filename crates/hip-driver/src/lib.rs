@@ -42,7 +42,7 @@ pub use observer::{Note, Observer};
 pub use types::{
     DeviceId, DeviceProperties, DevicePtr, DriverInfo, EventOptions, KernelLaunch, MemInfo, MemoryAccess,
     PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream,
-    StreamOptions,
+    Recovery, StreamOptions,
 };
 
 /// A function run by the driver in stream order. Must not call the driver (`hipLaunchHostFunc`'s rule).

@@ -187,4 +187,15 @@ pub struct DriverInfo {
     pub version: String,
     /// The library that was loaded, or where the driver comes from.
     pub source: String,
+    /// What it takes to use a device again that a fault of a kernel has lost.
+    pub recovery: Recovery,
+}
+
+/// What it takes to use a device again that a fault of a kernel has lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Recovery {
+    /// Another driver, opened in the same process: each has devices of its own, as the emulator's do.
+    NewDriver,
+    /// Another process: all drivers of one share the device's context, as HIP's do.
+    NewProcess,
 }

@@ -3,19 +3,19 @@
 //! `cargo bench --bench capi` prints times side by side; `-- --count CASE N` launches N times and exits, for an instruction
 //! counter, as `benches/launch.rs` does.
 
-
+use hiplaunch_testing::noop;
 use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::ptr::null;
 
 use criterion::Criterion;
-use hiplaunch_capi::*;
 use hiplaunch::{
     Arg, Block, DeviceBuffer, KernelHandle, LaunchDims, Launcher, Patch, PatchTarget, Stream, args,
 };
+use hiplaunch_capi::*;
 
-const VECTOR: &[u8] = include_bytes!("../hip/vector.gfx90a.co");
-const JIT: &[u8] = include_bytes!("../hip/jit.gfx90a.co");
+const VECTOR: &[u8] = include_bytes!("../../../hip/vector.gfx90a.co");
+const JIT: &[u8] = include_bytes!("../../../hip/jit.gfx90a.co");
 const PATCHES: [Patch; 1] = [Patch { offset: 0, target: PatchTarget::Result }];
 
 struct Rust {

@@ -22,3 +22,6 @@
  * Threads: every function may be called from any thread at any time, on the same objects too. A child of a fork must not
  * call the library; it may start a program that does.
  */
+
+#ifndef HIPLAUNCH_H
+#define HIPLAUNCH_H

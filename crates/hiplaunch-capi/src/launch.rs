@@ -161,7 +161,11 @@ unsafe fn go(
 }
 
 /// Launches a kernel with arguments packed by the caller: the kernarg segment from its start to the end of the last
-/// explicit argument, at the metadata's offsets. `size` is checked.
+/// explicit argument, at the metadata's offsets.
+///
+/// A struct with the arguments as its fields will do, `size` being its sizeof: bytes behind the last explicit argument are
+/// ignored, up to the kernarg segment's size or the struct's padding, whichever ends later. Hidden arguments are never
+/// taken from them. Any other size is HIPLAUNCH_STATUS_LAUNCH.
 ///
 /// Ownership, threads, errors: as hiplaunch_launch.
 #[unsafe(no_mangle)]

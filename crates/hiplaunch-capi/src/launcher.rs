@@ -85,13 +85,16 @@ pub struct hiplaunch_options {
     pub max_segments: usize,
     /// A hiplaunch_pool_backend.
     pub pool: u32,
-    /// Devices of the emulator, 1 to 64; 0 for as many as HIPLAUNCH_EMULATOR_DEVICES says, or 1.
+    /// Devices of the emulator, where that is opened, 1 to 64; 0 for as many as HIPLAUNCH_EMULATOR_DEVICES says, or 1.
+    /// Must be 0 with HIPLAUNCH_BACKEND_HIP.
     pub emulator_devices: u32,
     /// Most bytes that each device's pool holds from the driver; 0 for as many as the device has.
     pub pool_cap: u64,
     /// Bytes held above which cached memory goes back to the driver; 0 for never.
     pub pool_soft_target: u64,
-    /// What the emulator's devices are: "gfx90a" or "gfx942"; null for gfx90a. Not kept.
+    /// What the emulator's devices are, where that is opened: "gfx90a" or "gfx942"; null for gfx90a. With
+    /// HIPLAUNCH_BACKEND_AUTO and "gfx942" the launcher has a GPU if there is one, else an emulated gfx942. Must be null
+    /// with HIPLAUNCH_BACKEND_HIP. Not kept.
     pub emulator_target: *const c_char,
 }
 
@@ -167,10 +170,10 @@ fn emulator(
     devices: u32,
     target: Option<&str>,
 ) -> Result<LauncherBuilder> {
-    use hip_driver_emulated::{EmulatedDriver, EmulatorOptions};
-    if backend != Backend::Emulator {
+    use hip_driver_emulated::EmulatorOptions;
+    if backend == Backend::Hip {
         return Err(Failure::invalid(
-            "emulator_devices and emulator_target are for HIPLAUNCH_BACKEND_EMULATOR alone",
+            "emulator_devices and emulator_target are not for HIPLAUNCH_BACKEND_HIP; use HIPLAUNCH_BACKEND_AUTO for a GPU if there is one, else the emulator",
         ));
     }
     let mut options = EmulatorOptions::from_env().map_err(hiplaunch::Error::from)?;
@@ -180,7 +183,7 @@ fn emulator(
     if let Some(target) = target {
         options.target = target.parse().map_err(hiplaunch::Error::from)?;
     }
-    Ok(builder.driver(EmulatedDriver::new(options).map_err(hiplaunch::Error::from)?))
+    Ok(builder.emulator(options))
 }
 
 #[cfg(not(feature = "emulator"))]

@@ -32,7 +32,8 @@ pub enum hiplaunch_status {
     Launch = 8,
     /// The code object can't be read, is for another target, or lacks the kernel.
     CodeObject = 9,
-    /// A kernel faulted earlier, and the device is lost: every later call on it fails so.
+    /// A kernel faulted earlier, and the device is lost: every later call on it fails so. The message says how to go on:
+    /// with the emulator a new launcher works in the same process, with HIP it takes a new process.
     DeviceLost = 10,
     /// A graph can't be recorded or computed.
     Graph = 11,

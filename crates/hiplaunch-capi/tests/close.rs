@@ -3,8 +3,8 @@
 use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
 
-use hiplaunch_capi::*;
 use hiplaunch::{Backend, Launcher};
+use hiplaunch_capi::*;
 
 const OK: hiplaunch_status = hiplaunch_status::Ok;
 
@@ -21,7 +21,7 @@ fn a_launcher_goes_with_everything_made_from_it() {
     let launcher = Launcher::builder().backend(Backend::Emulator).validate(true).build().unwrap();
     let layer = launcher.validation().unwrap().clone();
     let launcher = hiplaunch_adopt(launcher).unwrap();
-    let code = include_bytes!("../hip/vector.gfx90a.co");
+    let code = include_bytes!("../../../hip/vector.gfx90a.co");
     // SAFETY: a kernel of hip/, and arrays of their lengths.
     let saxpy = made(|out| unsafe {
         hiplaunch_register(launcher, 0, code.as_ptr().cast(), code.len(), c"saxpy".as_ptr(), null(), out)
@@ -78,7 +78,7 @@ fn a_launcher_goes_with_everything_made_from_it() {
 fn launches_and_whoever_changes_or_closes_what_they_use_wait_for_each_other_and_never_for_ever() {
     let launcher = Launcher::builder().backend(Backend::Emulator).validate(false).build().unwrap();
     let launcher = hiplaunch_adopt(launcher).unwrap();
-    let code = include_bytes!("../hip/vector.gfx90a.co");
+    let code = include_bytes!("../../../hip/vector.gfx90a.co");
     // SAFETY: a kernel of hip/, and arrays of their lengths.
     let saxpy = made(|out| unsafe {
         hiplaunch_register(launcher, 0, code.as_ptr().cast(), code.len(), c"saxpy".as_ptr(), null(), out)

@@ -1,14 +1,15 @@
-//! hip/hiplaunch.h is what cbindgen makes of src/capi. With `HIPLAUNCH_WRITE_HEADER` set, it is made anew.
+//! hip/hiplaunch.h is what cbindgen makes of this package's sources. With `HIPLAUNCH_WRITE_HEADER` set, it is made anew.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 fn made(root: &Path) -> String {
-    let folder = root.join("src/capi");
+    let folder = root.join("crates/hiplaunch-capi/src");
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
     let mut config = cbindgen::Config::from_file(folder.join("cbindgen.toml")).unwrap();
+    // The guard of head.h ends behind tail.h; cbindgen's own would end before it.
     config.header = Some(read("head.h"));
     config.trailer = Some(format!(
-        "#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n{}\n#ifdef __cplusplus\n}}\n#endif\n",
+        "#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n{}\n#ifdef __cplusplus\n}}\n#endif\n\n#endif  /* HIPLAUNCH_H */\n",
         read("tail.h").trim_end()
     ));
     // What a program meets first comes first.
@@ -45,7 +46,7 @@ fn made(root: &Path) -> String {
 
 #[test]
 fn the_header_is_what_the_sources_say() {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let root = hiplaunch_testing::root().to_owned();
     let (path, made) = (root.join("hip/hiplaunch.h"), made(&root));
     if std::env::var_os("HIPLAUNCH_WRITE_HEADER").is_some() {
         std::fs::write(&path, &made).unwrap();
@@ -53,7 +54,7 @@ fn the_header_is_what_the_sources_say() {
     let kept = std::fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
     assert!(
         kept == made,
-        "the sources say another header; HIPLAUNCH_WRITE_HEADER=1 cargo test --test capi_header"
+        "the sources say another header; HIPLAUNCH_WRITE_HEADER=1 cargo test -p hiplaunch-capi --test header"
     );
 }
 
@@ -61,9 +62,9 @@ fn the_header_is_what_the_sources_say() {
 /// prefix.
 #[test]
 fn every_function_says_what_a_caller_has_to_know() {
-    let header = made(Path::new(env!("CARGO_MANIFEST_DIR")));
+    let header = made(hiplaunch_testing::root());
     let mut functions = 0;
-    for file in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src/capi")).unwrap() {
+    for file in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src")).unwrap() {
         let path = file.unwrap().path();
         if path.extension().is_none_or(|e| e != "rs") {
             continue;

@@ -10,9 +10,9 @@ mod sync {
     pub(crate) use std::sync::PoisonError;
 }
 
-#[path = "../src/capi/free_list.rs"]
+#[path = "../src/free_list.rs"]
 mod free_list;
-#[path = "../src/capi/gate.rs"]
+#[path = "../src/gate.rs"]
 mod gate;
 
 use free_list::FreeList;

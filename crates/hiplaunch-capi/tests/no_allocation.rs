@@ -1,12 +1,14 @@
 //! In steady state a launch through the C API makes no heap allocation on the caller's thread.
 
-
 use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
 
-use hiplaunch_testing::counting::{Counting, heap_allocations};
-use hiplaunch_capi::*;
 use hiplaunch::{Backend, Launcher};
+use hiplaunch_capi::*;
+use hiplaunch_testing::counting::{Counting, heap_allocations};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 const OK: hiplaunch_status = hiplaunch_status::Ok;
 
@@ -32,8 +34,8 @@ fn launches_and_reads_through_the_c_api_allocate_nothing() {
             hiplaunch_register(launcher, 0, code.as_ptr().cast(), code.len(), name.as_ptr(), null(), out)
         })
     };
-    let saxpy = register(include_bytes!("../hip/vector.gfx90a.co"), c"saxpy");
-    let polynomial = register(include_bytes!("../hip/jit.gfx90a.co"), c"jit_polynomial");
+    let saxpy = register(include_bytes!("../../../hip/vector.gfx90a.co"), c"saxpy");
+    let polynomial = register(include_bytes!("../../../hip/jit.gfx90a.co"), c"jit_polynomial");
     let stream = made(|out| hiplaunch_stream_open(launcher, 0, out));
     let x = made(|out| hiplaunch_buffer_open(launcher, 0, stream, 256, out));
     assert_eq!(hiplaunch_buffer_fill(x, stream, 0, 256, 0), OK);

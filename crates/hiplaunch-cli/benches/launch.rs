@@ -5,22 +5,18 @@
 //! `cargo bench --bench launch -- --count CASE N` launches N times and exits, for an instruction counter: the
 //! difference of two runs is the cost of the launches alone (see BENCHMARKS.md).
 
-#[cfg(feature = "emulator")]
-#[allow(dead_code, reason = "the command line needs more of it")]
-#[path = "../src/cli/bench/ways/mod.rs"]
-mod ways;
-
 use criterion::{Criterion, Throughput};
 use hiplaunch::{
     Arg, Block, DeviceBuffer, KernelHandle, LaunchDims, Launcher, Patch, PatchTarget, Staging, Stream, args,
 };
+use hiplaunch_testing::{counting, noop};
 use std::hint::black_box;
 
-const VECTOR: &[u8] = include_bytes!("../hip/vector.gfx90a.co");
-const JIT: &[u8] = include_bytes!("../hip/jit.gfx90a.co");
+const VECTOR: &[u8] = include_bytes!("../../../hip/vector.gfx90a.co");
+const JIT: &[u8] = include_bytes!("../../../hip/jit.gfx90a.co");
 
 #[global_allocator]
-static ALLOCATOR: allocations::Counting = allocations::Counting;
+static ALLOCATOR: counting::Counting = counting::Counting;
 
 struct Bench {
     launcher: Launcher,
@@ -127,7 +123,7 @@ fn count(case: &str, launches: u64) -> Result<(), hiplaunch::Error> {
 /// The ways that `hiplaunch bench` compares: batches of 16 launches, with their reads.
 #[cfg(feature = "emulator")]
 fn on_the_emulator(criterion: &mut Criterion) -> Result<(), hiplaunch::Error> {
-    use ways::{Job, Setup, Way};
+    use hiplaunch_cli::bench::ways::{self, Job, Setup, Way};
 
     let launcher = Launcher::builder().backend(hiplaunch::Backend::Emulator).validate(false).build()?;
     let device = launcher.device(0)?;
@@ -165,9 +161,9 @@ fn main() -> Result<(), hiplaunch::Error> {
     let mut bench = Bench::new(0)?;
     for case in CASES {
         (0..10_000).for_each(|_| assert!(bench.run(case)));
-        let before = allocations::count();
+        let before = counting::process_heap_allocations();
         (0..10_000).for_each(|_| assert!(bench.run(case)));
-        let made = allocations::count() - before;
+        let made = counting::process_heap_allocations() - before;
         println!("{case}: {made} heap allocations in 10000 launches");
         assert_eq!(made, 0, "{case} allocates in steady state");
     }

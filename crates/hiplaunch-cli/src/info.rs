@@ -1,9 +1,9 @@
 //! `hiplaunch info`: which drivers there are, what was tried, and what their devices can do.
 
-use hiplaunch::Backend;
-use hiplaunch::backend;
 use hip_driver::hip::{HipDriver, Symbol};
 use hip_driver::{Capabilities, Capability, DeviceId, DeviceProperties, Driver, DriverInfo};
+use hiplaunch::Backend;
+use hiplaunch::backend;
 use serde_json::{Value, json};
 
 use super::output::{Output, Style, bytes};
@@ -14,7 +14,7 @@ use super::{Failure, Verdict};
 pub(crate) struct InfoArgs {
     /// Print JSON.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 
     /// List every HIP symbol, not only those that the library lacks.
     #[arg(long)]

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::script::{Report, RunOptions, Script, ScriptError};
 use code_object::TargetId;
 use hiplaunch::Error;
 use hiplaunch::memory::PoolBackend;
-use crate::script::{Report, RunOptions, Script, ScriptError};
 use serde_json::{Value, json};
 
 use super::demangle::explained;
@@ -46,9 +46,9 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = 8)]
     differences: usize,
 
-    /// Print one JSON document instead of lines.
+    /// Print one JSON document instead of lines; what kernels print goes to stderr then.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 
     #[command(flatten)]
     trace: TraceOption,

@@ -195,7 +195,7 @@ fn results_are_compared() {
 #[test]
 fn a_kernel_that_computes_something_else_is_a_failure() {
     let folder = Folder::new();
-    let object = Path::new(env!("CARGO_MANIFEST_DIR")).join("hip/bench.gfx90a.co");
+    let object = hiplaunch_testing::root().join("hip/bench.gfx90a.co");
     let mut image = fs::read(object).unwrap();
     // What a result's words differ by (hip/bench.hip); compilers subtract its negative.
     let step = 0x9e37_79b9u32.wrapping_neg().to_le_bytes();

@@ -1,15 +1,15 @@
 //! The pictures in docs/ are what the commands beside them make. With `HIPLAUNCH_WRITE_DOCS` set, they are made anew.
 
-#[path = "../examples/lds_layout.rs"]
+#[path = "../../lds-layout/examples/lds_layout.rs"]
 #[allow(dead_code, reason = "its main is the examples' test's")]
-mod lds_layout;
+mod lds_example;
 
 use std::path::PathBuf;
 
-use hiplaunch::lds::LdsTarget;
+use lds_layout::LdsTarget;
 
 fn compare(name: &str, made: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs").join(name);
+    let path = hiplaunch_testing::root().to_owned().join("docs").join(name);
     if std::env::var_os("HIPLAUNCH_WRITE_DOCS").is_some() {
         std::fs::write(&path, made).unwrap();
     }
@@ -19,17 +19,17 @@ fn compare(name: &str, made: &str) {
 
 #[test]
 fn the_layout_of_the_example() {
-    let kernel = lds_layout::kernel().unwrap();
+    let kernel = lds_example::kernel().unwrap();
     let wanted = LdsTarget::GFX942.workgroups(kernel.least_bytes().unwrap());
     let layout = kernel.layout_for_occupancy(&LdsTarget::GFX942, wanted, 0).unwrap();
-    let svg = layout.to_svg();
+    let svg = hiplaunch_reports::lds_svg(&layout);
     roxmltree::Document::parse(&svg).unwrap();
     compare("lds.svg", &svg);
 }
 
 #[test]
 fn the_plan_beside_its_problem() {
-    let docs = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let docs = hiplaunch_testing::root().to_owned().join("docs");
     let made = std::env::temp_dir().join(format!("hiplaunch-plan-{}.svg", std::process::id()));
     let status = std::process::Command::new(env!("CARGO_BIN_EXE_hiplaunch"))
         .args(["plan", "plan.csv", "--svg"])
@@ -45,7 +45,7 @@ fn the_plan_beside_its_problem() {
 
 #[test]
 fn the_bench_beside_its_results() {
-    let docs = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let docs = hiplaunch_testing::root().to_owned().join("docs");
     let made = std::env::temp_dir().join(format!("hiplaunch-bench-{}.svg", std::process::id()));
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_hiplaunch"))
         .args(["bench", "--from", "bench.json", "--svg"])
@@ -62,7 +62,7 @@ fn the_bench_beside_its_results() {
 /// Links between documents, and from them to files and headings, lead somewhere.
 #[test]
 fn links_lead_somewhere() {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let root = hiplaunch_testing::root().to_owned();
     let anchors = |text: &str| -> Vec<String> {
         let heads = text.lines().filter(|line| line.starts_with('#'));
         let plain = heads.map(|line| line.trim_start_matches('#').trim().to_lowercase().replace(' ', "-"));

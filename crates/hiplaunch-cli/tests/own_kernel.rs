@@ -2,22 +2,22 @@
 //!
 //! Skipped, with the reason, where there is no compiler for the kernel; `HIPLAUNCH_TEST_HIPRTC=1` makes that a failure.
 
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use code_object::{Processor, TargetId};
 use hiplaunch::Compiler;
 use hiplaunch::compile::DiskCache;
+use hiplaunch_testing::c_library;
 
 fn example(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/histogram");
+    let folder = hiplaunch_testing::root().join("examples/histogram");
     std::fs::read_to_string(folder.join(name)).unwrap()
 }
 
 #[test]
 fn the_readme_shows_the_files() {
-    let readme = include_str!("../README.md");
+    let readme = include_str!("../../../README.md");
     let files = [
         ("cpp", "histogram.hip"),
         ("toml", "histogram.launch.toml"),
@@ -81,7 +81,8 @@ fn its_steps_lead_to_results() {
 
     let hiplaunch = || Command::new(env!("CARGO_BIN_EXE_hiplaunch"));
     let seen = run(&folder, hiplaunch().args(["inspect", "histogram.co"])).unwrap();
-    let readme = include_str!("../README.md").split("$ hiplaunch inspect histogram.co\n").nth(1).unwrap();
+    let readme =
+        include_str!("../../../README.md").split("$ hiplaunch inspect histogram.co\n").nth(1).unwrap();
     // All but what depends on the compiler: how it is bundled, how many bytes and registers it takes.
     let shown = readme.lines().take_while(|line| !line.starts_with("    ..."));
     let same = ["  kernel ", "    arguments", "      ", "    kernarg", "    memory", "    block"];
@@ -96,9 +97,8 @@ fn its_steps_lead_to_results() {
     assert!(passed.contains("1 passed, 0 failed"), "{passed}");
 
     let counts = ["400"; 10].join(", ");
-    let library = std::env::current_exe().unwrap().parent().unwrap().to_owned();
-    soname::link(&library);
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let library = c_library::folder();
+    let root = hiplaunch_testing::root();
     let mut compile = Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".to_owned()));
     compile.args(["-std=c99", "-Wall", "-Wextra", "-Werror", "histogram.c", "-o", "histogram", "-I"]);
     compile.arg(root.join("hip")).arg("-L").arg(&library).arg("-lhiplaunch");

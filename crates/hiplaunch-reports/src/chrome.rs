@@ -62,8 +62,7 @@ fn write_host(timeline: &TimelineSnapshot, events: &mut Events<'_>) -> io::Resul
 fn write_devices(timeline: &TimelineSnapshot, events: &mut Events<'_>) -> io::Result<()> {
     let mut calls: HashMap<u64, (u32, Duration)> = HashMap::new();
     for thread in &timeline.threads {
-        let enqueued =
-            thread.spans.iter().filter_map(|s| Some((s.correlation?, (thread.number, s.begin))));
+        let enqueued = thread.spans.iter().filter_map(|s| Some((s.correlation?, (thread.number, s.begin))));
         calls.extend(enqueued);
     }
     let last_thread = timeline.threads.iter().map(|thread| thread.number).max().unwrap_or(0);

@@ -193,8 +193,9 @@ mod tests {
         for barrier in layout.inserted() {
             assert!(texts.contains(&barrier.to_string().as_str()), "{barrier}: {texts:?}");
         }
-        let number =
-            |node: roxmltree::Node<'_, '_>, name: &str| node.attribute(name).and_then(|v| v.parse::<i32>().ok());
+        let number = |node: roxmltree::Node<'_, '_>, name: &str| {
+            node.attribute(name).and_then(|v| v.parse::<i32>().ok())
+        };
         let (width, height) = (
             number(document.root_element(), "width").unwrap(),
             number(document.root_element(), "height").unwrap(),

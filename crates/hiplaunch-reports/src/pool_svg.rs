@@ -286,8 +286,8 @@ pub fn pool_svg(snapshot: &PoolSnapshot) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::sample::{pool, segment};
     use super::*;
+    use crate::sample::{pool, segment};
 
     fn area(text: &Text) -> (i32, i32, i32, i32) {
         let half = text.size / 2 + 1;

@@ -1,7 +1,8 @@
 //! A lazy chain: recorded without a device call, computed in one submission, with three buffers however long it is.
 
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::{DeviceBuffer, Launcher, Tensors};
+use hiplaunch::{DeviceBuffer, Launcher};
+use hiplaunch_tensor::Tensors;
 
 const SHAPE: [usize; 2] = [256, 256];
 const N: usize = SHAPE[0] * SHAPE[1];

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use hiplaunch::device::Device;
 use crate::error::Result;
+use hiplaunch::device::Device;
 use hiplaunch::graph::Branches;
 use hiplaunch::launcher::{Launcher, Stream};
 use hiplaunch::memory::elements;

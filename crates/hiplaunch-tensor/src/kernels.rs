@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use hiplaunch::device::Device;
 use crate::error::Result;
+use hiplaunch::device::Device;
 use hiplaunch::launcher::{KernelHandle, Launcher};
 use hiplaunch::module::Module;
 

@@ -35,7 +35,12 @@ fn layout(bytes: usize) -> DriverResult<std::alloc::Layout> {
 
 impl Driver for NoopDriver {
     fn info(&self) -> DriverInfo {
-        DriverInfo { name: "noop".into(), version: "1.0.0".into(), source: "benches".into() }
+        DriverInfo {
+            name: "noop".into(),
+            version: "1.0.0".into(),
+            source: "benches".into(),
+            recovery: Recovery::NewDriver,
+        }
     }
     fn capabilities(&self) -> Capabilities {
         Capabilities::from_iter([Capability::MappedHostMemory, Capability::StreamOrderedAllocator])

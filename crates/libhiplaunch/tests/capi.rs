@@ -4,7 +4,7 @@
 
 #![cfg(target_os = "linux")]
 
-
+use hiplaunch_testing::c_library;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -18,15 +18,12 @@ fn private_libraries() -> Vec<String> {
 }
 
 fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    hiplaunch_testing::root()
 }
 
-/// Where cargo put the libraries when it built this test.
+/// Where the libraries are.
 fn libraries() -> PathBuf {
-    let folder = std::env::current_exe().unwrap().parent().unwrap().to_owned();
-    assert!(folder.join("libhiplaunch.so").is_file(), "no libhiplaunch.so in {}", folder.display());
-    soname::link(&folder);
-    folder
+    c_library::folder()
 }
 
 /// The tool that a variable or the default names; `None`, with the reason printed, where it does not run.
@@ -70,7 +67,11 @@ fn program(source: &str, compiler: &str, standard: &str, linked: Linked) {
     let binary = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("capi-{source}-{standard}-{suffix}"));
     let mut compile = Command::new(compiler);
     compile.arg(format!("-std={standard}")).args(WARNINGS).arg("-I").arg(root().join("hip"));
-    compile.arg(root().join("tests/capi").join(source)).arg("-o").arg(&binary).arg("-pthread");
+    compile
+        .arg(root().join("crates/libhiplaunch/tests/programs").join(source))
+        .arg("-o")
+        .arg(&binary)
+        .arg("-pthread");
     match linked {
         Linked::Shared => {
             compile.arg("-L").arg(&folder).arg("-lhiplaunch");
@@ -109,6 +110,13 @@ fn launches_from_c_with_the_static_library() {
 }
 
 #[test]
+fn a_file_of_c_or_cpp_may_include_the_header_twice() {
+    let (Some(cc), Some(cxx)) = (tool("CC", "cc"), tool("CXX", "c++")) else { return };
+    program("twice.c", &cc, "c99", Linked::Shared);
+    program("twice.c", &cxx, "c++17", Linked::Shared);
+}
+
+#[test]
 fn bad_input_from_c() {
     let Some(cc) = tool("CC", "cc") else { return };
     program("bad_input.c", &cc, "c99", Linked::Shared);
@@ -144,9 +152,9 @@ fn installed_and_found_by_pkg_config() {
     run(Command::new(&binary).arg(root().join("hip")).env("LD_LIBRARY_PATH", prefix.join("lib")));
     let version = format!("libhiplaunch.so.{}", env!("CARGO_PKG_VERSION"));
     let leads_to = |name: &str| std::fs::read_link(prefix.join("lib").join(name)).unwrap();
-    assert_eq!(leads_to("libhiplaunch.so"), Path::new(soname::SONAME));
-    assert_eq!(leads_to(soname::SONAME), Path::new(&version));
-    assert!(needs(&binary).contains(&soname::SONAME.to_owned()), "{:?}", needs(&binary));
+    assert_eq!(leads_to("libhiplaunch.so"), Path::new(c_library::SONAME));
+    assert_eq!(leads_to(c_library::SONAME), Path::new(&version));
+    assert!(needs(&binary).contains(&c_library::SONAME.to_owned()), "{:?}", needs(&binary));
     let refused = Command::new("bash").arg(&script).args(["--prefix", "relative"]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
     std::fs::remove_dir_all(&prefix).unwrap();
@@ -174,7 +182,10 @@ fn needs(file: &Path) -> Vec<String> {
 /// Programs are linked with the name that stays while they need not be linked again.
 #[test]
 fn the_shared_library_has_its_soname() {
-    assert_eq!(dynamic_texts(&libraries().join("libhiplaunch.so"), object::elf::DT_SONAME), [soname::SONAME]);
+    assert_eq!(
+        dynamic_texts(&libraries().join("libhiplaunch.so"), object::elf::DT_SONAME),
+        [c_library::SONAME]
+    );
 }
 
 /// A program's own names can't meet with ours.

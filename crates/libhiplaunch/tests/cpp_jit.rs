@@ -2,7 +2,7 @@
 //! their places. Skipped, with the reason, where there is no C++ compiler; and what needs kernels, where there is no
 //! hiprtc (a failure with `HIPLAUNCH_TEST_HIPRTC=1`).
 
-
+use hiplaunch_testing::c_library;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
@@ -25,13 +25,6 @@ impl Drop for Folder {
     }
 }
 
-/// The folder with the shared library that cargo built for this test: beside the test's program, or one above.
-fn library_folder() -> Option<PathBuf> {
-    let name = format!("{}hiplaunch{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
-    let program = std::env::current_exe().unwrap();
-    program.ancestors().skip(1).take(2).find(|folder| folder.join(&name).is_file()).map(Path::to_path_buf)
-}
-
 /// The compiler in `CXX`, or the first that there is.
 fn cxx() -> Option<String> {
     let named = std::env::var("CXX").ok().filter(|name| !name.is_empty());
@@ -44,9 +37,8 @@ fn program() -> Result<PathBuf, String> {
     // Kept for the process's life: every test of this file runs it.
     static BUILT: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
         let compiler = cxx().ok_or("no C++ compiler: install g++ or clang++, or set CXX")?;
-        let library = library_folder().ok_or("no shared library beside this test's program")?;
-        soname::link(&library);
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let library = c_library::folder();
+        let root = hiplaunch_testing::root();
         let sources =
             std::fs::read_dir(root.join("examples/cpp_jit")).unwrap().map(|file| file.unwrap().path());
         let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cpp_jit");
@@ -101,7 +93,7 @@ fn ready(with_hiprtc: bool) -> Option<PathBuf> {
 
 /// Expressions with their values, and what they are to give after that sign.
 fn cases(sign: &str) -> Vec<(Vec<&'static str>, &'static str)> {
-    let text = include_str!("data/jit.txt");
+    let text = include_str!("../../../tests/data/jit.txt");
     let lines: Vec<&str> = text.lines().filter(|l| !l.is_empty() && !l.starts_with('#')).collect();
     let cases = lines
         .chunks(2)

@@ -11,8 +11,8 @@ use std::hint::black_box;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use offset_planner::{Budget, Buffer, Plan, PlanOptions, Problem, ProblemBuilder, plan, verify};
 use offset_planner::rectangle::{self, BYTES, COUNTS, Random, Shape};
+use offset_planner::{Budget, Buffer, Plan, PlanOptions, Problem, ProblemBuilder, plan, verify};
 
 type Failed = Box<dyn std::error::Error>;
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::owned_stream::OwnedStream;
-use hip_driver::{DeviceId, Driver, DriverError, DriverResult, ErrorCode, };
+use hip_driver::{DeviceId, Driver, DriverError, DriverResult, ErrorCode};
 
 use super::arena::Regret;
 use super::bins::GRANULE;

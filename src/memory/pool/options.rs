@@ -1,7 +1,7 @@
 //! What a pool may do.
 
-use hip_driver::{Capabilities, Capability};
 use crate::error::{Error, Result};
+use hip_driver::{Capabilities, Capability};
 
 /// Where a pool's memory comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

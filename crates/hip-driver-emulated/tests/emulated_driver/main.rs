@@ -1,5 +1,4 @@
 //! What the emulated driver alone promises: real asynchrony, faults that stay on their device, no heap use on enqueue.
-#![cfg(feature = "emulator")]
 
 mod graphs;
 mod rig;
@@ -10,10 +9,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use hip_driver_emulated::EmulatorOptions;
 use hip_driver::{
     DeviceId, DevicePtr, Driver, ErrorCode, EventOptions, KernelLaunch, RawStream, StreamOptions,
 };
+use hip_driver_emulated::EmulatorOptions;
 
 use crate::rig::{D0, D1, PROBE, PROBE_GFX942, Rig, code};
 
@@ -404,8 +403,7 @@ fn globals_kernels_and_occupancy_work_on_both_targets() {
 #[test]
 fn constructors_of_variables_run_when_a_module_is_loaded() {
     let rig = Rig::one();
-    let kernels =
-        rig.load(D0, include_bytes!("../../crates/gfx9-emulator/tests/data/compilers/constructor.gfx90a.co"));
+    let kernels = rig.load(D0, include_bytes!("../../../../tests/data/compilers/constructor.gfx90a.co"));
     // SAFETY: checked by the driver.
     let (value, _) = unsafe { rig.driver.module_get_global(D0, kernels.module, c"value") }.unwrap();
     assert_eq!(rig.read(D0, value, 1), [5 + 37]);

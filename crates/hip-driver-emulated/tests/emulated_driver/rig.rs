@@ -4,14 +4,14 @@ use std::ffi::CString;
 use std::sync::{Arc, mpsc};
 
 use code_object::CodeObject;
-use hip_driver_emulated::{EmulatedDriver, EmulatorOptions};
 use hip_driver::{
     DeviceId, DevicePtr, Driver, DriverError, ErrorCode, EventOptions, KernelLaunch, PinnedAllocation,
     RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions,
 };
+use hip_driver_emulated::{EmulatedDriver, EmulatorOptions};
 
-pub(crate) const PROBE: &[u8] = include_bytes!("../../hip/probe.gfx90a.co");
-pub(crate) const PROBE_GFX942: &[u8] = include_bytes!("../../hip/probe.gfx942.co");
+pub(crate) const PROBE: &[u8] = include_bytes!("../../../../hip/probe.gfx90a.co");
+pub(crate) const PROBE_GFX942: &[u8] = include_bytes!("../../../../hip/probe.gfx942.co");
 pub(crate) const D0: DeviceId = DeviceId(0);
 pub(crate) const D1: DeviceId = DeviceId(1);
 

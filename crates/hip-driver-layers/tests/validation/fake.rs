@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use hip_driver::{
     Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
     DriverResult, ErrorCode, EventOptions, HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent,
-    RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions,
+    RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions,
 };
 
 const DEVICES: u32 = 2;
@@ -123,7 +123,12 @@ unsafe fn copy(dst: u64, src: u64, bytes: usize) {
 // host memory here.
 impl Driver for FakeDriver {
     fn info(&self) -> DriverInfo {
-        DriverInfo { name: "fake".to_owned(), version: "1.0.0".to_owned(), source: "test".to_owned() }
+        DriverInfo {
+            name: "fake".to_owned(),
+            version: "1.0.0".to_owned(),
+            source: "test".to_owned(),
+            recovery: Recovery::NewDriver,
+        }
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -1,10 +1,10 @@
 //! Handles and memory used when or where they may not be: refused, typed, and never passed on.
 
-use hip_driver_layers::validation::{HandleKind, Leak, MemoryKind, Violation};
 use hip_driver::{
     DevicePtr, Driver, ErrorCode, EventOptions, KernelLaunch, PinnedAllocation, RawEvent, RawFunction,
     RawModule, RawStream, StreamOptions,
 };
+use hip_driver_layers::validation::{HandleKind, Leak, MemoryKind, Violation};
 
 use crate::rig::{D0, D1, Rig, VECTOR, reads, writes};
 

@@ -1,8 +1,8 @@
 //! A pool's blocks inside of driver allocations: what the notes get wrong, touches outside of live blocks, frees of
 //! segments, leaks, and reuse of bytes that work in flight still uses.
 
-use hip_driver_layers::validation::{CallKind, Leak, MemoryKind, Violation};
 use hip_driver::{DevicePtr, Driver, ErrorCode, RawStream};
+use hip_driver_layers::validation::{CallKind, Leak, MemoryKind, Violation};
 
 use crate::rig::{D0, D1, Rig, reads, writes};
 

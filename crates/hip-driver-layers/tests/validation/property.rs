@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use hip_driver_layers::validation::{Access, Violation};
 use hip_driver::{DevicePtr, Driver, PinnedAllocation, RawEvent, RawStream};
+use hip_driver_layers::validation::{Access, Violation};
 use proptest::prelude::*;
 
 use crate::rig::{D0, Rig, reads, writes};

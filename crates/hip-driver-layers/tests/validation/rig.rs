@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use hip_driver_layers::validation::{Leak, MemoryKind, ValidationDriver, Violation};
 use hip_driver::{
     DeviceId, DevicePtr, Driver, DriverResult, ErrorCode, EventOptions, KernelLaunch, MemoryAccess,
     PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream,
     StreamOptions,
 };
+use hip_driver_layers::validation::{Leak, MemoryKind, ValidationDriver, Violation};
 
 use crate::fake::FakeDriver;
 
@@ -15,7 +15,7 @@ pub(crate) const D0: DeviceId = DeviceId(0);
 pub(crate) const D1: DeviceId = DeviceId(1);
 
 /// saxpy and others; its metadata gives the kernarg sizes.
-pub(crate) const VECTOR: &[u8] = include_bytes!("../../hip/vector.gfx90a.co");
+pub(crate) const VECTOR: &[u8] = include_bytes!("../../../../hip/vector.gfx90a.co");
 
 pub(crate) struct Rig {
     pub(crate) fake: Arc<FakeDriver>,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use hip_driver_layers::validation::{CallCounts, CallKind, ValidationDriver};
 use hip_driver::{Driver, ErrorCode};
+use hip_driver_layers::validation::{CallCounts, CallKind, ValidationDriver};
 
 use crate::fake::FakeDriver;
 use crate::rig::{D0, Rig};

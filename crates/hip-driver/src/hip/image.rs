@@ -115,7 +115,7 @@ fn compressed_end(image: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    const ELF: &[u8] = include_bytes!("../../../hip/vector.gfx90a.co");
+    const ELF: &[u8] = include_bytes!("../../../../hip/vector.gfx90a.co");
 
     #[test]
     fn a_copy_is_aligned_equal_and_padded() {

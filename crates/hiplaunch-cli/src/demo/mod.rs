@@ -9,8 +9,8 @@ mod table;
 use std::fmt::Display;
 use std::time::{Duration, Instant};
 
-use hiplaunch::Error;
 use hip_driver_layers::validation::CallCounts;
+use hiplaunch::Error;
 use serde_json::json;
 
 use super::output::{Output, grouped};
@@ -52,7 +52,7 @@ pub(crate) struct DemoArgs {
 
     /// Print one JSON document instead of a table.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 
     #[command(flatten)]
     trace: TraceOption,

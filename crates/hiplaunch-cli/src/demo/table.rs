@@ -2,8 +2,8 @@
 
 use std::io;
 
-use hiplaunch::Device;
 use hip_driver_layers::validation::{CallCounts, CallKind};
+use hiplaunch::Device;
 use serde_json::{Value, json};
 
 use super::batches::{Batches, OPERATIONS};

@@ -9,11 +9,11 @@ mod report;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use hip_driver::Driver;
+use hip_driver_layers::validation::ValidationDriver;
 use hiplaunch::Backend;
 use hiplaunch::Error;
-use hip_driver::Driver;
 use hiplaunch::backend;
-use hip_driver_layers::validation::ValidationDriver;
 use hiplaunch::memory::{PoolBackend, PoolOptions};
 
 use super::output::Output;
@@ -73,7 +73,7 @@ pub(crate) struct ReplayArgs {
 
     /// Print one JSON document instead of a table.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 /// A number of bytes, with a binary unit or none.

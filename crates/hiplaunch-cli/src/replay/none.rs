@@ -78,7 +78,12 @@ macro_rules! finished {
 
 impl Driver for NoneDriver {
     fn info(&self) -> DriverInfo {
-        DriverInfo { name: "none".into(), version: "1".into(), source: "does nothing".into() }
+        DriverInfo {
+            name: "none".into(),
+            version: "1".into(),
+            source: "does nothing".into(),
+            recovery: Recovery::NewDriver,
+        }
     }
     fn capabilities(&self) -> Capabilities {
         Capabilities::from_iter([Capability::Memset, Capability::StreamOrderedAllocator])

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use hip_driver_layers::validation::{ValidationDriver, Violation};
 use hip_driver::{DeviceId, Driver};
+use hip_driver_layers::validation::{ValidationDriver, Violation};
 use hiplaunch::memory::{PoolBlock, PoolOptions};
 use hiplaunch::stream::StreamCore;
 use hiplaunch::{Error, Event};
@@ -123,8 +123,8 @@ pub(super) fn check(driver: &Arc<dyn Driver>, trace: &Trace, options: &PoolOptio
 mod tests {
     use super::super::none::NoneDriver;
     use super::*;
-    use hiplaunch::Device;
     use hip_driver::StreamOptions;
+    use hiplaunch::Device;
 
     /// A use that nobody told the pool of is found when the memory has another owner.
     #[test]

@@ -52,7 +52,7 @@ fn flags_that_no_command_has() {
 #[cfg(unix)]
 #[test]
 fn the_examples_work() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = hiplaunch_testing::root();
     let bin = Path::new(env!("CARGO_BIN_EXE_hiplaunch")).parent().unwrap();
     let path = std::env::join_paths(
         [bin.to_owned()].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
@@ -249,7 +249,7 @@ fn man_pages_render() {
 
 #[test]
 fn the_readme_has_every_command_and_status() {
-    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).unwrap();
     let section = readme.split("## Command line").nth(1).unwrap().split("\n## ").next().unwrap();
     for name in commands() {
         assert!(section.contains(&format!("hiplaunch {name}")), "{name}");

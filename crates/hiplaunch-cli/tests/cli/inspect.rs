@@ -12,7 +12,7 @@ use super::{Folder, hip, hiplaunch};
 
 /// One of the code object reader's own files.
 fn object(name: &str) -> String {
-    format!("{}/crates/code-object/tests/data/{name}", env!("CARGO_MANIFEST_DIR"))
+    format!("{}/crates/code-object/tests/data/{name}", hiplaunch_testing::root().display())
 }
 
 /// The document of files that are all good.
@@ -324,8 +324,10 @@ fn the_machine_code() {
     let (status, out, _) = hiplaunch(&["inspect", &object("generic.co"), "--disassemble"]);
     assert!(status == 0 && out.contains("  code of scale at 0x"), "{out}");
     // What can't be disassembled is shown nevertheless.
-    let other =
-        concat!(env!("CARGO_MANIFEST_DIR"), "/crates/gfx9-emulator/tests/data/assembly/empty.gfx1100.co");
+    let other = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../crates/gfx9-emulator/tests/data/assembly/empty.gfx1100.co"
+    );
     let (status, out, err) = hiplaunch(&["inspect", other, "--disassemble"]);
     assert!(status == 2 && out.contains("  kernel empty\n"), "{out}");
     assert!(err.contains("empty.gfx1100.co: --disassemble: ") && err.contains("--gfx1100;"), "{err}");
@@ -334,7 +336,7 @@ fn the_machine_code() {
 /// All that it prints of one kernel.
 #[test]
 fn a_kernel_is_shown_whole() {
-    let root = env!("CARGO_MANIFEST_DIR");
+    let root = hiplaunch_testing::root();
     let shown = fs::read_to_string(format!("{root}/tests/data/inspect.txt")).unwrap().replace("\r\n", "\n");
     let (args, shown) = shown.strip_prefix("$ hiplaunch ").unwrap().split_once('\n').unwrap();
     let args: Vec<&str> = args.split(' ').collect();

@@ -24,7 +24,7 @@ fn paths(value: &Value, at: &str, found: &mut BTreeSet<String>) {
 
 /// The fields that a section of docs/json.md lists: lines that begin with "- `path`".
 fn documented(section: &str) -> BTreeSet<String> {
-    let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/json.md")).unwrap();
+    let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md")).unwrap();
     let section =
         text.split("\n## ").find(|part| part.starts_with(section)).unwrap_or_else(|| panic!("{section}"));
     let fields = section.lines().filter_map(|line| line.strip_prefix("- `")?.split('`').next());
@@ -94,7 +94,7 @@ fn fields_of_demo() {
 
 #[test]
 fn fields_of_plan_and_replay() {
-    let docs = |name: &str| format!("{}/docs/{name}", env!("CARGO_MANIFEST_DIR"));
+    let docs = |name: &str| format!("{}/docs/{name}", hiplaunch_testing::root().display());
     check("plan", &[&["plan", "--json", &docs("plan.csv"), "--capacity", "2000"]], &[]);
     let trace = docs("pool.trace.csv");
     check(
@@ -107,16 +107,18 @@ fn fields_of_plan_and_replay() {
 #[test]
 fn fields_of_inspect() {
     let folder = Folder::new();
-    let bundle = concat!(env!("CARGO_MANIFEST_DIR"), "/crates/code-object/tests/data/zstd-v2.hipfb");
-    let plain = concat!(env!("CARGO_MANIFEST_DIR"), "/crates/code-object/tests/data/plain.hipfb");
+    let bundle = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/code-object/tests/data/zstd-v2.hipfb");
+    let plain = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/code-object/tests/data/plain.hipfb");
     let mut broken = fs::read(plain).unwrap();
     let end = broken.len() - 3000;
     broken[end..].fill(0xff);
     let broken = folder.write("broken.hipfb", broken);
-    let generic = concat!(env!("CARGO_MANIFEST_DIR"), "/crates/code-object/tests/data/generic.co");
+    let generic = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/code-object/tests/data/generic.co");
     // No code that can be shown.
-    let other =
-        concat!(env!("CARGO_MANIFEST_DIR"), "/crates/gfx9-emulator/tests/data/assembly/empty.gfx1100.co");
+    let other = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../crates/gfx9-emulator/tests/data/assembly/empty.gfx1100.co"
+    );
     check(
         "inspect",
         &[&[

@@ -7,24 +7,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
 
-#[path = "cli/faults.rs"]
 mod faults;
-#[path = "cli/help.rs"]
 mod help;
-#[path = "cli/inspect.rs"]
 mod inspect;
-#[path = "cli/json.rs"]
 mod json;
-#[path = "cli/pool.rs"]
 mod pool;
-#[path = "cli/progress.rs"]
+mod printing;
 mod progress;
-#[path = "cli/writing.rs"]
 mod writing;
 
-#[path = "cli/timeline.rs"]
 mod timeline;
-#[path = "cli/watching.rs"]
 mod watching;
 
 /// A folder of one test.
@@ -53,12 +45,12 @@ impl Drop for Folder {
 }
 
 fn data(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
+    let path = hiplaunch_testing::root().join("tests/data").join(name);
     path.to_str().unwrap().to_owned()
 }
 
 fn hip(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("hip").join(name);
+    let path = hiplaunch_testing::root().join("hip").join(name);
     path.to_str().unwrap().to_owned()
 }
 

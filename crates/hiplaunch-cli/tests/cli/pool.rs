@@ -330,7 +330,7 @@ fn a_long_trace_is_replayed() {
 fn the_picture_in_the_docs_is_of_the_trace_beside_it() {
     let folder = Folder::new();
     let svg = at(&folder, "pool.svg");
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let docs = hiplaunch_testing::root().join("docs");
     let how = "hiplaunch replay docs/pool.trace.csv --backend none --snapshot docs/pool.svg";
     assert!(fs::read_to_string(docs.join("README.md")).unwrap().contains(how));
     let trace = docs.join("pool.trace.csv");

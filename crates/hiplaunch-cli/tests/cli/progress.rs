@@ -42,7 +42,7 @@ fn on_terminal(mut command: Command) -> (i32, String, String) {
 }
 
 fn commands() -> Vec<(Command, &'static str)> {
-    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/docs");
+    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
     let (saxpy, args) = (data("saxpy.launch.toml"), data("args.launch.toml"));
     vec![
         (command(&["run", &saxpy, &args, "--backend", "emulator"]), "scripts ["),

@@ -91,7 +91,7 @@ fn a_full_disk_is_reported() {
 fn reports(folder: &str) -> Vec<Vec<String>> {
     let at = |name: &str| format!("{folder}/{name}");
     let docs = |name: &str| {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(name);
+        let path = hiplaunch_testing::root().join("docs").join(name);
         path.to_str().unwrap().to_owned()
     };
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
@@ -188,7 +188,7 @@ fn a_killed_command_leaves_nothing() {
 fn places_that_cannot_be_written() {
     let folder = Folder::new();
     let path = folder.0.to_str().unwrap();
-    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/plan.csv");
+    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/plan.csv");
     for (args, words) in [
         (&["plan", docs, "--svg", path][..], "name a file in it"),
         (&["plan", docs, "--svg", &format!("{path}/none/a.svg")], "make the folder"),

@@ -6,9 +6,9 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use code_object::{Processor, TargetId};
 
+use crate::error::Result;
 use hip_driver::compile::{CompileError, Compiler};
 use hiplaunch::device::Device;
-use crate::error::Result;
 use hiplaunch::launcher::{KernelHandle, Launcher};
 use hiplaunch::module::Module;
 
@@ -144,9 +144,10 @@ fn make(
 mod tests {
     use super::super::source::structure;
     use super::*;
+    use crate::LazyTensor;
     use crate::Tensors;
     use crate::dag::entries;
-    use crate::{Backend, LazyTensor};
+    use hiplaunch::Backend;
 
     #[test]
     fn the_least_recently_used_kernel_goes_and_is_unregistered() {
@@ -163,8 +164,8 @@ mod tests {
         let mut kernels = FusedKernels::new(2);
         // Which are wanted, and how many were compiled until then.
         for (wanted, compiled) in [(0, 1), (1, 2), (0, 2), (2, 3), (0, 3), (1, 4), (0, 4), (2, 5)] {
-            let done =
-                kernels.with(&launcher, t.device(), &structures[wanted], |handle| launcher.signature(handle));
+            let done = kernels
+                .with(&launcher, t.device(), &structures[wanted], |handle| Ok(launcher.signature(handle)?));
             assert_eq!(done.unwrap().unwrap().name, KERNEL);
             assert_eq!((kernels.compiled(), launcher.registered()), (compiled, compiled.min(2) as usize));
         }

@@ -1,8 +1,9 @@
 //! What a compute costs: calls, by the validation layer, and memory, by the pool's counters.
 
+use hiplaunch::DeviceBuffer;
 use hiplaunch::driver::Capability;
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::{DeviceBuffer, LazyTensor};
+use hiplaunch_tensor::LazyTensor;
 
 use crate::operations::one_by_one as tensors;
 use hiplaunch_testing::rig::*;

@@ -2,8 +2,10 @@
 
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::driver::{Driver, ErrorCode};
+use hiplaunch::{Backend, DeviceBuffer, Launcher};
+use hiplaunch_tensor::Error;
 use hiplaunch_tensor::{Element, MAX_ELEMENTS, TensorProblem};
-use hiplaunch::{Backend, DeviceBuffer, Error, Launcher, LazyTensor, Tensors};
+use hiplaunch_tensor::{LazyTensor, Tensors};
 
 use crate::operations::{one_by_one, tensors};
 use hiplaunch_testing::rig::*;
@@ -11,7 +13,7 @@ use hiplaunch_testing::rig::*;
 #[track_caller]
 fn refused<T: Element>(tensor: &LazyTensor<T>) -> (&'static str, TensorProblem) {
     match tensor.compute() {
-        Err(Error::Tensor { operation, problem }) => (operation, *problem),
+        Err(Error::Operation { operation, problem }) => (operation, *problem),
         other => panic!("{other:?}"),
     }
 }
@@ -65,14 +67,14 @@ fn lengths_sizes_and_divisors() {
     on_each(|rig| {
         let t = tensors(&rig);
         match t.from_slice(&[1i32; 5], &[2, 3]) {
-            Err(Error::Tensor { operation: "from_slice", problem }) => {
+            Err(Error::Operation { operation: "from_slice", problem }) => {
                 assert_eq!(*problem, TensorProblem::Length { len: 5, shape: vec![2, 3] });
             }
             other => panic!("{other:?}"),
         }
         for shape in [[usize::MAX, 2], [1 << 16, 1 << 16]] {
             match t.from_slice(&[1i32; 5], &shape) {
-                Err(Error::Tensor { problem, .. }) => {
+                Err(Error::Operation { problem, .. }) => {
                     let shape = shape.to_vec();
                     assert_eq!(*problem, TensorProblem::TooLarge { shape, limit: MAX_ELEMENTS });
                 }
@@ -104,9 +106,12 @@ fn tensors_of_other_streams_and_launchers_are_refused() {
         let other = Rig::open(Launcher::builder(), Backend::Emulator);
         let d = tensors(&other).from_slice(&[1.0f64; 4], &[4]).unwrap();
         assert_eq!(refused(&a.max(&d)), ("max", TensorProblem::OtherLauncher));
-        assert!(matches!(Tensors::new(&rig.launcher, &other.stream), Err(Error::Invalid { .. })));
+        assert!(matches!(
+            Tensors::new(&rig.launcher, &other.stream),
+            Err(Error::Launcher(hiplaunch::Error::Invalid { .. }))
+        ));
         let buffer = DeviceBuffer::<f64>::new(&other.device, 4).unwrap();
-        assert!(matches!(t.from_buffer(buffer), Err(Error::Tensor { operation: "from_buffer", .. })));
+        assert!(matches!(t.from_buffer(buffer), Err(Error::Operation { operation: "from_buffer", .. })));
         rig.assert_clean();
     });
 }
@@ -142,7 +147,9 @@ fn a_refused_submission_names_the_node_and_the_next_one_works() {
         let mut out = DeviceBuffer::<f32>::on(&rig.stream, 100).unwrap();
         rig.validation().inject(CallKind::LaunchKernel, 2, ErrorCode::INVALID_VALUE);
         match chain.compute_into(&mut out) {
-            Err(Error::Node { node: 1, kernel: Some(kernel), .. }) => assert_eq!(&*kernel, "mul_f32_ts"),
+            Err(Error::Launcher(hiplaunch::Error::Node { node: 1, kernel: Some(kernel), .. })) => {
+                assert_eq!(&*kernel, "mul_f32_ts")
+            }
             other => panic!("{other:?}"),
         }
         assert_eq!(out.shape(), [100]);
@@ -154,7 +161,7 @@ fn a_refused_submission_names_the_node_and_the_next_one_works() {
         rig.validation().inject_repeating(CallKind::Malloc, 1, ErrorCode::OUT_OF_MEMORY);
         let before = rig.validation().counts();
         let result = big.add(1.0).mul(2.0).compute_into(&mut out);
-        assert!(matches!(result, Err(Error::OutOfMemory(_))), "{result:?}");
+        assert!(matches!(result, Err(Error::Launcher(hiplaunch::Error::OutOfMemory(_)))), "{result:?}");
         assert_eq!(rig.validation().counts().since(&before).get(CallKind::LaunchKernel), 0);
         assert_eq!(out.shape(), [4]);
         rig.validation().clear_injections();
@@ -163,7 +170,7 @@ fn a_refused_submission_names_the_node_and_the_next_one_works() {
         rig.validation().inject_repeating(CallKind::Malloc, 1, ErrorCode::OUT_OF_MEMORY);
         let before = rig.validation().counts();
         match big.add(1.0).mul(2.0).compute_into(&mut large) {
-            Err(Error::OutOfMemory(e)) => {
+            Err(Error::Launcher(hiplaunch::Error::OutOfMemory(e))) => {
                 let why = e.why.unwrap_or_default();
                 assert!(why.contains("the arena of a graph of 2 nodes, the largest temporary"), "{why}");
             }

@@ -4,8 +4,9 @@ use code_object::{Processor, TargetId};
 use hiplaunch::driver::ErrorCode;
 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
 use hiplaunch::driver::validation::CallKind;
+use hiplaunch::{DeviceBuffer, Launcher};
 use hiplaunch_tensor::FloatElement;
-use hiplaunch::{DeviceBuffer, Launcher, LazyTensor, Tensors};
+use hiplaunch_tensor::{LazyTensor, Tensors};
 
 use crate::host::{Host, assert_same};
 use crate::operations::{one_by_one, tensors};

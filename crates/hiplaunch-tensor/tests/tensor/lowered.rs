@@ -1,9 +1,10 @@
 //! The graph of an expression serves others of the same form: with their data, their scalars, their results.
 
+use hiplaunch::DeviceBuffer;
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::graph::Branches;
+use hiplaunch_tensor::LazyTensor;
 use hiplaunch_tensor::TensorProblem;
-use hiplaunch::{DeviceBuffer, Error, LazyTensor};
 
 use crate::operations::{one_by_one, tensors};
 use hiplaunch_testing::rig::*;
@@ -161,7 +162,7 @@ fn views_are_operands_as_they_are_and_never_overwritten() {
             assert_eq!(whole.to_vec(&rig.stream).unwrap(), host, "the view keeps the old");
 
             match t.from_view(&whole.permute(&[1, 0]).unwrap()) {
-                Err(Error::Tensor { problem, .. }) => assert_eq!(
+                Err(hiplaunch_tensor::Error::Operation { problem, .. }) => assert_eq!(
                     *problem,
                     TensorProblem::NotContiguous { shape: vec![6, 4], strides: vec![1, 6] }
                 ),
@@ -171,7 +172,7 @@ fn views_are_operands_as_they_are_and_never_overwritten() {
         let other = Rig::open(hiplaunch::Launcher::builder(), hiplaunch::Backend::Emulator);
         let theirs = DeviceBuffer::<f32>::on(&other.stream, 4).unwrap();
         match tensors(&rig).from_view(&theirs.view()) {
-            Err(Error::Tensor { problem, .. }) => {
+            Err(hiplaunch_tensor::Error::Operation { problem, .. }) => {
                 assert!(matches!(*problem, TensorProblem::OtherDevice { .. }));
             }
             other => panic!("{other:?}"),
@@ -185,7 +186,7 @@ fn independent_parts_on_several_streams_give_the_same_bits() {
     on_each(|rig| {
         let one = one_by_one(&rig);
         let host: Vec<f32> = (0..256).map(|i| (i as f32 / 7.0).sin()).collect();
-        let result = |t: &hiplaunch::Tensors, scale: f32| {
+        let result = |t: &hiplaunch_tensor::Tensors, scale: f32| {
             let x = t.from_slice(&host, &[16, 16]).unwrap();
             let parts = [x.matmul(&x), x.mul(scale).matmul(&x.neg()), x.exp().matmul(&x.sqrt().max(0.0))];
             parts[0].add(&parts[1]).add(&parts[2]).to_vec().unwrap()

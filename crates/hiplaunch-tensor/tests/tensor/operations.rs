@@ -2,8 +2,9 @@
 
 use code_object::{Processor, TargetId};
 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
+use hiplaunch::{Backend, DeviceBuffer, Launcher};
 use hiplaunch_tensor::FloatElement;
-use hiplaunch::{Backend, DeviceBuffer, Launcher, LazyTensor, Tensors};
+use hiplaunch_tensor::{LazyTensor, Tensors};
 
 use crate::host::{self, Host, assert_same};
 use hiplaunch_testing::rig::*;

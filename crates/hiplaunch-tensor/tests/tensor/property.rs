@@ -1,7 +1,8 @@
 //! Random expressions, with shared parts, against an interpreter on the host.
 
+use hiplaunch::{Backend, Launcher};
 use hiplaunch_tensor::Element;
-use hiplaunch::{Backend, Launcher, LazyTensor, Tensors};
+use hiplaunch_tensor::{LazyTensor, Tensors};
 use proptest::prelude::*;
 
 use crate::host::{self, Host, assert_same};

@@ -31,6 +31,9 @@ static void nulls_and_sizes(void) {
   FAILS(hiplaunch_open(&options, &launcher), HIPLAUNCH_STATUS_DRIVER, "1000");
   options.emulator_devices = 2;
   options.emulator_target = "gfx942";
+  options.backend = HIPLAUNCH_BACKEND_HIP;
+  FAILS(hiplaunch_open(&options, &launcher), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "emulator");
+  options.backend = HIPLAUNCH_BACKEND_EMULATOR;
   OK(hiplaunch_open(&options, &launcher));
   memset(&properties, 0, sizeof properties);
   memset(&counters, 0, sizeof counters);

@@ -209,6 +209,55 @@ static void by_value(void) {
   OK(hiplaunch_buffer_close(out));
 }
 
+/* A struct that ends with padding, as saxpy's does; the kernel's segment may end before that. */
+static void by_padded_struct(void) {
+  enum { N = 64 };
+  struct {
+    float a;
+    uint64_t x, y;
+    int32_t n;
+  } packed;
+  float x[N], y[N];
+  hiplaunch_buffer *dx, *dy;
+  hiplaunch_kernel *saxpy = kernel_of(launcher, folder, "vector", "saxpy");
+  hiplaunch_dims dims = hiplaunch_dims_linear(1, N);
+  int i;
+  for (i = 0; i < N; i++) x[i] = (float)i, y[i] = 1.0f;
+  OK(hiplaunch_buffer_open(launcher, 0, stream, sizeof x, &dx));
+  OK(hiplaunch_buffer_open(launcher, 0, stream, sizeof y, &dy));
+  OK(hiplaunch_buffer_upload(dx, stream, 0, x, sizeof x));
+  OK(hiplaunch_buffer_upload(dy, stream, 0, y, sizeof y));
+  memset(&packed, 0xff, sizeof packed);
+  packed.a = 2.0f, packed.n = N;
+  OK(hiplaunch_buffer_address(dx, &packed.x));
+  OK(hiplaunch_buffer_address(dy, &packed.y));
+  CHECK(sizeof packed == 32);
+  OK(hiplaunch_launch_packed(saxpy, stream, &dims, &packed, sizeof packed, NULL));
+  OK(hiplaunch_buffer_download(dy, stream, 0, y, sizeof y));
+  for (i = 0; i < N; i++) CHECK(y[i] == 2.0f * (float)i + 1.0f);
+  FAILS(hiplaunch_launch_packed(saxpy, stream, &dims, &packed, 27, NULL), HIPLAUNCH_STATUS_LAUNCH, "28 to 32 bytes");
+  OK(hiplaunch_buffer_close(dx));
+  OK(hiplaunch_buffer_close(dy));
+  OK(hiplaunch_unregister(saxpy));
+}
+
+/* A GPU if there is one, else an emulated gfx942. */
+static void by_the_driver_that_there_is(void) {
+  hiplaunch_options options;
+  hiplaunch_launcher *any;
+  hiplaunch_device_properties properties;
+  memset(&options, 0, sizeof options);
+  options.struct_size = sizeof options;
+  options.backend = HIPLAUNCH_BACKEND_AUTO;
+  options.emulator_target = "gfx942";
+  OK(hiplaunch_open(&options, &any));
+  memset(&properties, 0, sizeof properties);
+  properties.struct_size = sizeof properties;
+  OK(hiplaunch_get_device_properties(any, 0, &properties));
+  if (strcmp(properties.pci_bus_id, "emulated") == 0) CHECK(strcmp(properties.processor, "gfx942") == 0);
+  OK(hiplaunch_close(any));
+}
+
 /* A destination that has room, one that has none, and a view; views of rows, columns and parts. */
 static void into_destinations(void) {
   enum { N = 12 };
@@ -437,6 +486,8 @@ int main(int argc, char **argv) {
   by_host_arrays();
   by_block();
   by_value();
+  by_padded_struct();
+  by_the_driver_that_there_is();
   into_destinations();
   streams_and_events();
   kernels_come_and_go();

@@ -5,7 +5,7 @@ use hiplaunch::{Device, Error, LaunchDims};
 use super::{Job, Way};
 
 /// Sizes of arguments, in bytes, for which there is a kernel that takes them by value.
-pub(crate) const BY_VALUE: [usize; 4] = [8, 64, 256, 1024];
+pub const BY_VALUE: [usize; 4] = [8, 64, 256, 1024];
 
 /// Up to so many bytes of arguments and results one wavefront does it.
 const SMALL: usize = 4096;
@@ -19,7 +19,7 @@ const OBJECTS: [(&str, &[u8]); 2] = [
 ///
 /// # Errors
 /// None is there for its processor.
-pub(crate) fn image(device: &Device) -> Result<&'static [u8], Error> {
+pub fn image(device: &Device) -> Result<&'static [u8], Error> {
     let processor = &device.properties().target.processor;
     let found = OBJECTS.iter().find(|(target, _)| *target == processor.name());
     found.map(|(_, image)| *image).ok_or_else(|| Error::Invalid {

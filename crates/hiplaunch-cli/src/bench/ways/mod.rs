@@ -15,11 +15,11 @@ use std::fmt;
 use hip_driver::Capability;
 use hiplaunch::{Device, Error, Launcher, Stream};
 
-pub(crate) use kernels::{BY_VALUE, image};
+pub use kernels::{BY_VALUE, image};
 
 /// How a kernel is launched again and again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Way {
+pub enum Way {
     Old,
     Async,
     Value,
@@ -35,7 +35,7 @@ pub(crate) enum Way {
 }
 
 impl Way {
-    pub(crate) const ALL: [Way; 12] = [
+    pub const ALL: [Way; 12] = [
         Way::Old,
         Way::Async,
         Way::Value,
@@ -51,7 +51,7 @@ impl Way {
     ];
 
     /// What names it in cases, files and filters.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Way::Old => "old",
             Way::Async => "async",
@@ -68,12 +68,12 @@ impl Way {
         }
     }
 
-    pub(crate) fn named(name: &str) -> Option<Way> {
+    pub fn named(name: &str) -> Option<Way> {
         Way::ALL.into_iter().find(|way| way.name() == name)
     }
 
     /// What a person reads in tables and pictures.
-    pub(crate) fn title(self) -> &'static str {
+    pub fn title(self) -> &'static str {
         match self {
             Way::Old => "old way",
             Way::Async => "hipMallocAsync",
@@ -90,7 +90,7 @@ impl Way {
         }
     }
 
-    pub(crate) fn description(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Way::Old => {
                 "every launch allocates its arguments and result, copies in and waits, launches and waits, copies out \
@@ -126,7 +126,7 @@ impl Way {
     }
 
     /// The raw driver calls that do the same; none for those themselves.
-    pub(crate) fn floor(self) -> Option<Way> {
+    pub fn floor(self) -> Option<Way> {
         match self {
             Way::Old | Way::Async | Way::Block => Some(Way::RawBlock),
             Way::Value => Some(Way::RawValue),
@@ -137,12 +137,12 @@ impl Way {
         }
     }
 
-    pub(crate) fn is_floor(self) -> bool {
+    pub fn is_floor(self) -> bool {
         self.floor().is_none()
     }
 
     /// Why a job can't be done this way on this device.
-    pub(crate) fn unsupported(self, job: &Job, device: &Device) -> Option<&'static str> {
+    pub fn unsupported(self, job: &Job, device: &Device) -> Option<&'static str> {
         let capabilities = device.driver().capabilities();
         let lacks = |capability| !capabilities.has(capability);
         match self {
@@ -173,7 +173,7 @@ impl Way {
     }
 
     /// What launches a job this way, for each of its threads the lanes of its streams.
-    pub(crate) fn prepare(self, job: &Job, setup: &Setup<'_>) -> Result<Vec<Vec<Box<dyn Lane>>>, Error> {
+    pub fn prepare(self, job: &Job, setup: &Setup<'_>) -> Result<Vec<Vec<Box<dyn Lane>>>, Error> {
         match self {
             Way::Old => lanes(job, || old::Blocking::prepare(job, setup)),
             Way::Async => lanes(job, || old::StreamOrdered::prepare(job, setup)),
@@ -209,16 +209,16 @@ fn lanes<L: Lane + 'static>(
 
 /// What is launched, and how often before its results are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Job {
+pub struct Job {
     /// Bytes of arguments that the kernel reads, a multiple of 4; with 0 the kernel is empty.
-    pub(crate) arguments: usize,
+    pub arguments: usize,
     /// Bytes of the result, a multiple of 4.
-    pub(crate) results: usize,
+    pub results: usize,
     /// Launches of a thread before it reads their results.
-    pub(crate) depth: usize,
+    pub depth: usize,
     /// Streams of each thread, used in turn.
-    pub(crate) streams: usize,
-    pub(crate) threads: usize,
+    pub streams: usize,
+    pub threads: usize,
 }
 
 impl Job {
@@ -230,16 +230,16 @@ impl Job {
 
 /// On what everything runs.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Setup<'a> {
-    pub(crate) launcher: &'a Launcher,
-    pub(crate) device: &'a Device,
+pub struct Setup<'a> {
+    pub launcher: &'a Launcher,
+    pub device: &'a Device,
     /// The code object of hip/bench.hip for the device.
-    pub(crate) image: &'a [u8],
+    pub image: &'a [u8],
 }
 
 /// Why a measurement stopped.
 #[derive(Debug)]
-pub(crate) enum Stop {
+pub enum Stop {
     /// The library or the driver refused something.
     Error(Error),
     /// A result is not what the host computes.
@@ -262,7 +262,7 @@ impl fmt::Display for Stop {
 }
 
 /// A stream, and what its launches need.
-pub(crate) trait Lane: Send {
+pub trait Lane: Send {
     /// Launches once more; at most as often as the job says before the results are collected.
     fn launch(&mut self) -> Result<(), Error>;
     /// Hands to the driver what `launch` only noted.

@@ -5,9 +5,7 @@ use std::ptr::copy_nonoverlapping;
 use std::sync::Arc;
 
 use code_object::CodeObject;
-use hip_driver::{
-    DeviceId, DevicePtr, Driver, KernelLaunch, PinnedAllocation, RawFunction, RawModule,
-};
+use hip_driver::{DeviceId, DevicePtr, Driver, KernelLaunch, PinnedAllocation, RawFunction, RawModule};
 use hiplaunch::{Error, LaunchDims, Stream};
 
 use super::kernels::kernel;

@@ -10,12 +10,21 @@
 //! Times are of runs over the driver itself; device calls, memory and failures are counted in runs of their own, from
 //! outside of the pool, by a layer over the driver. Bars stand beside the figures of the default pool.
 
-#[path = "support/pool/mod.rs"]
-mod pool;
+mod best_fit;
+mod destinations;
+mod hits;
+mod launcher;
+mod ledger;
+mod machine;
+mod measure;
+mod naive;
+mod options;
+mod random;
+mod subject;
+mod threads;
 
-use pool::machine::Machine;
-use pool::options::Options;
-use pool::{destinations, hits, launcher, random, threads};
+use machine::Machine;
+use options::Options;
 
 fn main() -> Result<(), hiplaunch::Error> {
     let options = Options::from_args();
