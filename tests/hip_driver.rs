@@ -128,7 +128,9 @@ fn upload(driver: &HipDriver, stream: RawStream, words: &[u32]) -> DevicePtr {
     let ptr = driver.malloc(DEVICE, bytes).unwrap();
     // SAFETY: both ranges are live and `bytes` long, and the stream is synchronized before they go.
     unsafe {
-        driver.enqueue(DEVICE, stream, &Work::CopyToDevice { dst: ptr, src: words.as_ptr().cast(), bytes }).unwrap();
+        driver
+            .enqueue(DEVICE, stream, &Work::CopyToDevice { dst: ptr, src: words.as_ptr().cast(), bytes })
+            .unwrap();
         driver.stream_synchronize(DEVICE, stream).unwrap();
     }
     ptr
@@ -139,7 +141,13 @@ fn download(driver: &HipDriver, stream: RawStream, ptr: DevicePtr, count: usize)
     let mut words = vec![0u32; count];
     // SAFETY: as in `upload`.
     unsafe {
-        driver.enqueue(DEVICE, stream, &Work::CopyToHost { dst: words.as_mut_ptr().cast(), src: ptr, bytes: count * 4 }).unwrap();
+        driver
+            .enqueue(
+                DEVICE,
+                stream,
+                &Work::CopyToHost { dst: words.as_mut_ptr().cast(), src: ptr, bytes: count * 4 },
+            )
+            .unwrap();
         driver.stream_synchronize(DEVICE, stream).unwrap();
     }
     words
@@ -257,23 +265,37 @@ fn memory_is_aligned_copied_and_filled() {
         driver.enqueue(DEVICE, s, &Work::CopyWithin { dst: b, src: a, bytes }).unwrap();
         assert_eq!(download(&driver, s, b, words.len()), words);
         driver.enqueue(DEVICE, s, &Work::FillBytes { dst: b, value: 0xab, bytes: 16 }).unwrap();
-        driver.enqueue(DEVICE, s, &Work::FillWords { dst: b.offset(16), value: 0xdead_beef, count: 4 }).unwrap();
-        driver.enqueue(DEVICE, s, &Work::CopyToHost { dst: pinned.host.as_ptr(), src: b, bytes: 40 }).unwrap();
+        driver
+            .enqueue(DEVICE, s, &Work::FillWords { dst: b.offset(16), value: 0xdead_beef, count: 4 })
+            .unwrap();
+        driver
+            .enqueue(DEVICE, s, &Work::CopyToHost { dst: pinned.host.as_ptr(), src: b, bytes: 40 })
+            .unwrap();
         driver.stream_synchronize(DEVICE, s).unwrap();
         assert!(driver.stream_query(DEVICE, s).unwrap());
         let got = std::slice::from_raw_parts(pinned.host.as_ptr().cast::<u32>(), 10);
         assert_eq!(got, [[0xabab_abab; 4].as_slice(), &[0xdead_beef; 4], &[8, 9]].concat());
-        driver.enqueue(DEVICE, s, &Work::CopyToDevice { dst: a, src: pinned.host.as_ptr(), bytes: 40 }).unwrap();
+        driver
+            .enqueue(DEVICE, s, &Work::CopyToDevice { dst: a, src: pinned.host.as_ptr(), bytes: 40 })
+            .unwrap();
         driver.stream_synchronize(DEVICE, s).unwrap();
         assert_eq!(download(&driver, s, a, 10), got);
         // The blocking ones.
-        driver.copy_blocking(DEVICE, &Work::CopyToDevice { dst: a, src: [7u32, 8].as_ptr().cast(), bytes: 8 }).unwrap();
+        driver
+            .copy_blocking(DEVICE, &Work::CopyToDevice { dst: a, src: [7u32, 8].as_ptr().cast(), bytes: 8 })
+            .unwrap();
         let mut two = [0u32; 2];
-        driver.copy_blocking(DEVICE, &Work::CopyToHost { dst: two.as_mut_ptr().cast(), src: a, bytes: 8 }).unwrap();
+        driver
+            .copy_blocking(DEVICE, &Work::CopyToHost { dst: two.as_mut_ptr().cast(), src: a, bytes: 8 })
+            .unwrap();
         assert_eq!(two, [7, 8]);
         // Nothing is no error.
-        driver.enqueue(DEVICE, s, &Work::CopyToDevice { dst: a, src: two.as_ptr().cast(), bytes: 0 }).unwrap();
-        driver.enqueue(DEVICE, s, &Work::CopyToHost { dst: two.as_mut_ptr().cast(), src: a, bytes: 0 }).unwrap();
+        driver
+            .enqueue(DEVICE, s, &Work::CopyToDevice { dst: a, src: two.as_ptr().cast(), bytes: 0 })
+            .unwrap();
+        driver
+            .enqueue(DEVICE, s, &Work::CopyToHost { dst: two.as_mut_ptr().cast(), src: a, bytes: 0 })
+            .unwrap();
         driver.free(DEVICE, DevicePtr::NULL).unwrap();
         driver.host_free(DEVICE, pinned).unwrap();
         driver.free(DEVICE, a).unwrap();
@@ -474,8 +496,12 @@ fn two_devices_copy_from_one_to_the_other() {
     let mut got = vec![0u32; 1000];
     // SAFETY: live ranges of 4000 bytes each on the devices named; nothing is in flight when they go.
     unsafe {
-        driver.enqueue(near, t, &Work::CopyFromPeer { dst: to, src_device: far, src: from, bytes: 4000 }).unwrap();
-        driver.enqueue(near, t, &Work::CopyToHost { dst: got.as_mut_ptr().cast(), src: to, bytes: 4000 }).unwrap();
+        driver
+            .enqueue(near, t, &Work::CopyFromPeer { dst: to, src_device: far, src: from, bytes: 4000 })
+            .unwrap();
+        driver
+            .enqueue(near, t, &Work::CopyToHost { dst: got.as_mut_ptr().cast(), src: to, bytes: 4000 })
+            .unwrap();
         driver.stream_synchronize(near, t).unwrap();
         driver.free(near, to).unwrap();
         driver.free(far, from).unwrap();
@@ -504,7 +530,9 @@ fn a_stream_can_be_destroyed_after_memory_was_freed_in_its_order() {
                     }
                     result => result.unwrap(),
                 };
-                driver.enqueue(DEVICE, stream, &Work::FillBytes { dst: ptr, value: 1, bytes: 1 << 20 }).unwrap();
+                driver
+                    .enqueue(DEVICE, stream, &Work::FillBytes { dst: ptr, value: 1, bytes: 1 << 20 })
+                    .unwrap();
                 driver.free_async(DEVICE, ptr, stream).unwrap();
                 driver.free_async(DEVICE, DevicePtr::NULL, stream).unwrap();
             }

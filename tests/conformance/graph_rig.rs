@@ -63,7 +63,8 @@ impl<'r> Graph<'r> {
         assert!(at + bytes <= pinned.memory.bytes);
         let src = pinned.host(at);
         // SAFETY: in bounds of pinned memory.
-        unsafe { self.rig.driver.graph_add(D0, self.raw, after, &Work::CopyToDevice { dst, src, bytes }) }.unwrap()
+        unsafe { self.rig.driver.graph_add(D0, self.raw, after, &Work::CopyToDevice { dst, src, bytes }) }
+            .unwrap()
     }
 
     pub(crate) fn to_host(
@@ -77,7 +78,8 @@ impl<'r> Graph<'r> {
         assert!(at + bytes <= pinned.memory.bytes);
         let dst = pinned.host(at);
         // SAFETY: in bounds of pinned memory.
-        unsafe { self.rig.driver.graph_add(D0, self.raw, after, &Work::CopyToHost { dst, src, bytes }) }.unwrap()
+        unsafe { self.rig.driver.graph_add(D0, self.raw, after, &Work::CopyToHost { dst, src, bytes }) }
+            .unwrap()
     }
 
     pub(crate) fn copy(
@@ -88,7 +90,8 @@ impl<'r> Graph<'r> {
         bytes: usize,
     ) -> RawGraphNode {
         // SAFETY: live memory that does not overlap.
-        unsafe { self.rig.driver.graph_add(D0, self.raw, after, &Work::CopyWithin { dst, src, bytes }) }.unwrap()
+        unsafe { self.rig.driver.graph_add(D0, self.raw, after, &Work::CopyWithin { dst, src, bytes }) }
+            .unwrap()
     }
 
     pub(crate) fn fill_bytes(
@@ -99,7 +102,8 @@ impl<'r> Graph<'r> {
         bytes: usize,
     ) -> RawGraphNode {
         // SAFETY: live memory.
-        unsafe { self.rig.driver.graph_add(D0, self.raw, after, &Work::FillBytes { dst, value, bytes }) }.unwrap()
+        unsafe { self.rig.driver.graph_add(D0, self.raw, after, &Work::FillBytes { dst, value, bytes }) }
+            .unwrap()
     }
 
     pub(crate) fn fill_words(
@@ -110,7 +114,8 @@ impl<'r> Graph<'r> {
         count: usize,
     ) -> RawGraphNode {
         // SAFETY: live memory.
-        unsafe { self.rig.driver.graph_add(D0, self.raw, after, &Work::FillWords { dst, value, count }) }.unwrap()
+        unsafe { self.rig.driver.graph_add(D0, self.raw, after, &Work::FillWords { dst, value, count }) }
+            .unwrap()
     }
 
     pub(crate) fn try_empty(&self, after: &[RawGraphNode]) -> DriverResult<RawGraphNode> {

@@ -87,8 +87,12 @@ pub(crate) fn blocking_copies_are_done_at_return(rig: &Rig) {
         let (ptr, from, mut to) = (rig.malloc(bytes), pattern(bytes, 1), vec![0u8; bytes]);
         // SAFETY: all ranges are live and `bytes` long.
         unsafe {
-            rig.driver.copy_blocking(D0, &Work::CopyToDevice { dst: ptr, src: from.as_ptr(), bytes }).unwrap();
-            rig.driver.copy_blocking(D0, &Work::CopyToHost { dst: to.as_mut_ptr(), src: ptr, bytes }).unwrap();
+            rig.driver
+                .copy_blocking(D0, &Work::CopyToDevice { dst: ptr, src: from.as_ptr(), bytes })
+                .unwrap();
+            rig.driver
+                .copy_blocking(D0, &Work::CopyToHost { dst: to.as_mut_ptr(), src: ptr, bytes })
+                .unwrap();
         }
         assert_eq!(to, from);
     }
@@ -225,6 +229,9 @@ pub(crate) fn copies_between_devices(rig: &Rig) {
     // SAFETY: a live stream.
     unsafe { rig.driver.stream_synchronize(D1, there) }.unwrap();
     // SAFETY: both ranges are live and 4096 bytes long; the source was written before.
-    unsafe { rig.driver.enqueue(D0, here, &Work::CopyFromPeer { dst: to, src_device: D1, src: from, bytes: 4096 }) }.unwrap();
+    unsafe {
+        rig.driver.enqueue(D0, here, &Work::CopyFromPeer { dst: to, src_device: D1, src: from, bytes: 4096 })
+    }
+    .unwrap();
     assert_eq!(rig.read::<u8>(to, 4096, here), pattern(4096, 9));
 }

@@ -19,7 +19,8 @@ pub(crate) fn the_driver_says_what_it_is(rig: &Rig) {
     }
     if !capabilities.has(Capability::HostFunc) {
         // SAFETY: a live stream.
-        let error = unsafe { rig.driver.enqueue(D0, rig.stream(), &Work::HostFunction(&HostFunction::new(|| ()))) };
+        let error =
+            unsafe { rig.driver.enqueue(D0, rig.stream(), &Work::HostFunction(&HostFunction::new(|| ()))) };
         assert_eq!(code(error), ErrorCode::NOT_SUPPORTED);
     }
 }

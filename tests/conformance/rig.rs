@@ -199,7 +199,14 @@ impl Rig {
     pub(crate) fn write_on<T: Pod>(&self, device: DeviceId, dst: DevicePtr, values: &[T], stream: RawStream) {
         let bytes: &[u8] = bytemuck::cast_slice(values);
         // SAFETY: the source is pageable, so it has been read at return; the case names live memory.
-        unsafe { self.driver.enqueue(device, stream, &Work::CopyToDevice { dst, src: bytes.as_ptr(), bytes: bytes.len() }) }.unwrap();
+        unsafe {
+            self.driver.enqueue(
+                device,
+                stream,
+                &Work::CopyToDevice { dst, src: bytes.as_ptr(), bytes: bytes.len() },
+            )
+        }
+        .unwrap();
     }
 
     /// Reads device memory into pageable memory, behind everything on the stream.
@@ -217,8 +224,14 @@ impl Rig {
         let mut values = vec![T::zeroed(); count];
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
         // SAFETY: the target is pageable, so it has been written at return; the case names live memory.
-        unsafe { self.driver.enqueue(device, stream, &Work::CopyToHost { dst: bytes.as_mut_ptr(), src, bytes: bytes.len() }) }
-            .unwrap();
+        unsafe {
+            self.driver.enqueue(
+                device,
+                stream,
+                &Work::CopyToHost { dst: bytes.as_mut_ptr(), src, bytes: bytes.len() },
+            )
+        }
+        .unwrap();
         values
     }
 
@@ -428,13 +441,17 @@ impl Pinned<'_> {
     pub(crate) fn to_device(self, at: usize, dst: DevicePtr, bytes: usize, stream: RawStream) {
         assert!(at + bytes <= self.memory.bytes);
         // SAFETY: in bounds, and the memory lives to the end of the case.
-        unsafe { self.rig.driver.enqueue(D0, stream, &Work::CopyToDevice { dst, src: self.host(at), bytes }) }.unwrap();
+        unsafe {
+            self.rig.driver.enqueue(D0, stream, &Work::CopyToDevice { dst, src: self.host(at), bytes })
+        }
+        .unwrap();
     }
 
     pub(crate) fn to_host(self, at: usize, src: DevicePtr, bytes: usize, stream: RawStream) {
         assert!(at + bytes <= self.memory.bytes);
         // SAFETY: in bounds, and the memory lives to the end of the case.
-        unsafe { self.rig.driver.enqueue(D0, stream, &Work::CopyToHost { dst: self.host(at), src, bytes }) }.unwrap();
+        unsafe { self.rig.driver.enqueue(D0, stream, &Work::CopyToHost { dst: self.host(at), src, bytes }) }
+            .unwrap();
     }
 }
 

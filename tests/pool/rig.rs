@@ -61,16 +61,28 @@ impl Rig {
     pub(crate) fn fill_bytes(&self, stream: &StreamCore, block: &PoolBlock, bytes: u64) {
         // SAFETY: a live stream and a live block of at least so many bytes; what is wrong with the order is what the
         // layer is to say.
-        unsafe { self.layer.enqueue(self.device.id(), stream.raw(), &Work::FillBytes { dst: block.ptr(), value: 7, bytes: bytes as usize }) }
-            .expect("a fill");
+        unsafe {
+            self.layer.enqueue(
+                self.device.id(),
+                stream.raw(),
+                &Work::FillBytes { dst: block.ptr(), value: 7, bytes: bytes as usize },
+            )
+        }
+        .expect("a fill");
     }
 
     /// Enqueues a copy of as much of one block as fits into another.
     pub(crate) fn copy(&self, stream: &StreamCore, from: &PoolBlock, to: &PoolBlock) {
         let bytes = from.capacity().min(to.capacity()) as usize;
         // SAFETY: as in `fill_bytes`, of two blocks, which do not overlap.
-        unsafe { self.layer.enqueue(self.device.id(), stream.raw(), &Work::CopyWithin { dst: to.ptr(), src: from.ptr(), bytes }) }
-            .expect("a copy");
+        unsafe {
+            self.layer.enqueue(
+                self.device.id(),
+                stream.raw(),
+                &Work::CopyWithin { dst: to.ptr(), src: from.ptr(), bytes },
+            )
+        }
+        .expect("a copy");
     }
 
     /// Lets go of the memory as another stream's: fills it there, in order, and says so.
@@ -101,8 +113,10 @@ impl Rig {
             let _ = receiver.recv();
         });
         // SAFETY: a live stream; the function calls no driver.
-        unsafe { self.layer.enqueue(self.device.id(), stream.raw(), &Work::HostFunction(&HostFunction::new(wait))) }
-            .expect("a host function");
+        unsafe {
+            self.layer.enqueue(self.device.id(), stream.raw(), &Work::HostFunction(&HostFunction::new(wait)))
+        }
+        .expect("a host function");
         Gate(sender)
     }
 

@@ -135,8 +135,14 @@ fn memory_that_is_adopted_while_it_is_taken_over_is_waited_for() {
                 let block = pool.allocate(&stream, MIB).unwrap();
                 assert_eq!(block.ptr(), address);
                 // SAFETY: a live stream and a live block of so many bytes.
-                unsafe { layer.enqueue(device.id(), stream.raw(), &Work::FillBytes { dst: address, value: 1, bytes: MIB as usize }) }
-                    .unwrap();
+                unsafe {
+                    layer.enqueue(
+                        device.id(),
+                        stream.raw(),
+                        &Work::FillBytes { dst: address, value: 1, bytes: MIB as usize },
+                    )
+                }
+                .unwrap();
                 *d = Some(stream);
             }
         }

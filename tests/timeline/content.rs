@@ -172,7 +172,10 @@ fn work_is_where_the_host_saw_it() {
                 gate.recv().expect("it is opened below");
                 std::thread::sleep(pause);
             });
-            rig.launcher.driver().enqueue(rig.device.id(), rig.stream.raw(), &Work::HostFunction(&HostFunction::new(wait))).unwrap();
+            rig.launcher
+                .driver()
+                .enqueue(rig.device.id(), rig.stream.raw(), &Work::HostFunction(&HostFunction::new(wait)))
+                .unwrap();
             rig.launcher.launch(fill, &rig.stream, dims(), &args![&buffer, 1u32, N as i32]).unwrap();
         }
         open.send(()).unwrap();

@@ -311,8 +311,14 @@ fn handles_and_addresses_are_checked() {
     assert_eq!(code(rig.htod(D0, words, std::ptr::null(), 4, stream)), ErrorCode::INVALID_VALUE);
     // SAFETY: checked by the driver.
     unsafe {
-        assert_eq!(code(d.enqueue(D0, stream, &Work::FillWords { dst: words.offset(2), value: 0, count: 1 })), ErrorCode::INVALID_VALUE);
-        assert_eq!(code(d.enqueue(D0, stream, &Work::FillWords { dst: words, value: 0, count: usize::MAX })), ErrorCode::INVALID_VALUE);
+        assert_eq!(
+            code(d.enqueue(D0, stream, &Work::FillWords { dst: words.offset(2), value: 0, count: 1 })),
+            ErrorCode::INVALID_VALUE
+        );
+        assert_eq!(
+            code(d.enqueue(D0, stream, &Work::FillWords { dst: words, value: 0, count: usize::MAX })),
+            ErrorCode::INVALID_VALUE
+        );
     }
     assert_eq!(code(rig.free(D0, foreign)), ErrorCode::INVALID_DEVICE_POINTER);
     assert_eq!(code(rig.free(D0, words.offset(4))), ErrorCode::INVALID_DEVICE_POINTER);
@@ -417,7 +423,14 @@ fn devices_see_each_others_memory_only_when_allowed() {
     let (before, own) = (rig.words(D1, &[5, 6]), rig.words(D0, &[0, 0]));
     // A copy between devices needs no permission.
     // SAFETY: checked by the driver.
-    unsafe { rig.driver.enqueue(D0, stream, &Work::CopyFromPeer { dst: own, src_device: D1, src: before, bytes: 8 }) }.unwrap();
+    unsafe {
+        rig.driver.enqueue(
+            D0,
+            stream,
+            &Work::CopyFromPeer { dst: own, src_device: D1, src: before, bytes: 8 },
+        )
+    }
+    .unwrap();
     rig.sync(D0, stream).unwrap();
     assert_eq!(rig.read(D0, own, 2), [5, 6]);
 
@@ -577,7 +590,14 @@ fn many_threads_share_streams_and_events() {
                     let own = rig.words(device, &[thread]);
                     let mut back = [0_u32];
                     // SAFETY: checked by the driver.
-                    unsafe { rig.driver.enqueue(device, stream, &Work::FillWords { dst: own, value: round, count: 1 }) }.unwrap();
+                    unsafe {
+                        rig.driver.enqueue(
+                            device,
+                            stream,
+                            &Work::FillWords { dst: own, value: round, count: 1 },
+                        )
+                    }
+                    .unwrap();
                     rig.dtoh(device, back.as_mut_ptr().cast(), own, 4, stream).unwrap();
                     assert_eq!(back, [round]);
                     rig.free_async(device, own, stream).unwrap();

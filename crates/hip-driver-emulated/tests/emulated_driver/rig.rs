@@ -49,13 +49,25 @@ impl Rig {
 
     pub(crate) fn write(&self, device: DeviceId, ptr: DevicePtr, values: &[u32]) {
         // SAFETY: the source is a live slice of that length.
-        unsafe { self.driver.copy_blocking(device, &Work::CopyToDevice { dst: ptr, src: values.as_ptr().cast(), bytes: values.len() * 4 }) }.unwrap();
+        unsafe {
+            self.driver.copy_blocking(
+                device,
+                &Work::CopyToDevice { dst: ptr, src: values.as_ptr().cast(), bytes: values.len() * 4 },
+            )
+        }
+        .unwrap();
     }
 
     pub(crate) fn read(&self, device: DeviceId, ptr: DevicePtr, count: usize) -> Vec<u32> {
         let mut values = vec![0; count];
         // SAFETY: the target is a live slice of that length.
-        unsafe { self.driver.copy_blocking(device, &Work::CopyToHost { dst: values.as_mut_ptr().cast(), src: ptr, bytes: count * 4 }) }.unwrap();
+        unsafe {
+            self.driver.copy_blocking(
+                device,
+                &Work::CopyToHost { dst: values.as_mut_ptr().cast(), src: ptr, bytes: count * 4 },
+            )
+        }
+        .unwrap();
         values
     }
 
@@ -212,7 +224,8 @@ impl Rig {
         function: impl FnOnce() + Send + 'static,
     ) {
         // SAFETY: checked by the driver.
-        unsafe { self.driver.enqueue(device, stream, &Work::HostFunction(&HostFunction::new(function))) }.unwrap();
+        unsafe { self.driver.enqueue(device, stream, &Work::HostFunction(&HostFunction::new(function))) }
+            .unwrap();
     }
 
     /// Holds the stream until the gate is opened or dropped.

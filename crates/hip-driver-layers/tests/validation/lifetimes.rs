@@ -94,11 +94,14 @@ fn ranges_that_leave_their_memory() {
         other => panic!("{other}"),
     }
     // SAFETY: the layer refuses it.
-    let words = || unsafe { rig.layer.enqueue(D0, stream, &Work::FillWords { dst: ptr, value: 1, count: 65 }) };
+    let words =
+        || unsafe { rig.layer.enqueue(D0, stream, &Work::FillWords { dst: ptr, value: 1, count: 65 }) };
     let found = rig.refused(ErrorCode::INVALID_VALUE, words);
     assert!(matches!(found, Violation::OutOfRange { over: 4, .. }), "{found}");
     // SAFETY: the layer refuses it.
-    let words = || unsafe { rig.layer.enqueue(D0, stream, &Work::FillWords { dst: ptr, value: 1, count: usize::MAX }) };
+    let words = || unsafe {
+        rig.layer.enqueue(D0, stream, &Work::FillWords { dst: ptr, value: 1, count: usize::MAX })
+    };
     assert!(matches!(rig.refused(ErrorCode::INVALID_VALUE, words), Violation::OutOfRange { .. }));
     // All of it, and nothing at its end, are fine.
     rig.memset(ptr, 256, stream).unwrap();
@@ -111,7 +114,9 @@ fn alignment_overlap_and_nothing() {
     let rig = Rig::new();
     let (stream, ptr) = (rig.stream(), rig.malloc(256));
     // SAFETY: the layer refuses it.
-    let words = || unsafe { rig.layer.enqueue(D0, stream, &Work::FillWords { dst: ptr.offset(2), value: 1, count: 1 }) };
+    let words = || unsafe {
+        rig.layer.enqueue(D0, stream, &Work::FillWords { dst: ptr.offset(2), value: 1, count: 1 })
+    };
     let found = rig.refused(ErrorCode::INVALID_VALUE, words);
     assert!(matches!(found, Violation::Misaligned { align: 4, .. }), "{found}");
     let found = rig.refused(ErrorCode::INVALID_VALUE, || rig.dtod(ptr.offset(16), ptr, 17, stream));
@@ -197,9 +202,14 @@ fn handles_and_memory_of_another_device() {
     assert!(matches!(found, Violation::HandleOfOtherDevice { .. }), "{found}");
     // A peer copy names both devices.
     // SAFETY: both ranges are alive and 64 bytes long.
-    unsafe { rig.layer.enqueue(D0, stream, &Work::CopyFromPeer { dst: ptr, src_device: D1, src: far, bytes: 64 }) }.unwrap();
+    unsafe {
+        rig.layer.enqueue(D0, stream, &Work::CopyFromPeer { dst: ptr, src_device: D1, src: far, bytes: 64 })
+    }
+    .unwrap();
     // SAFETY: the layer refuses it.
-    let swapped = || unsafe { rig.layer.enqueue(D0, stream, &Work::CopyFromPeer { dst: far, src_device: D1, src: ptr, bytes: 64 }) };
+    let swapped = || unsafe {
+        rig.layer.enqueue(D0, stream, &Work::CopyFromPeer { dst: far, src_device: D1, src: ptr, bytes: 64 })
+    };
     let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, swapped);
     assert!(matches!(found, Violation::MemoryOfOtherDevice { .. }), "{found}");
     // With peer access kernels may use the other device's memory, but it is still freed there.
@@ -210,7 +220,10 @@ fn handles_and_memory_of_another_device() {
     // Pinned memory is for every device.
     let pinned = rig.pinned(64);
     // SAFETY: both ranges are alive and 64 bytes long.
-    unsafe { rig.layer.enqueue(D1, there, &Work::CopyToDevice { dst: far, src: pinned.host.as_ptr(), bytes: 64 }) }.unwrap();
+    unsafe {
+        rig.layer.enqueue(D1, there, &Work::CopyToDevice { dst: far, src: pinned.host.as_ptr(), bytes: 64 })
+    }
+    .unwrap();
     let found = rig.layer.take_violations();
     assert!(found.iter().all(Violation::is_order), "{found:?}");
 }

@@ -147,7 +147,13 @@ fn what_the_host_did_not_see_is_not_ordered() {
     // A copy that waits on no stream.
     unordered(host_orders(|rig, _, ptr| {
         // SAFETY: alive, and as long as the copy.
-        unsafe { rig.layer.copy_blocking(D0, &Work::CopyToHost { dst: [0u8; 64].as_mut_ptr(), src: ptr.offset(128), bytes: 64 }) }.unwrap();
+        unsafe {
+            rig.layer.copy_blocking(
+                D0,
+                &Work::CopyToHost { dst: [0u8; 64].as_mut_ptr(), src: ptr.offset(128), bytes: 64 },
+            )
+        }
+        .unwrap();
     }));
     // A pinned copy is asynchronous.
     unordered(host_orders(|rig, a, ptr| rig.dtoh(&rig.pinned(64), 0, ptr.offset(64), 64, a).unwrap()));
@@ -160,7 +166,8 @@ fn blocking_copies_do_not_wait_for_streams() {
     rig.memset(ptr, 64, a).unwrap();
     let mut out = [0u8; 64];
     // SAFETY: alive, and as long as the copy.
-    unsafe { rig.layer.copy_blocking(D0, &Work::CopyToHost { dst: out.as_mut_ptr(), src: ptr, bytes: 64 }) }.unwrap();
+    unsafe { rig.layer.copy_blocking(D0, &Work::CopyToHost { dst: out.as_mut_ptr(), src: ptr, bytes: 64 }) }
+        .unwrap();
     match rig.found() {
         Violation::Race { second, .. } => {
             assert_eq!((second.call, second.stream), (CallKind::MemcpyDtoh, None))
@@ -169,9 +176,11 @@ fn blocking_copies_do_not_wait_for_streams() {
     }
     rig.sync(a).unwrap();
     // SAFETY: alive, and as long as the copy.
-    unsafe { rig.layer.copy_blocking(D0, &Work::CopyToHost { dst: out.as_mut_ptr(), src: ptr, bytes: 64 }) }.unwrap();
+    unsafe { rig.layer.copy_blocking(D0, &Work::CopyToHost { dst: out.as_mut_ptr(), src: ptr, bytes: 64 }) }
+        .unwrap();
     // SAFETY: alive, and as long as the copy.
-    unsafe { rig.layer.copy_blocking(D0, &Work::CopyToDevice { dst: ptr, src: out.as_ptr(), bytes: 64 }) }.unwrap();
+    unsafe { rig.layer.copy_blocking(D0, &Work::CopyToDevice { dst: ptr, src: out.as_ptr(), bytes: 64 }) }
+        .unwrap();
     rig.memset(ptr, 64, a).unwrap();
     rig.clean();
 }

@@ -234,10 +234,22 @@ fn touches_outside_of_live_blocks() {
         refused(&mut || rig.launch(saxpy, stream, &[reads(next, 8), writes(at, bytes)]));
         // SAFETY: the layer refuses them; `out` is as long as the copies.
         unsafe {
-            refused(&mut || rig.layer.enqueue(D0, stream, &Work::FillWords { dst: at, value: 1, count: bytes / 4 }));
-            refused(&mut || rig.layer.copy_blocking(D0, &Work::CopyToDevice { dst: at, src: out.as_ptr(), bytes }));
-            refused(&mut || rig.layer.copy_blocking(D0, &Work::CopyToHost { dst: out.as_mut_ptr(), src: at, bytes }));
-            refused(&mut || rig.layer.enqueue(D0, stream, &Work::CopyFromPeer { dst: next, src_device: D0, src: at, bytes }));
+            refused(&mut || {
+                rig.layer.enqueue(D0, stream, &Work::FillWords { dst: at, value: 1, count: bytes / 4 })
+            });
+            refused(&mut || {
+                rig.layer.copy_blocking(D0, &Work::CopyToDevice { dst: at, src: out.as_ptr(), bytes })
+            });
+            refused(&mut || {
+                rig.layer.copy_blocking(D0, &Work::CopyToHost { dst: out.as_mut_ptr(), src: at, bytes })
+            });
+            refused(&mut || {
+                rig.layer.enqueue(
+                    D0,
+                    stream,
+                    &Work::CopyFromPeer { dst: next, src_device: D0, src: at, bytes },
+                )
+            });
         }
     };
     // Over the end of a block, into a live neighbour: still two blocks.

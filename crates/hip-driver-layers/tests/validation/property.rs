@@ -245,9 +245,19 @@ impl Run {
                 // SAFETY: alive, and as long as the copy.
                 unsafe {
                     if range.write {
-                        rig.layer.copy_blocking(D0, &Work::CopyToDevice { dst: at(range), src: other.as_ptr(), bytes }).unwrap();
+                        rig.layer
+                            .copy_blocking(
+                                D0,
+                                &Work::CopyToDevice { dst: at(range), src: other.as_ptr(), bytes },
+                            )
+                            .unwrap();
                     } else {
-                        rig.layer.copy_blocking(D0, &Work::CopyToHost { dst: other.as_mut_ptr(), src: at(range), bytes }).unwrap();
+                        rig.layer
+                            .copy_blocking(
+                                D0,
+                                &Work::CopyToHost { dst: other.as_mut_ptr(), src: at(range), bytes },
+                            )
+                            .unwrap();
                     }
                 }
                 model.races(&[*range], &model.host)

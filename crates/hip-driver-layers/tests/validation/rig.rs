@@ -116,7 +116,9 @@ impl Rig {
         stream: RawStream,
     ) -> DriverResult<()> {
         // SAFETY: see above; `dst` is as long as the copy.
-        unsafe { self.layer.enqueue(D0, stream, &Work::CopyToHost { dst: dst.as_mut_ptr(), src, bytes: dst.len() }) }
+        unsafe {
+            self.layer.enqueue(D0, stream, &Work::CopyToHost { dst: dst.as_mut_ptr(), src, bytes: dst.len() })
+        }
     }
 
     pub(crate) fn memset(&self, dst: DevicePtr, bytes: usize, stream: RawStream) -> DriverResult<()> {

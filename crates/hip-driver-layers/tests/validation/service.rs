@@ -40,8 +40,12 @@ fn every_call_is_counted_in_its_kind_and_its_groups() {
     rig.dtoh_pageable(&mut [0; 64], ptr, stream).unwrap();
     // SAFETY: alive, and as long as the copies.
     unsafe {
-        rig.layer.enqueue(D0, stream, &Work::CopyToDevice { dst: ptr, src: [0u8; 64].as_ptr(), bytes: 64 }).unwrap();
-        rig.layer.copy_blocking(D0, &Work::CopyToDevice { dst: ptr, src: [0u8; 64].as_ptr(), bytes: 64 }).unwrap();
+        rig.layer
+            .enqueue(D0, stream, &Work::CopyToDevice { dst: ptr, src: [0u8; 64].as_ptr(), bytes: 64 })
+            .unwrap();
+        rig.layer
+            .copy_blocking(D0, &Work::CopyToDevice { dst: ptr, src: [0u8; 64].as_ptr(), bytes: 64 })
+            .unwrap();
     }
     let counts = rig.layer.counts().since(&before);
     assert_eq!((counts[CallKind::BlockingCopy], counts[CallKind::PageableCopy]), (2, 2));
@@ -184,7 +188,14 @@ fn everything_comes_through_and_back() {
     assert_eq!(unsafe { *pinned.host.as_ptr().cast::<[u8; 8]>() }, [9, 2, 3, 4, 1, 2, 3, 4]);
     let (sender, receiver) = std::sync::mpsc::channel();
     // SAFETY: a live stream.
-    unsafe { rig.layer.enqueue(D0, stream, &Work::HostFunction(&HostFunction::new(move || sender.send(7).unwrap()))) }.unwrap();
+    unsafe {
+        rig.layer.enqueue(
+            D0,
+            stream,
+            &Work::HostFunction(&HostFunction::new(move || sender.send(7).unwrap())),
+        )
+    }
+    .unwrap();
     assert_eq!(receiver.recv(), Ok(7));
     rig.sync(stream).unwrap();
     rig.fake.take_calls();

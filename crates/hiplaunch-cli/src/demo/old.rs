@@ -65,7 +65,12 @@ impl Raw {
     fn upload(&self, bytes: &[u8]) -> Result<Memory<'_>, Error> {
         let memory = self.allocate(bytes.len())?;
         // SAFETY: a live allocation of that size, and host memory that the call has read when it returns.
-        unsafe { self.driver.copy_blocking(self.device, &Work::CopyToDevice { dst: memory.ptr, src: bytes.as_ptr(), bytes: bytes.len() }) }?;
+        unsafe {
+            self.driver.copy_blocking(
+                self.device,
+                &Work::CopyToDevice { dst: memory.ptr, src: bytes.as_ptr(), bytes: bytes.len() },
+            )
+        }?;
         Ok(memory)
     }
 
@@ -110,7 +115,12 @@ impl Memory<'_> {
     fn download(&self, to: &mut [f32]) -> Result<(), Error> {
         let bytes = bytemuck::cast_slice_mut::<f32, u8>(to);
         // SAFETY: the allocation is as large as `to`, which is exclusively borrowed and complete when the call returns.
-        unsafe { self.raw.driver.copy_blocking(self.raw.device, &Work::CopyToHost { dst: bytes.as_mut_ptr(), src: self.ptr, bytes: bytes.len() }) }?;
+        unsafe {
+            self.raw.driver.copy_blocking(
+                self.raw.device,
+                &Work::CopyToHost { dst: bytes.as_mut_ptr(), src: self.ptr, bytes: bytes.len() },
+            )
+        }?;
         Ok(())
     }
 
@@ -165,7 +175,12 @@ impl Resident {
         let ptr = driver.malloc(id, size_of_val(data))?;
         let resident = Resident { driver, device: id, ptr };
         // SAFETY: a live allocation of that size, and host memory that the call has read when it returns.
-        unsafe { resident.driver.copy_blocking(id, &Work::CopyToDevice { dst: ptr, src: data.as_ptr().cast(), bytes: size_of_val(data) }) }?;
+        unsafe {
+            resident.driver.copy_blocking(
+                id,
+                &Work::CopyToDevice { dst: ptr, src: data.as_ptr().cast(), bytes: size_of_val(data) },
+            )
+        }?;
         Ok(resident)
     }
 

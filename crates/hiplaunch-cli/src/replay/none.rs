@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hip_driver::{
     Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
-    DriverResult, ErrorCode, EventOptions, MemInfo, PinnedAllocation, RawEvent, RawFunction, RawModule, RawStream,
-    StreamOptions, Work,
+    DriverResult, ErrorCode, EventOptions, MemInfo, PinnedAllocation, RawEvent, RawFunction, RawModule,
+    RawStream, StreamOptions, Work,
 };
 
 /// Bytes of each device: more than any has.

@@ -277,7 +277,11 @@ impl Calls {
         let Raw { driver, device, stream, .. } = &self.raw;
         // SAFETY: live memory of at least that size on both sides; the slot is not written before the batch is waited for.
         unsafe {
-            driver.enqueue(*device, stream.raw(), &Work::CopyToDevice { dst: self.block.ptr, src: self.staged.host(slot), bytes })
+            driver.enqueue(
+                *device,
+                stream.raw(),
+                &Work::CopyToDevice { dst: self.block.ptr, src: self.staged.host(slot), bytes },
+            )
         }?;
         Ok(())
     }
@@ -306,7 +310,13 @@ impl Lane for Calls {
             let Raw { driver, device, stream, .. } = &self.raw;
             let to = self.read.host(slot);
             // SAFETY: live memory of at least that size on both sides; the slot is read after the batch is waited for.
-            unsafe { driver.enqueue(*device, stream.raw(), &Work::CopyToHost { dst: to, src: self.result.ptr, bytes: self.results }) }?;
+            unsafe {
+                driver.enqueue(
+                    *device,
+                    stream.raw(),
+                    &Work::CopyToHost { dst: to, src: self.result.ptr, bytes: self.results },
+                )
+            }?;
         }
         Ok(())
     }

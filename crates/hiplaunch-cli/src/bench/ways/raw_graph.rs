@@ -75,21 +75,33 @@ fn fill(
     let mut last: Option<RawGraphNode> = None;
     if job.arguments > 0 {
         // SAFETY: nodes of this graph; memory of that size on both sides, which outlives what is instantiated.
-        let node =
-            unsafe { driver.graph_add(device, graph, &[], &Work::CopyToDevice { dst: blocks.ptr, src: staged.host(0), bytes }) }?;
+        let node = unsafe {
+            driver.graph_add(
+                device,
+                graph,
+                &[],
+                &Work::CopyToDevice { dst: blocks.ptr, src: staged.host(0), bytes },
+            )
+        }?;
         last = Some(node);
     }
     for slot in 0..job.in_flight() {
         raw.set(0, &blocks.ptr.offset((slot * stride) as u64).0.to_le_bytes());
         // SAFETY: nodes of this graph; the segment as for a launch; the module outlives what is instantiated.
-        let node = unsafe { driver.graph_add(device, graph, last.as_slice(), &Work::Kernel(&raw.as_launch())) }?;
+        let node =
+            unsafe { driver.graph_add(device, graph, last.as_slice(), &Work::Kernel(&raw.as_launch())) }?;
         last = Some(node);
     }
     if job.results > 0 {
         let bytes = job.in_flight() * job.results;
         // SAFETY: as for the first copy.
         unsafe {
-            driver.graph_add(device, graph, last.as_slice(), &Work::CopyToHost { dst: read.host(0), src: out.ptr, bytes })
+            driver.graph_add(
+                device,
+                graph,
+                last.as_slice(),
+                &Work::CopyToHost { dst: read.host(0), src: out.ptr, bytes },
+            )
         }?;
     }
     // SAFETY: nobody else has the graph.
