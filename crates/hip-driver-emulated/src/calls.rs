@@ -13,7 +13,7 @@ use super::{EmulatedDriver, belongs, check_host, exhausted, push, stale, synchro
 use hip_driver::{
     Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
     DriverResult, ErrorCode, EventOptions, MemInfo, Observer, PinnedAllocation, RawEvent, RawFunction,
-    RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions, Work,
+    RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions, Work,
 };
 
 /// Stack of a worker, in bytes; host functions run on it.

@@ -82,7 +82,7 @@ pub use symbols::Symbol;
 use super::{
     Capabilities, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo, DriverResult,
     ErrorCode, EventOptions, MemInfo, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec,
-    RawGraphNode, RawModule, RawStream, StreamOptions, Work,
+    RawGraphNode, RawModule, RawStream, Recovery, StreamOptions, Work,
 };
 
 /// `hipLaunchKernel`'s markers in `extra` (macros with casts, which bindgen leaves out).

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hip_driver::{
     Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
     DriverResult, ErrorCode, EventOptions, MemInfo, PinnedAllocation, RawEvent, RawFunction, RawModule,
-    RawStream, StreamOptions, Work,
+    RawStream, Recovery, StreamOptions, Work,
 };
 
 /// Hands out numbers, real pinned memory and nothing else; every event is reached at once.

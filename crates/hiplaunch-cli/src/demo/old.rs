@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use code_object::CodeObject;
 use hip_driver::{
-    DeviceId, DevicePtr, Driver, KernelLaunch, RawFunction, RawModule, RawStream, StreamOptions,
+    DeviceId, DevicePtr, Driver, KernelLaunch, RawFunction, RawModule, RawStream, StreamOptions, Work,
 };
 use hiplaunch::{Device, Error, LaunchDims};
 
@@ -85,13 +85,12 @@ impl Raw {
             grid: self.dims.grid,
             block: self.dims.block,
             dynamic_lds: self.dims.dynamic_lds,
-            stream: self.stream,
             kernarg: &kernarg,
             accesses: &[],
         };
         // SAFETY: the kernarg segment has the size and the offsets of the metadata; the addresses in it are of live
         // memory as large as the kernel's contract (hip/README.md) asks for.
-        unsafe { self.driver.launch_kernel(self.device, &launch) }?;
+        unsafe { self.driver.enqueue(self.device, self.stream, &Work::Kernel(&launch)) }?;
         // SAFETY: the stream is live.
         unsafe { self.driver.stream_synchronize(self.device, self.stream) }?;
         Ok(())

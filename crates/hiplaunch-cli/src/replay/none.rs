@@ -1,5 +1,6 @@
 //! A driver that does nothing: what is left of a replay's time is the pool's own.
 
+use hiplaunch::driver::Recovery;
 use std::collections::HashMap;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering};

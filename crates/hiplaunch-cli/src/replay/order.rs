@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use hip_driver::{DeviceId, Driver};
+use hip_driver::{DeviceId, Driver, Work};
 use hip_driver_layers::validation::{ValidationDriver, Violation};
 use hiplaunch::memory::{PoolBlock, PoolOptions};
 use hiplaunch::stream::StreamCore;

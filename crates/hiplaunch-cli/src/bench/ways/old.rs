@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hip_driver::{DeviceId, DevicePtr, Driver};
+use hip_driver::{DeviceId, DevicePtr, Driver, Work};
 use hiplaunch::{Error, Stream};
 
 use super::raw::{Raw, Slots};

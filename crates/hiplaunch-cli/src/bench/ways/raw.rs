@@ -5,7 +5,9 @@ use std::ptr::copy_nonoverlapping;
 use std::sync::Arc;
 
 use code_object::CodeObject;
-use hip_driver::{DeviceId, DevicePtr, Driver, KernelLaunch, PinnedAllocation, RawFunction, RawModule};
+use hip_driver::{
+    DeviceId, DevicePtr, Driver, KernelLaunch, Note, PinnedAllocation, RawFunction, RawModule, Work,
+};
 use hiplaunch::{Error, LaunchDims, Stream};
 
 use super::kernels::kernel;
@@ -87,7 +89,6 @@ impl Raw {
             grid: self.dims.grid,
             block: self.dims.block,
             dynamic_lds: self.dims.dynamic_lds,
-            stream: self.stream.raw(),
             kernarg: &self.kernarg,
             accesses: &[],
         }
@@ -97,7 +98,7 @@ impl Raw {
     pub(super) fn launch(&self) -> Result<(), Error> {
         // SAFETY: the segment has the size and offsets of the metadata; the addresses in it are of live memory as large as
         // the kernel's contract (hip/bench.hip) asks for.
-        unsafe { self.driver.launch_kernel(self.device, &self.as_launch()) }?;
+        unsafe { self.driver.enqueue(self.device, self.stream.raw(), &Work::Kernel(&self.as_launch())) }?;
         Ok(())
     }
 
@@ -175,12 +176,19 @@ impl Slots {
         self.memory.device.offset((slot % self.slots * self.each) as u64)
     }
 
+    #[inline]
+    fn note(&self, note: &Note) {
+        if let Some(observer) = self.driver.observer() {
+            observer.note(note);
+        }
+    }
+
     /// Writes to a slot; what does not fit is left out.
     #[inline]
     pub(super) fn write(&self, slot: usize, at: usize, bytes: &[u8]) {
         let len = bytes.len().min(self.each.saturating_sub(at));
         let to = self.host(slot).wrapping_add(at);
-        self.driver.note(&Note::HostWrite { ptr: to, bytes: len });
+        self.note(&Note::HostWrite { ptr: to, bytes: len });
         // SAFETY: inside the slot; what used it before was waited for when its batch was collected.
         unsafe { copy_nonoverlapping(bytes.as_ptr(), to, len) };
     }
@@ -190,7 +198,7 @@ impl Slots {
     pub(super) fn read(&self, slot: usize, to: &mut [u8]) {
         let len = to.len().min(self.each);
         let from = self.host(slot);
-        self.driver.note(&Note::HostRead { ptr: from, bytes: len });
+        self.note(&Note::HostRead { ptr: from, bytes: len });
         // SAFETY: inside the slot; what wrote it was waited for.
         unsafe { copy_nonoverlapping(from, to.as_mut_ptr(), len) };
     }

@@ -1,6 +1,6 @@
 //! A batch as one of the driver's graphs, made once: what its replay costs without a launcher.
 
-use hip_driver::{RawGraph, RawGraphExec, RawGraphNode};
+use hip_driver::{RawGraph, RawGraphExec, RawGraphNode, Work};
 use hiplaunch::{Error, Stream};
 
 use super::raw::{Memory, Raw, Slots};
