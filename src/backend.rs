@@ -111,7 +111,7 @@ pub fn open(backend: Backend, validate: Option<bool>) -> Result<Opened, OpenErro
 
 /// How the emulator is made, in a build that has it.
 #[cfg(feature = "emulator")]
-pub(crate) type Emulator = super::emulated::EmulatorOptions;
+pub(crate) type Emulator = hip_driver_emulated::EmulatorOptions;
 #[cfg(not(feature = "emulator"))]
 pub(crate) type Emulator = std::convert::Infallible;
 

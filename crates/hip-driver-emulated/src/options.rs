@@ -86,7 +86,7 @@ impl EmulatorOptions {
     }
 
     /// Fails for options that no emulator can have.
-    pub(crate) fn check(&self) -> DriverResult<()> {
+    pub fn check(&self) -> DriverResult<()> {
         self.clone().checked("hipInit").map(drop)
     }
 
