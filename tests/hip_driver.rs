@@ -9,8 +9,8 @@ use std::time::Duration;
 use code_object::{CodeObject, KernelSignature};
 use hiplaunch::driver::hip::{HipDriver, LoadError};
 use hiplaunch::driver::{
-    Capability, DeviceId, DevicePtr, Driver, ErrorCode, EventOptions, KernelLaunch, RawFunction, RawModule,
-    RawStream, StreamOptions,
+    Capability, DeviceId, DevicePtr, Driver, ErrorCode, EventOptions, HostFunction, KernelLaunch,
+    RawFunction, RawModule, RawStream, StreamOptions, Work,
 };
 
 const DEVICE: DeviceId = DeviceId(0);
@@ -84,12 +84,11 @@ impl Module {
             grid: [grid, 1, 1],
             block: [block, 1, 1],
             dynamic_lds,
-            stream,
             kernarg: &kernarg,
             accesses: &[],
         };
         // SAFETY: live handles; the tests pass live buffers of the sizes that the kernels use.
-        unsafe { self.driver.launch_kernel(DEVICE, &launch) }.unwrap();
+        unsafe { self.driver.enqueue(DEVICE, stream, &Work::Kernel(&launch)) }.unwrap();
     }
 }
 

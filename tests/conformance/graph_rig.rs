@@ -1,6 +1,6 @@
 //! Safe words for making graphs, as far as the cases keep to what `rig` says.
 
-use hiplaunch::driver::{DevicePtr, DriverResult, KernelLaunch, RawGraph, RawGraphNode, RawStream};
+use hiplaunch::driver::{DevicePtr, DriverResult, KernelLaunch, RawGraph, RawGraphNode, Work};
 
 use crate::rig::{Arg, D0, Kernels, Pinned, Rig, accesses};
 
@@ -33,7 +33,6 @@ impl<'r> Graph<'r> {
             block: [block, 1, 1],
             dynamic_lds: 0,
             // Not looked at.
-            stream: RawStream(0),
             kernarg: &kernarg,
             accesses: &accesses,
         };

@@ -1,7 +1,7 @@
 //! Graphs: what a stream gives call by call, in one call, as often as wanted.
 
 use hiplaunch::driver::validation::Violation;
-use hiplaunch::driver::{Capability, Driver, ErrorCode, KernelLaunch, RawGraphNode, RawStream};
+use hiplaunch::driver::{Capability, Driver, ErrorCode, KernelLaunch, RawGraphNode, Work};
 
 use crate::graph_rig::Graph;
 use crate::rig::{D0, JIT, PROBE, Rig, VECTOR, code, input, output, value};
@@ -221,7 +221,6 @@ pub(crate) fn kernel_arguments_are_copied_when_added(rig: &Rig) {
             grid: [1; 3],
             block: [64, 1, 1],
             dynamic_lds: 0,
-            stream: RawStream(0),
             kernarg: &kernarg,
             accesses: &[],
         };

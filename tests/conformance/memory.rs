@@ -1,7 +1,7 @@
 //! Device and pinned memory, copies and fills: sizes, order, and who waits.
 
 use hiplaunch::driver::validation::Violation;
-use hiplaunch::driver::{Capability, DevicePtr, ErrorCode};
+use hiplaunch::driver::{Capability, DevicePtr, ErrorCode, Work};
 
 use crate::rig::{D0, D1, PROBE, Rig, VECTOR, code, output, value};
 

@@ -1,6 +1,6 @@
 //! What a driver and its devices are.
 
-use hiplaunch::driver::{Capability, DeviceId, ErrorCode};
+use hiplaunch::driver::{Capability, DeviceId, ErrorCode, HostFunction, Work};
 
 use crate::rig::{D0, D1, Rig, code};
 

@@ -12,9 +12,9 @@ use bytemuck::Pod;
 use code_object::{CodeObject, KernelSignature};
 use hiplaunch::driver::validation::{ValidationDriver, Violation};
 use hiplaunch::driver::{
-    Capability, DeviceId, DevicePtr, Driver, DriverResult, ErrorCode, EventOptions, KernelLaunch,
-    MemoryAccess, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawModule, RawStream,
-    StreamOptions,
+    Capability, DeviceId, DevicePtr, Driver, DriverResult, ErrorCode, EventOptions, HostFunction,
+    KernelLaunch, MemoryAccess, Note, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec,
+    RawModule, RawStream, StreamOptions, Work,
 };
 
 use crate::subject::Subject;
@@ -64,6 +64,13 @@ pub(crate) struct Rig {
 
 // SAFETY comments below: see the module's text.
 impl Rig {
+    /// Tells whoever listens to the driver.
+    pub(crate) fn note(&self, note: &Note) {
+        if let Some(observer) = self.driver.observer() {
+            observer.note(note);
+        }
+    }
+
     pub(crate) fn new(
         subject: Subject,
         driver: Arc<dyn Driver>,
@@ -419,7 +426,7 @@ impl Pinned<'_> {
     pub(crate) fn write<T: Pod>(&self, at: usize, values: &[T]) {
         let bytes: &[u8] = bytemuck::cast_slice(values);
         assert!(at + bytes.len() <= self.memory.bytes);
-        self.rig.driver.note(&Note::HostWrite { ptr: self.host(at), bytes: bytes.len() });
+        self.rig.note(&Note::HostWrite { ptr: self.host(at), bytes: bytes.len() });
         for (i, byte) in bytes.iter().enumerate() {
             // SAFETY: in bounds; volatile, since a copy in flight may look at it in the case that shows just that.
             unsafe { self.host(at).add(i).write_volatile(*byte) };
@@ -430,7 +437,7 @@ impl Pinned<'_> {
         let mut values = vec![T::zeroed(); count];
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
         assert!(at + bytes.len() <= self.memory.bytes);
-        self.rig.driver.note(&Note::HostRead { ptr: self.host(at), bytes: bytes.len() });
+        self.rig.note(&Note::HostRead { ptr: self.host(at), bytes: bytes.len() });
         for (i, byte) in bytes.iter_mut().enumerate() {
             // SAFETY: in bounds; volatile as above.
             *byte = unsafe { self.host(at).add(i).read_volatile() };
@@ -554,17 +561,10 @@ impl Kernels<'_> {
         let function = self.function(name);
         let kernarg = self.kernarg(name, args);
         let accesses = accesses(args);
-        let launch = KernelLaunch {
-            function,
-            grid,
-            block,
-            dynamic_lds,
-            stream,
-            kernarg: &kernarg,
-            accesses: &accesses,
-        };
+        let launch =
+            KernelLaunch { function, grid, block, dynamic_lds, kernarg: &kernarg, accesses: &accesses };
         // SAFETY: the kernarg segment is complete, and the case gives the kernel what it asks for.
-        unsafe { self.rig.driver.launch_kernel(self.device, &launch) }
+        unsafe { self.rig.driver.enqueue(self.device, stream, &Work::Kernel(&launch)) }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use hiplaunch::driver::{Capability, StreamOptions};
+use hiplaunch::driver::{Capability, HostFunction, StreamOptions, Work};
 
 use crate::rig::{D0, PROBE, Rig, VECTOR, output, value};
 

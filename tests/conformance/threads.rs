@@ -1,7 +1,7 @@
 //! Many threads at once, and what the layer does with the mistakes that threads make.
 
 use hiplaunch::driver::validation::Violation;
-use hiplaunch::driver::{ErrorCode, RawEvent, RawStream};
+use hiplaunch::driver::{ErrorCode, RawEvent, RawStream, Work};
 
 use crate::rig::{D0, PROBE, Rig, VECTOR, code, output, value};
 

@@ -2,7 +2,7 @@
 
 use hiplaunch::Error;
 use hiplaunch::driver::validation::{CallKind, MemoryKind, Violation};
-use hiplaunch::driver::{DevicePtr, Driver};
+use hiplaunch::driver::{DevicePtr, Driver, Work};
 use hiplaunch::memory::PoolError;
 
 use crate::rig::{KIB, MIB, Rig};

@@ -4,7 +4,9 @@ use std::sync::{Arc, mpsc};
 
 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
 use hiplaunch::driver::validation::{CallCounts, CallKind, ValidationDriver, Violation};
-use hiplaunch::driver::{Capability, DeviceId, Driver, ErrorCode, MemInfo, StreamOptions};
+use hiplaunch::driver::{
+    Capability, DeviceId, Driver, ErrorCode, HostFunction, MemInfo, StreamOptions, Work,
+};
 use hiplaunch::error::OutOfMemory;
 use hiplaunch::memory::{Pool, PoolBlock, PoolCounters, PoolOptions, Rung};
 use hiplaunch::stream::StreamCore;

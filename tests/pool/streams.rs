@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
 use hiplaunch::driver::validation::{CallKind, ValidationDriver, Violation};
-use hiplaunch::driver::{DeviceId, Driver, StreamOptions};
+use hiplaunch::driver::{DeviceId, Driver, HostFunction, StreamOptions, Work};
 use hiplaunch::stream::StreamCore;
 use hiplaunch::{Backend, Device, DeviceBuffer, LaunchDims, Launcher, args};
 

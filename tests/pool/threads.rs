@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::driver::{Driver, StreamOptions};
+use hiplaunch::driver::{Driver, StreamOptions, Work};
 use hiplaunch::memory::{PoolBackend, PoolBlock, PoolOptions};
 use hiplaunch::stream::StreamCore;
 

@@ -1,5 +1,6 @@
 //! Calls with what they are about, and the work that they enqueued, on the right stream and in order.
 
+use hiplaunch::driver::{HostFunction, Work};
 use std::time::Duration;
 
 use hiplaunch::driver::timeline::{CopyDirection, Work};

@@ -10,7 +10,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use hip_driver::{
-    DeviceId, DevicePtr, Driver, ErrorCode, EventOptions, KernelLaunch, RawStream, StreamOptions,
+    DeviceId, DevicePtr, Driver, ErrorCode, EventOptions, KernelLaunch, RawStream, StreamOptions, Work,
 };
 use hip_driver_emulated::EmulatorOptions;
 
@@ -355,9 +355,9 @@ fn a_launch_over_the_limits_is_refused_before_it_is_enqueued() {
     let kernels = rig.load(D0, PROBE);
     let function = rig.function(&kernels, "no_args").unwrap();
     let launch = |grid, block, dynamic_lds, kernarg| {
-        let launch = KernelLaunch { function, grid, block, dynamic_lds, stream, kernarg, accesses: &[] };
+        let launch = KernelLaunch { function, grid, block, dynamic_lds, kernarg, accesses: &[] };
         // SAFETY: a kernel that does nothing.
-        unsafe { rig.driver.launch_kernel(D0, &launch) }
+        unsafe { rig.driver.enqueue(D0, stream, &Work::Kernel(&launch)) }
     };
     let kernarg = kernels.kernarg("no_args", &[]);
     launch([3, 2, 1], [64, 2, 2], 1024, &kernarg).unwrap();
@@ -635,8 +635,7 @@ fn enqueuing_uses_no_heap_in_steady_state() {
     let function = rig.function(&kernels, "bump").unwrap();
     let kernarg = kernels.kernarg("bump", &[&words.0.to_le_bytes(), &1024_i32.to_le_bytes()]);
     let (grid, block) = ([16, 1, 1], [64, 1, 1]);
-    let launch =
-        KernelLaunch { function, grid, block, dynamic_lds: 0, stream, kernarg: &kernarg, accesses: &[] };
+    let launch = KernelLaunch { function, grid, block, dynamic_lds: 0, kernarg: &kernarg, accesses: &[] };
     let pageable = [0_u8; 256];
     let d = &rig.driver;
     let round = |launches: u32| {
@@ -644,7 +643,7 @@ fn enqueuing_uses_no_heap_in_steady_state() {
             rig.htod(D0, words, pinned.ptr(), 4096, stream).unwrap();
             rig.htod(D0, words, pageable.as_ptr(), 256, stream).unwrap();
             // SAFETY: checked by the driver.
-            unsafe { d.launch_kernel(D0, &launch) }.unwrap();
+            unsafe { d.enqueue(D0, stream, &Work::Kernel(&launch)) }.unwrap();
             // SAFETY: as above.
             unsafe { d.enqueue(D0, stream, &Work::FillBytes { dst: words, value: 1, bytes: 64 }) }.unwrap();
             rig.dtoh(D0, pinned.ptr(), words, 4096, stream).unwrap();

@@ -5,8 +5,9 @@ use std::sync::{Arc, mpsc};
 
 use code_object::CodeObject;
 use hip_driver::{
-    DeviceId, DevicePtr, Driver, DriverError, ErrorCode, EventOptions, KernelLaunch, PinnedAllocation,
-    RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions,
+    DeviceId, DevicePtr, Driver, DriverError, ErrorCode, EventOptions, HostFunction, KernelLaunch,
+    PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream,
+    StreamOptions, Work,
 };
 use hip_driver_emulated::{EmulatedDriver, EmulatorOptions};
 
@@ -145,9 +146,8 @@ impl Rig {
     ) -> Result<RawGraphNode, DriverError> {
         let function = self.function(kernels, name)?;
         let kernarg = kernels.kernarg(name, args);
-        let (grid, block, stream) = ([grid, 1, 1], [block, 1, 1], RawStream(0));
-        let launch =
-            KernelLaunch { function, grid, block, dynamic_lds: 0, stream, kernarg: &kernarg, accesses: &[] };
+        let (grid, block) = ([grid, 1, 1], [block, 1, 1]);
+        let launch = KernelLaunch { function, grid, block, dynamic_lds: 0, kernarg: &kernarg, accesses: &[] };
         // SAFETY: the kernarg segment is complete; stray addresses are faults, which the emulator survives.
         unsafe { self.driver.graph_add(kernels.device, graph, after, &Work::Kernel(&launch)) }
     }
@@ -262,10 +262,9 @@ impl Rig {
         let function = self.function(kernels, name)?;
         let kernarg = kernels.kernarg(name, args);
         let (grid, block) = ([grid, 1, 1], [block, 1, 1]);
-        let launch =
-            KernelLaunch { function, grid, block, dynamic_lds: 0, stream, kernarg: &kernarg, accesses: &[] };
+        let launch = KernelLaunch { function, grid, block, dynamic_lds: 0, kernarg: &kernarg, accesses: &[] };
         // SAFETY: the kernarg segment is complete; stray addresses are faults, which the emulator survives.
-        unsafe { self.driver.launch_kernel(kernels.device, &launch) }
+        unsafe { self.driver.enqueue(kernels.device, stream, &Work::Kernel(&launch)) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Graphs: what is counted, refused, reported and injected, when nodes are added, at instantiation and at each launch.
 
-use hip_driver::{DeviceId, Driver, ErrorCode, RawGraph, RawGraphNode, RawStream};
+use hip_driver::{DeviceId, Driver, ErrorCode, RawGraph, RawGraphNode, RawStream, Work};
 use hip_driver_layers::validation::{CallKind, HandleKind, Leak, Violation};
 
 use crate::rig::{D0, D1, Rig, reads, writes};

@@ -2,7 +2,7 @@
 
 use hip_driver::{
     DevicePtr, Driver, ErrorCode, EventOptions, KernelLaunch, PinnedAllocation, RawEvent, RawFunction,
-    RawModule, RawStream, StreamOptions,
+    RawModule, RawStream, StreamOptions, Work,
 };
 use hip_driver_layers::validation::{HandleKind, Leak, MemoryKind, Violation};
 
@@ -234,9 +234,9 @@ fn launches_that_cannot_be() {
     let (stream, (_, function)) = (rig.stream(), rig.module());
     let launch = |grid: [u32; 3], block: [u32; 3], bytes: usize| {
         let kernarg = &[0; 512][..bytes];
-        let launch = KernelLaunch { function, grid, block, dynamic_lds: 0, stream, kernarg, accesses: &[] };
+        let launch = KernelLaunch { function, grid, block, dynamic_lds: 0, kernarg, accesses: &[] };
         // SAFETY: the fake driver's launches do nothing.
-        unsafe { rig.layer.launch_kernel(D0, &launch) }
+        unsafe { rig.layer.enqueue(D0, stream, &Work::Kernel(&launch)) }
     };
     for (grid, block) in [([1, 0, 1], [64, 1, 1]), ([1, 1, 1], [64, 1, 0])] {
         match rig.refused(ErrorCode::INVALID_CONFIGURATION, || launch(grid, block, 512)) {

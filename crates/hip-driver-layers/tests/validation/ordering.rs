@@ -1,6 +1,6 @@
 //! Work, frees and host accesses without an order between them are reported and go through; ordered ones are not.
 
-use hip_driver::{DevicePtr, Driver, ErrorCode};
+use hip_driver::{DevicePtr, Driver, ErrorCode, Note, Observer, Work};
 use hip_driver_layers::validation::{CallKind, MemoryKind, Violation};
 
 use crate::rig::{D0, Rig, reads, writes};

@@ -1,7 +1,7 @@
 //! A pool's blocks inside of driver allocations: what the notes get wrong, touches outside of live blocks, frees of
 //! segments, leaks, and reuse of bytes that work in flight still uses.
 
-use hip_driver::{DevicePtr, Driver, ErrorCode, RawStream};
+use hip_driver::{DevicePtr, Driver, ErrorCode, Note, Observer, RawStream, Work};
 use hip_driver_layers::validation::{CallKind, Leak, MemoryKind, Violation};
 
 use crate::rig::{D0, D1, Rig, reads, writes};
@@ -47,7 +47,7 @@ fn blocks_that_overlap() {
     for (at, bytes) in [(256, 256), (0, 257), (511, 1), (300, 4), (0, 1024)] {
         rig.hand_out(segment.offset(at), bytes);
         match rig.found() {
-            Violation::PoolOverlap { call, address, bytes: b, live: memory } => {
+            Violation::LiveOverlap { call, address, bytes: b, live: memory } => {
                 assert_eq!((call, address, b), (CallKind::NotePoolAllocate, segment.0 + at, bytes as u64));
                 assert_eq!(
                     (memory.address, memory.bytes, memory.kind),

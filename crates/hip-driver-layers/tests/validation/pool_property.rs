@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hip_driver::Driver;
+use hip_driver::{Note, Observer};
 use hip_driver_layers::validation::Violation;
 use proptest::prelude::*;
 
@@ -127,7 +127,7 @@ proptest! {
             let found = rig.layer.take_violations();
             let said = match &found[..] {
                 [] => Said::Nothing,
-                [Violation::PoolOverlap { .. }] => Said::Overlap,
+                [Violation::LiveOverlap { .. }] => Said::Overlap,
                 [Violation::OutOfRange { .. }] => Said::OutOfRange,
                 [Violation::UseAfterFree { .. }] => Said::UseAfterFree,
                 [Violation::DoubleFree { .. }] => Said::DoubleFree,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hip_driver::{DevicePtr, Driver, PinnedAllocation, RawEvent, RawStream};
+use hip_driver::{DevicePtr, Driver, PinnedAllocation, RawEvent, RawStream, Work as DriverWork};
 use hip_driver_layers::validation::{Access, Violation};
 use proptest::prelude::*;
 
@@ -248,14 +248,14 @@ impl Run {
                         rig.layer
                             .copy_blocking(
                                 D0,
-                                &Work::CopyToDevice { dst: at(range), src: other.as_ptr(), bytes },
+                                &DriverWork::CopyToDevice { dst: at(range), src: other.as_ptr(), bytes },
                             )
                             .unwrap();
                     } else {
                         rig.layer
                             .copy_blocking(
                                 D0,
-                                &Work::CopyToHost { dst: other.as_mut_ptr(), src: at(range), bytes },
+                                &DriverWork::CopyToHost { dst: other.as_mut_ptr(), src: at(range), bytes },
                             )
                             .unwrap();
                     }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use hip_driver::{
-    DeviceId, DevicePtr, Driver, DriverResult, ErrorCode, EventOptions, KernelLaunch, MemoryAccess,
-    PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream,
-    StreamOptions,
+    DeviceId, DevicePtr, Driver, DriverResult, ErrorCode, EventOptions, KernelLaunch, MemoryAccess, Note,
+    Observer, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule,
+    RawStream, StreamOptions, Work,
 };
 use hip_driver_layers::validation::{Leak, MemoryKind, ValidationDriver, Violation};
 
@@ -148,12 +148,11 @@ impl Rig {
             grid: [1, 1, 1],
             block: [64, 1, 1],
             dynamic_lds: 0,
-            stream,
             kernarg: &[0; 512],
             accesses,
         };
         // SAFETY: see above.
-        unsafe { self.layer.launch_kernel(D0, &launch) }
+        unsafe { self.layer.enqueue(D0, stream, &Work::Kernel(&launch)) }
     }
 
     pub(crate) fn graph(&self) -> RawGraph {
@@ -172,10 +171,8 @@ impl Rig {
         function: RawFunction,
         accesses: &[MemoryAccess],
     ) -> DriverResult<RawGraphNode> {
-        let stream = RawStream(0);
         let (grid, block) = ([1; 3], [64, 1, 1]);
-        let launch =
-            KernelLaunch { function, grid, block, dynamic_lds: 0, stream, kernarg: &[0; 512], accesses };
+        let launch = KernelLaunch { function, grid, block, dynamic_lds: 0, kernarg: &[0; 512], accesses };
         // SAFETY: see above.
         unsafe { self.layer.graph_add(D0, graph, after, &Work::Kernel(&launch)) }
     }

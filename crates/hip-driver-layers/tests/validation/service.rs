@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hip_driver::{Driver, ErrorCode};
+use hip_driver::{Driver, ErrorCode, HostFunction, Note, Observer, Work};
 use hip_driver_layers::validation::{CallCounts, CallKind, ValidationDriver};
 
 use crate::fake::FakeDriver;
@@ -208,7 +208,7 @@ fn everything_comes_through_and_back() {
     rig.give_back(block);
     let notes = ["note_pool_segment", "note_pool_allocate", "note_pool_record", "note_pool_free"];
     assert_eq!(rig.fake.take_calls()[1..], notes);
-    assert!(rig.layer.watches_pools() && !rig.fake.watches_pools());
+    assert!(rig.layer.takes_notes() && !rig.fake.takes_notes());
     rig.clean();
 }
 

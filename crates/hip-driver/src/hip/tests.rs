@@ -2,14 +2,14 @@
 //! stand-in functions that write down the calls made on their thread.
 
 use std::cell::{Cell, RefCell};
-use std::ffi::c_char;
+use std::ffi::{c_char, c_uint};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use super::bindings::*;
 use super::process::{CURRENT_DEVICE, NO_DEVICE_SET};
 use super::*;
-use crate::{Capability, HostFunction, KernelLaunch};
+use crate::{Capability, HostFunc, HostFunction, KernelLaunch};
 
 thread_local! {
     static CALLS: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hip_driver::{DeviceId, DevicePtr, Driver, Work};
+use hip_driver::{DeviceId, DevicePtr, Driver, Work as DriverWork};
 use hiplaunch::{Error, Stream};
 
 use super::raw::{Raw, Slots};
@@ -78,7 +78,7 @@ impl Lane for Blocking {
         unsafe {
             driver.copy_blocking(
                 device,
-                &Work::CopyToDevice { dst: memory.ptr, src: block.as_ptr(), bytes: block.len() },
+                &DriverWork::CopyToDevice { dst: memory.ptr, src: block.as_ptr(), bytes: block.len() },
             )
         }?;
         self.raw.set(0, &memory.ptr.0.to_le_bytes());
@@ -90,7 +90,7 @@ impl Lane for Blocking {
             unsafe {
                 driver.copy_blocking(
                     device,
-                    &Work::CopyToHost { dst: to.as_mut_ptr(), src: result.ptr, bytes: to.len() },
+                    &DriverWork::CopyToHost { dst: to.as_mut_ptr(), src: result.ptr, bytes: to.len() },
                 )
             }?;
         }
@@ -153,7 +153,7 @@ impl Lane for StreamOrdered {
             self.raw.driver.enqueue(
                 device,
                 stream,
-                &Work::CopyToDevice { dst: memory, src: from, bytes: block.len() },
+                &DriverWork::CopyToDevice { dst: memory, src: from, bytes: block.len() },
             )
         }?;
         self.raw.set(0, &memory.0.to_le_bytes());
@@ -165,7 +165,7 @@ impl Lane for StreamOrdered {
                 driver.enqueue(
                     device,
                     stream,
-                    &Work::CopyToHost { dst: self.read.host(slot), src: result, bytes: self.results },
+                    &DriverWork::CopyToHost { dst: self.read.host(slot), src: result, bytes: self.results },
                 )
             }?;
             // SAFETY: made by `malloc_async`, and used on this stream alone.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use code_object::CodeObject;
 use hip_driver::{
-    DeviceId, DevicePtr, Driver, KernelLaunch, Note, PinnedAllocation, RawFunction, RawModule, Work,
+    DeviceId, DevicePtr, Driver, KernelLaunch, Note, PinnedAllocation, RawFunction, RawModule,
+    Work as DriverWork,
 };
 use hiplaunch::{Error, LaunchDims, Stream};
 
@@ -98,7 +99,9 @@ impl Raw {
     pub(super) fn launch(&self) -> Result<(), Error> {
         // SAFETY: the segment has the size and offsets of the metadata; the addresses in it are of live memory as large as
         // the kernel's contract (hip/bench.hip) asks for.
-        unsafe { self.driver.enqueue(self.device, self.stream.raw(), &Work::Kernel(&self.as_launch())) }?;
+        unsafe {
+            self.driver.enqueue(self.device, self.stream.raw(), &DriverWork::Kernel(&self.as_launch()))
+        }?;
         Ok(())
     }
 
@@ -288,7 +291,7 @@ impl Calls {
             driver.enqueue(
                 *device,
                 stream.raw(),
-                &Work::CopyToDevice { dst: self.block.ptr, src: self.staged.host(slot), bytes },
+                &DriverWork::CopyToDevice { dst: self.block.ptr, src: self.staged.host(slot), bytes },
             )
         }?;
         Ok(())
@@ -322,7 +325,7 @@ impl Lane for Calls {
                 driver.enqueue(
                     *device,
                     stream.raw(),
-                    &Work::CopyToHost { dst: to, src: self.result.ptr, bytes: self.results },
+                    &DriverWork::CopyToHost { dst: to, src: self.result.ptr, bytes: self.results },
                 )
             }?;
         }

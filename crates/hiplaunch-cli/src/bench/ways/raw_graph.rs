@@ -1,6 +1,6 @@
 //! A batch as one of the driver's graphs, made once: what its replay costs without a launcher.
 
-use hip_driver::{RawGraph, RawGraphExec, RawGraphNode, Work};
+use hip_driver::{RawGraph, RawGraphExec, RawGraphNode, Work as DriverWork};
 use hiplaunch::{Error, Stream};
 
 use super::raw::{Memory, Raw, Slots};
@@ -80,7 +80,7 @@ fn fill(
                 device,
                 graph,
                 &[],
-                &Work::CopyToDevice { dst: blocks.ptr, src: staged.host(0), bytes },
+                &DriverWork::CopyToDevice { dst: blocks.ptr, src: staged.host(0), bytes },
             )
         }?;
         last = Some(node);
@@ -88,8 +88,9 @@ fn fill(
     for slot in 0..job.in_flight() {
         raw.set(0, &blocks.ptr.offset((slot * stride) as u64).0.to_le_bytes());
         // SAFETY: nodes of this graph; the segment as for a launch; the module outlives what is instantiated.
-        let node =
-            unsafe { driver.graph_add(device, graph, last.as_slice(), &Work::Kernel(&raw.as_launch())) }?;
+        let node = unsafe {
+            driver.graph_add(device, graph, last.as_slice(), &DriverWork::Kernel(&raw.as_launch()))
+        }?;
         last = Some(node);
     }
     if job.results > 0 {
@@ -100,7 +101,7 @@ fn fill(
                 device,
                 graph,
                 last.as_slice(),
-                &Work::CopyToHost { dst: read.host(0), src: out.ptr, bytes },
+                &DriverWork::CopyToHost { dst: read.host(0), src: out.ptr, bytes },
             )
         }?;
     }
@@ -134,7 +135,7 @@ impl Lane for Replayed {
     fn submit(&mut self) -> Result<(), Error> {
         let Raw { driver, device, stream, .. } = &self.raw;
         // SAFETY: the nodes' memory is this lane's; the launch before it was waited for.
-        unsafe { driver.enqueue(*device, stream.raw(), &Work::Graph(self.exec)) }?;
+        unsafe { driver.enqueue(*device, stream.raw(), &DriverWork::Graph(self.exec)) }?;
         Ok(())
     }
 
