@@ -11,13 +11,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[non_exhaustive]
 pub enum Error {
     /// The code object is for a processor that this crate doesn't emulate.
-    #[error(
-        "the code object is for {target}; the emulator runs gfx90a and gfx942: compile it for one of these"
-    )]
-    UnsupportedTarget {
-        /// The code object's target.
-        target: String,
-    },
+    #[error("{0}; compile it for one of these")]
+    UnsupportedTarget(#[from] gfx9_isa::Error),
     /// The code object has an image instruction.
     #[error(
         "the code object for {target} has an image instruction, which the emulator doesn't run: {instruction} at \

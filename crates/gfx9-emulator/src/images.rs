@@ -1,10 +1,9 @@
 //! Finds image instructions in a code object, which is refused for them: compute code for these targets has none.
 
 use code_object::CodeObject;
+use gfx9_isa::Target;
 
-use crate::disasm;
 use crate::error::{Error, Result};
-use crate::tables::Target;
 
 /// First bits of image instructions (MIMG).
 const MIMG: u32 = 0x3c;
@@ -31,7 +30,7 @@ pub(crate) fn refuse(object: &CodeObject, target: Target) -> Result<()> {
         for (start, end) in starts.iter().zip(ends) {
             let mut at = *start;
             while let Some(first) = word(at).filter(|_| at < end) {
-                let length = disasm::length(target, first, word(at + 1));
+                let length = gfx9_isa::encoded_length(target, first, word(at + 1));
                 if length.is_some() && first >> 26 == MIMG {
                     let address = segment.vaddr + 4 * at as u64;
                     let raw = [first, word(at + 1).unwrap_or(0)];
@@ -39,7 +38,7 @@ pub(crate) fn refuse(object: &CodeObject, target: Target) -> Result<()> {
                         target: object.target().to_string(),
                         function: object.function_at(address).map_or_else(String::new, |f| f.name.clone()),
                         address,
-                        instruction: disasm::instruction(target, raw, address).text,
+                        instruction: gfx9_isa::disassemble_lenient(target, raw, address).text,
                     });
                 }
                 at += length.unwrap_or(1);

@@ -1,8 +1,9 @@
 //! A decoded instruction: a pointer to what executes it, and operands as plain indices.
 
+use gfx9_isa::Row;
+
 use crate::isa::ExecFn;
 use crate::modifiers::Ext;
-use crate::tables::Row;
 
 /// What the interpreter does after an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,4 +79,9 @@ pub(crate) mod flag {
     pub(crate) const VADDR: u16 = 128;
     /// Any: no instruction, whatever else there is.
     pub(crate) const ILLEGAL: u16 = 256;
+
+    /// The flags whose bit in the encoding is set.
+    pub(crate) fn where_set<const N: usize>(flags: [(u16, bool); N]) -> u16 {
+        flags.into_iter().filter(|(_, set)| *set).fold(0, |all, (flag, _)| all | flag)
+    }
 }

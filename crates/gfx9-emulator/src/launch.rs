@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use code_object::occupancy::{self, Occupancy};
 use code_object::{HiddenArg, KernelSignature, ValueKind, WorkitemIds};
+use gfx9_isa::Target;
 
 use crate::config::Config;
 use crate::decode::{Code, PRIVATE_BASE_HI, SHARED_BASE_HI};
@@ -15,7 +16,6 @@ use crate::hostcall::{Hostcall, PRINTF_SIZE, PrintfBuffer};
 use crate::lds::MAX_LDS;
 use crate::memory::{AddressSpace, Block};
 use crate::program;
-use crate::tables::Target;
 use crate::wave::{LANES, Mode, POOL, Wave};
 
 /// Most work-items of a workgroup.

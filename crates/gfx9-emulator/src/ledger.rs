@@ -8,14 +8,15 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use gfx9_isa::{Encoding, Row, Target};
+
 use crate::isa::Level;
-use crate::tables::{Encoding, Row, Target, encoding_of, rows};
 
 /// A target's instruction.
 pub(crate) type Key = (u8, &'static str, u8);
 
 fn key(row: &Row, target: Target) -> Option<Key> {
-    Some((encoding_of(row)? as u8, row.name, target as u8))
+    Some((row.encoding()? as u8, row.name, target as u8))
 }
 
 thread_local! {
@@ -133,7 +134,8 @@ const APART: &[(&[&str], &str)] = &[
 
 /// Rows that fault by their name when they are reached (`tables/coverage.rs` has the list in the README).
 fn is_unimplemented(row: &Row) -> bool {
-    matches!(row.exec, crate::tables::Impl::No) || row.name.starts_with("s_rfe_")
+    matches!(crate::executors::executor(row.mnemonic), crate::executors::Impl::No)
+        || row.name.starts_with("s_rfe_")
 }
 
 /// A line of the README's table.
@@ -213,7 +215,7 @@ fn every_instruction_has_a_randomised_test() {
     let mut missing = Vec::new();
     let mut needless = Vec::new();
     for encoding in Encoding::ALL {
-        for row in rows(encoding) {
+        for row in encoding.rows() {
             for target in [Target::Gfx90a, Target::Gfx942] {
                 if row.op[target as usize] < 0 || is_unimplemented(row) {
                     continue;

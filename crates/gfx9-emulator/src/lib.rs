@@ -21,12 +21,14 @@
 
 mod backing;
 mod config;
+#[cfg(test)]
+mod coverage;
 mod decode;
-mod disasm;
 mod error;
 #[cfg(test)]
 mod exact;
 mod exec;
+mod executors;
 mod fault;
 mod float;
 mod gws;
@@ -50,14 +52,12 @@ mod schedule;
 mod soft;
 #[cfg(test)]
 mod stream_tests;
-mod tables;
 #[cfg(test)]
 mod testing;
 mod wave;
 mod workgroup;
 
 pub use config::Config;
-pub use disasm::{Function, Instruction, Instructions, Listing, disassemble};
 pub use error::{Error, Result};
 pub use fault::{Access, FaultCause, FaultReport, LaneAddress, Space, WaitingWave, WaitsFor};
 pub use hostcall::{Printer, Stream};
@@ -72,7 +72,6 @@ pub use observe::{
 };
 pub use program::Program;
 pub use run::DispatchStats;
-pub use tables::{Encoding, Target};
 pub use wave::LANES;
 
 /// Compiles and runs the README's example.

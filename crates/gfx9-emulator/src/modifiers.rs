@@ -3,13 +3,14 @@
 //! Sources are prepared in temporary registers, the operation runs on these as it would on any vectors, and the
 //! result is finished and merged. So plain instructions pay nothing for modifiers, and operations need not know them.
 
+use gfx9_isa::{Ty, fields};
+
 use crate::float::Float;
 use crate::half16::Half;
 use crate::inst::{Flow, Inst};
 use crate::isa::{Columns, Exec, two_columns};
 use crate::lanes::{by_exec, lanes_of, load, splat, store};
 use crate::soft;
-use crate::tables::Ty;
 use crate::wave::{CHUNK, CHUNKS, LANES, Lanes, SSLOTS, TEMP, Wave, sreg};
 use crate::workgroup::Ctx;
 
@@ -110,10 +111,10 @@ pub(crate) struct Dpp {
 
 impl Dpp {
     /// From the control dword (CDNA2 ISA, "DPP"). None if it names no permutation.
-    pub(crate) fn new(word: u32) -> Option<Dpp> {
-        let control = word >> 8 & 0x1ff;
+    pub(crate) fn new(fields: &fields::Dpp) -> Option<Dpp> {
+        let control = fields.control;
         let n = (control & 15) as i32;
-        let mut dpp = Dpp { from: [LANES as u8; LANES], enabled: 0, bound_ctrl: word >> 19 & 1 != 0 };
+        let mut dpp = Dpp { from: [LANES as u8; LANES], enabled: 0, bound_ctrl: fields.bound_ctrl };
         for lane in 0..LANES as i32 {
             let (row, column) = (lane & !15, lane & 15);
             let in_row = |column: i32| if (0..16).contains(&column) { row + column } else { -1 };
@@ -143,7 +144,7 @@ impl Dpp {
             if (0..LANES as i32).contains(&from) {
                 dpp.from[lane as usize] = from as u8;
             }
-            let (rows, banks) = (word >> 28, word >> 24 & 15);
+            let (rows, banks) = (fields.row_mask, fields.bank_mask);
             if rows >> (lane / 16) & 1 != 0 && banks >> (column / 4) & 1 != 0 {
                 dpp.enabled |= 1 << lane;
             }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use code_object::{CodeObject, KernelSignature, RelocationKind};
+use gfx9_isa::Target;
 
 use crate::decode::Code;
 use crate::error::{Error, Result};
@@ -11,7 +12,6 @@ use crate::images;
 use crate::isa::Level;
 use crate::memory::AddressSpace;
 use crate::observe::{self, Info};
-use crate::tables::Target;
 
 /// Most bytes of machine code, gaps between executable segments included.
 const MAX_CODE: u64 = 1 << 30;

@@ -3,21 +3,21 @@
 use std::sync::Arc;
 
 use code_object::CodeObject;
+use gfx9_isa::{Encoding, Target};
 
 use crate::decode::Code;
 use crate::isa::Level;
 use crate::memory::{AddressSpace, Block, View};
 use crate::observe::{Observers, Sanitizer, infos};
 use crate::program::Program;
-use crate::tables::{Encoding, Target, rows};
-use crate::testing::{CODE, END, Random, Rig, word};
+use crate::testing::{CODE, END, Random, Rig};
 use crate::wave::POOL;
 use crate::workgroup::{Stop, run_wave_observed};
 
 /// A random instruction of an encoding: a valid opcode, or any, with random operands.
 fn random_instruction(random: &mut Random, target: Target) -> [u32; 2] {
     let encoding = Encoding::ALL[random.next() as usize % Encoding::ALL.len()];
-    let table = rows(encoding);
+    let table = encoding.rows();
     let row = &table[random.next() as usize % table.len()];
     let mut op = row.op[target as usize].max(0) as u32;
     if random.next() % 16 == 0 {
@@ -31,7 +31,7 @@ fn random_instruction(random: &mut Random, target: Target) -> [u32; 2] {
         2 => (bits & 0x00ff_00ff, random.next() as u32 & 0x1f07_ff07),
         _ => (bits & 0x7fff_ffff, random.next() as u32 & 0x0707_0707 | 0x0402_0100),
     };
-    let word = word(encoding, op, low);
+    let word = encoding.first_dword(op, low);
     [word, high]
 }
 

@@ -1,6 +1,8 @@
 //! For tests: encodes instructions by their name, and runs them on one wave.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+use gfx9_isa::{Encoding, Target};
 
 use crate::decode::Code;
 use crate::fault::FaultCause;
@@ -8,7 +10,6 @@ use crate::gws::Gws;
 use crate::isa::Level;
 use crate::lds::{Lds, MAX_LDS};
 use crate::memory::{AddressSpace, Block, View};
-use crate::tables::{Encoding, Target, rows};
 use crate::wave::{POOL, Wave};
 use crate::workgroup::{Ctx, Stop, run_wave};
 
@@ -20,37 +21,18 @@ pub(crate) const END: u32 = 0xbf81_0000;
 
 /// The opcode of a mnemonic.
 pub(crate) fn op(encoding: Encoding, name: &str, target: Target) -> u32 {
-    let row = rows(encoding).iter().find(|row| row.name == name && row.op[target as usize] >= 0);
+    let row = encoding.rows().iter().find(|row| row.name == name && row.op[target as usize] >= 0);
     row.unwrap_or_else(|| panic!("{name} is no {encoding:?} instruction of {target:?}")).op[target as usize]
         as u32
 }
 
-/// The first dword of an instruction, whose other fields are those of `rest`.
-pub(crate) fn word(encoding: Encoding, op: u32, rest: u32) -> u32 {
-    let field = |prefix: u32, prefix_bits: u32, at: u32, width: u32| {
-        let fixed = u32::MAX << (32 - prefix_bits) | ((1u32 << width) - 1) << at;
-        prefix << (32 - prefix_bits) | (op & ((1 << width) - 1)) << at | rest & !fixed
-    };
-    match encoding {
-        Encoding::Sop2 => field(0b10, 2, 23, 7),
-        Encoding::Sop1 => field(0x17d, 9, 8, 8),
-        Encoding::Sopk => field(0xb, 4, 23, 5),
-        Encoding::Sopc => field(0x17e, 9, 16, 7),
-        Encoding::Sopp => field(0x17f, 9, 16, 7),
-        Encoding::Smem => field(0x30, 6, 18, 8),
-        Encoding::Vop1 => field(0x3f, 7, 9, 8),
-        Encoding::Vop2 => field(0, 1, 25, 6),
-        Encoding::Vopc => field(0x3e, 7, 17, 8),
-        Encoding::Vop3 => field(0x34, 6, 16, 10),
-        Encoding::Vop3p => field(0x1a7, 9, 16, 7),
-        Encoding::Ds => field(0x36, 6, 17, 8),
-        Encoding::Flat => field(0x37, 6, 18, 7) & !0xc000,
-        Encoding::Scratch => field(0x37, 6, 18, 7) & !0xc000 | 0x4000,
-        Encoding::Global => field(0x37, 6, 18, 7) & !0xc000 | 0x8000,
-        Encoding::Mubuf => field(0x38, 6, 18, 7),
-        Encoding::Mtbuf => field(0x3a, 6, 15, 4),
-        Encoding::Mimg => field(0x3c, 6, 18, 7),
-    }
+/// gfx9-isa's list of encodings and their texts, which was made with LLVM. Its tests say what a line is.
+pub(crate) fn disassembly() -> &'static str {
+    static LIST: OnceLock<String> = OnceLock::new();
+    LIST.get_or_init(|| {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../gfx9-isa/tests/data/disassembly.txt");
+        std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{file}: {error}"))
+    })
 }
 
 /// One wave, all lanes active, registers zero, and 64 KiB of LDS.

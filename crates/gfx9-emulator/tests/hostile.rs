@@ -64,10 +64,8 @@ fn random_words() {
     for case in 0..CASES {
         println!("case {case}");
         let code = bytes.take(400);
-        exercise::disassembly(&code);
         exercise::words(&code);
     }
-    replay("disassemble", exercise::disassembly);
     replay("words", exercise::words);
 }
 
@@ -108,7 +106,7 @@ fn other_processors_are_refused_by_name() {
         ("gfx1100", include_bytes!("data/assembly/empty.gfx1100.co")),
     ] {
         let error = refusal(object);
-        assert!(matches!(&error, Error::UnsupportedTarget { target: of } if of.contains(target)), "{error}");
+        assert!(matches!(&error, Error::UnsupportedTarget(of) if of.to_string().contains(target)), "{error}");
         assert!(error.to_string().contains("compile it for one of these"), "{error}");
     }
 }

@@ -9,11 +9,13 @@ mod vop3p;
 
 use std::collections::HashMap;
 
+use gfx9_isa::{Encoding, ILLEGAL, Row, Target, Ty, fields};
+
 use crate::exec::control::{BranchOff, Goto, Illegal, Unimplemented};
+use crate::executors::{Impl, executor};
 use crate::inst::{Inst, NONE, flag};
 use crate::isa::{Columns, ExecFn, Level, same};
 use crate::modifiers::{Ext, MODIFIED, Operand, SPILL, spill};
-use crate::tables::{Encoding, ILLEGAL, Impl, Index, Row, Target, Ty};
 use crate::wave::POOL;
 
 /// High dwords of the addresses of the LDS and the scratch aperture. As Linux's amdkfd has them on gfx9
@@ -48,8 +50,7 @@ impl Code {
     /// (functions), which keeps data between functions from hiding them.
     pub(crate) fn decode(words: &[u32], base: u64, starts: &[usize], target: Target, level: Level) -> Code {
         static NEXT_ID: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
-        let mut d =
-            Decoder { words, target, index: Index::of(target), column: level as usize, pool: Pool::new() };
+        let mut d = Decoder { words, target, column: level as usize, pool: Pool::new() };
         let mut code = Code {
             insts: Vec::with_capacity(words.len()),
             map: vec![UNMAPPED; words.len()],
@@ -179,7 +180,6 @@ pub(crate) struct Draft {
 pub(crate) struct Decoder<'a> {
     words: &'a [u32],
     pub(crate) target: Target,
-    index: &'static Index,
     column: usize,
     pool: Pool,
 }
@@ -255,44 +255,20 @@ impl Decoder<'_> {
     fn one(&mut self, at: usize) -> Draft {
         let word = self.word(at);
         let mut draft = Draft { inst: self.blank(at), len: 1, zero_flags: false, spilled: [None; 3] };
-        let done = match word >> 26 {
-            _ if word >> 31 == 0 => match word >> 25 {
-                0x3e => self.vopc(&mut draft, word),
-                0x3f => self.vop1(&mut draft, word),
-                _ => self.vop2(&mut draft, word),
-            },
-            _ if word >> 30 == 2 => match word >> 23 {
-                0x17d => self.sop1(&mut draft, word),
-                0x17e => self.sopc(&mut draft, word),
-                0x17f => self.sopp(&mut draft, word),
-                _ if word >> 28 == 0xb => self.sopk(&mut draft, word),
-                _ => self.sop2(&mut draft, word),
-            },
-            encoding => {
-                // All others have two dwords.
-                if at + 1 >= self.words.len() {
-                    Err(Bad)
-                } else {
-                    draft.len = 2;
-                    draft.inst.raw[1] = self.word(at + 1);
-                    let long = u64::from(word) | u64::from(self.word(at + 1)) << 32;
-                    match encoding {
-                        0x30 => self.smem(&mut draft, long),
-                        0x34 if word >> 16 & 0x380 == 0x380 => self.vop3p(&mut draft, long),
-                        0x34 => self.vop3(&mut draft, long),
-                        0x36 => self.ds(&mut draft, long),
-                        0x37 => self.flat(&mut draft, long),
-                        0x38 => self.mubuf(&mut draft, long),
-                        0x3a => self.mtbuf(&mut draft, long),
-                        0x3c => self.find(&mut draft, Encoding::Mimg, (long >> 18 & 0x7f) as u32).map(|_| ()),
-                        _ => Err(Bad),
-                    }
-                }
+        let done = match Encoding::of(word) {
+            // The second dword would be beyond the code's end.
+            Some(encoding) if at + encoding.dwords() > self.words.len() => Err(Bad),
+            Some(encoding) => self.fields_of(encoding, &mut draft),
+            None => {
+                // All that is left of the encodings has two dwords.
+                draft.len = 2.min(self.words.len() - at);
+                draft.inst.raw[1] = self.word(at + 1);
+                Err(Bad)
             }
         };
         // What has no text is no instruction either, so that a report can always show what was executed.
         let next = self.words.get(at + 1).copied();
-        if done.is_err() || crate::disasm::length(self.target, word, next).is_none() {
+        if done.is_err() || gfx9_isa::encoded_length(self.target, word, next).is_none() {
             // The row stays, if it is known, to name the instruction.
             draft.inst.exec = self.executor(same::<Illegal>());
             draft.inst.flags = flag::ILLEGAL;
@@ -303,11 +279,38 @@ impl Decoder<'_> {
         draft
     }
 
+    /// Takes the draft's dwords apart.
+    fn fields_of(&mut self, encoding: Encoding, draft: &mut Draft) -> Result<(), Bad> {
+        let word = draft.inst.raw[0];
+        if encoding.dwords() == 2 {
+            self.literal(draft)?;
+        }
+        let long = u64::from(word) | u64::from(draft.inst.raw[1]) << 32;
+        match encoding {
+            Encoding::Sop1 => self.sop1(draft, word),
+            Encoding::Sop2 => self.sop2(draft, word),
+            Encoding::Sopk => self.sopk(draft, word),
+            Encoding::Sopc => self.sopc(draft, word),
+            Encoding::Sopp => self.sopp(draft, word),
+            Encoding::Vop1 => self.vop1(draft, word),
+            Encoding::Vop2 => self.vop2(draft, word),
+            Encoding::Vopc => self.vopc(draft, word),
+            Encoding::Smem => self.smem(draft, long),
+            Encoding::Vop3 => self.vop3(draft, long),
+            Encoding::Vop3p => self.vop3p(draft, long),
+            Encoding::Ds => self.ds(draft, long),
+            Encoding::Flat | Encoding::Global | Encoding::Scratch => self.flat(draft, long),
+            Encoding::Mubuf => self.mubuf(draft, long),
+            Encoding::Mtbuf => self.mtbuf(draft, long),
+            Encoding::Mimg => self.find(draft, encoding, fields::Mimg::of(long).op).map(|_| ()),
+        }
+    }
+
     /// The row of an opcode, which it also puts into the draft; and for `Plain` rows its executor.
     pub(crate) fn find(&self, draft: &mut Draft, encoding: Encoding, op: u32) -> Result<&'static Row, Bad> {
-        let row = self.index.get(encoding, op).ok_or(Bad)?;
+        let row = encoding.row(self.target, op).ok_or(Bad)?;
         draft.inst.row = row;
-        draft.inst.exec = match row.exec {
+        draft.inst.exec = match executor(row.mnemonic) {
             Impl::Plain(columns) => self.executor(columns),
             _ => self.executor(same::<Unimplemented>()),
         };

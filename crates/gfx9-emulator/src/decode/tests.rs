@@ -1,8 +1,11 @@
-//! Constants of programs that have more of them than slots.
+//! What decoding makes of encodings: constants of programs that have more of them than slots, what is no instruction, and
+//! registers as the disassembler shows them.
 
+use gfx9_isa::{Encoding, Target, disassemble_lenient, encoded_length};
+
+use crate::fault::FaultCause;
 use crate::isa::Level;
-use crate::tables::{Encoding, Target};
-use crate::testing::{Rig, op};
+use crate::testing::{Rig, disassembly, op};
 
 /// The hardware's codes of 1.0, 2.0, 4.0 and a literal.
 const ONE: u32 = 242;
@@ -35,5 +38,46 @@ fn more_literals_than_slots() {
                 assert_eq!(rig.w.v(register).flat(), &[value.to_bits(); 64], "v{register}, {target:?}");
             }
         }
+    }
+}
+
+/// The encodings that LLVM takes for no instruction of a target, from gfx9-isa's list.
+fn refused(target: Target) -> Vec<[u32; 2]> {
+    let name = if target == Target::Gfx90a { "90a" } else { "942" };
+    let line = |line: &str| {
+        let [targets, first, second, "-"] = line.split(' ').collect::<Vec<_>>()[..] else { return None };
+        let hex = |word| u32::from_str_radix(word, 16).unwrap();
+        (targets == "all" || targets == name).then(|| [hex(first), hex(second)])
+    };
+    disassembly().lines().filter_map(line).collect()
+}
+
+#[test]
+fn what_is_no_instruction_faults_as_illegal() {
+    for target in [Target::Gfx90a, Target::Gfx942] {
+        let mut rig = Rig::new(target, Level::Portable);
+        let mut count = 0;
+        for words in refused(target) {
+            // Bits that LLVM wants to be zero count for nothing.
+            if encoded_length(target, words[0], Some(words[1])).is_none() {
+                let ended = rig.try_run(&words);
+                assert_eq!(ended.err(), Some(FaultCause::IllegalInstruction), "{target:?} {words:08x?}");
+                count += 1;
+            }
+        }
+        assert!(count > 2000, "{target:?}: only {count}");
+    }
+}
+
+/// Pairs of SGPRs start at even ones, whatever the lowest bit says.
+#[test]
+fn the_registers_shown_are_those_used() {
+    for target in [Target::Gfx90a, Target::Gfx942] {
+        let words = [0xbe83_0105, 0];
+        assert_eq!(disassemble_lenient(target, words, 0).text, "s_mov_b64 s[2:3], s[4:5]");
+        let mut rig = Rig::new(target, Level::Portable);
+        rig.w.set_s64(4, 0x1234_5678_9abc_def0);
+        rig.run(&words[..1]);
+        assert_eq!(rig.w.s64(2), 0x1234_5678_9abc_def0);
     }
 }

@@ -1,10 +1,13 @@
 //! Decoding of VOP1, VOP2, VOPC, VOP3, SDWA and DPP.
 
+use gfx9_isa::flags::{ACC, KEEP, LIT, MASK_IN, SDST, SGPR_DST};
+use gfx9_isa::{Encoding, Row, Ty, fields};
+
 use super::{Bad, Decoder, Draft, aligned};
+use crate::executors::{Impl, executor};
 use crate::inst::{Inst, NONE};
 use crate::lanes::Forms;
 use crate::modifiers::{Dpp, Ext, Fix, MODIFIED, Operand, Part, Post, Rest, TEMP_DST, temp};
-use crate::tables::{ACC, Encoding, Impl, KEEP, LIT, MASK_IN, Row, SDST, SGPR_DST, Ty};
 use crate::wave::{AGPR, sreg};
 
 /// Codes of source 0 that mean a control dword follows.
@@ -57,10 +60,11 @@ impl Mods {
 
 impl Decoder<'_> {
     pub(super) fn vop1(&mut self, draft: &mut Draft, word: u32) -> Result<(), Bad> {
-        let row = self.find(draft, Encoding::Vop1, word >> 9 & 0xff)?;
-        draft.inst.dst = (word >> 17 & 0xff) as u16;
+        let f = fields::Vop1::of(word);
+        let row = self.find(draft, Encoding::Vop1, f.op)?;
+        draft.inst.dst = f.vdst as u16;
         let mut mods = Mods::of(row);
-        let mut a = self.first_source(draft, word, row, &mut mods)?;
+        let mut a = self.first_source(draft, f.src0, row, &mut mods)?;
         if row.name == "v_accvgpr_mov_b32" {
             draft.inst.dst += AGPR;
             if let Operand::Vector(v) = &mut a {
@@ -71,12 +75,13 @@ impl Decoder<'_> {
     }
 
     pub(super) fn vop2(&mut self, draft: &mut Draft, word: u32) -> Result<(), Bad> {
-        let row = self.find(draft, Encoding::Vop2, word >> 25 & 0x3f)?;
-        draft.inst.dst = (word >> 17 & 0xff) as u16;
+        let f = fields::Vop2::of(word);
+        let row = self.find(draft, Encoding::Vop2, f.op)?;
+        draft.inst.dst = f.vdst as u16;
         draft.inst.sdst = sreg::VCC;
         let mut mods = Mods::of(row);
-        let a = self.first_source(draft, word, row, &mut mods)?;
-        let b = self.second_source(draft, word, row)?;
+        let a = self.first_source(draft, f.src0, row, &mut mods)?;
+        let b = self.second_source(draft, f.src0, f.src1, row)?;
         let sources = if row.flags & LIT != 0 {
             let value = match (draft.len, draft.inst.raw[1]) {
                 // A literal first source is the same literal.
@@ -95,11 +100,12 @@ impl Decoder<'_> {
     }
 
     pub(super) fn vopc(&mut self, draft: &mut Draft, word: u32) -> Result<(), Bad> {
-        let row = self.find(draft, Encoding::Vopc, word >> 17 & 0xff)?;
+        let f = fields::Vopc::of(word);
+        let row = self.find(draft, Encoding::Vopc, f.op)?;
         draft.inst.sdst = sreg::VCC;
         let mut mods = Mods::of(row);
-        let a = self.first_source(draft, word, row, &mut mods)?;
-        let b = self.second_source(draft, word, row)?;
+        let a = self.first_source(draft, f.src0, row, &mut mods)?;
+        let b = self.second_source(draft, f.src0, f.src1, row)?;
         self.bind(draft, row, [a, b, Operand::None], mods)
     }
 
@@ -107,85 +113,79 @@ impl Decoder<'_> {
     fn first_source(
         &mut self,
         draft: &mut Draft,
-        word: u32,
+        code: u32,
         row: &Row,
         mods: &mut Mods,
     ) -> Result<Operand, Bad> {
-        let code = word & 0x1ff;
         if !matches!(code, SDWA | DPP) {
             return self.vop_source(draft, 0, code, row);
         }
-        if !matches!(row.exec, Impl::Lanes { .. } | Impl::No) || row.flags & LIT != 0 {
+        if !matches!(executor(row.mnemonic), Impl::Lanes { .. } | Impl::No) || row.flags & LIT != 0 {
             return Err(Bad);
         }
         let control = self.literal(draft)?;
-        let bit = |at: u32| control >> at & 1;
-        let vector = Operand::Vector((control & 0xff) as u16);
+        let both = |first: bool, second: bool| u32::from(first) | u32::from(second) << 1;
         if code == DPP {
-            mods.dpp = Some(Dpp::new(control).ok_or(Bad)?);
-            (mods.neg, mods.abs) = (bit(20) | bit(22) << 1, bit(21) | bit(23) << 1);
-            return Ok(vector);
+            let f = fields::Dpp::of(control);
+            mods.dpp = Some(Dpp::new(&f).ok_or(Bad)?);
+            (mods.neg, mods.abs) = (both(f.src0_neg, f.src1_neg), both(f.src0_abs, f.src1_abs));
+            return Ok(Operand::Vector(f.src0 as u16));
         }
-        (mods.neg, mods.abs) = (bit(20) | bit(28) << 1, bit(21) | bit(29) << 1);
-        mods.signed = bit(19) | bit(27) << 1;
-        mods.parts[0] = Part::sdwa(control >> 16 & 7).ok_or(Bad)?;
-        mods.parts[1] = Part::sdwa(control >> 24 & 7).ok_or(Bad)?;
+        let f = fields::Sdwa::of(control);
+        (mods.neg, mods.abs) = (both(f.src0_neg, f.src1_neg), both(f.src0_abs, f.src1_abs));
+        mods.signed = both(f.src0_sext, f.src1_sext);
+        mods.parts[0] = Part::sdwa(f.src0_sel).ok_or(Bad)?;
+        mods.parts[1] = Part::sdwa(f.src1_sel).ok_or(Bad)?;
         if row.dst == Ty::Mask {
-            if bit(15) != 0 {
-                draft.inst.sdst = aligned(control >> 8 & 0x7f, Ty::Mask);
+            if f.has_sdst {
+                draft.inst.sdst = aligned(f.sdst, Ty::Mask);
             }
         } else {
-            mods.clamp = bit(13) != 0;
-            mods.omod = (control >> 14 & 3) as u8;
-            mods.part = Part::sdwa(control >> 8 & 7).ok_or(Bad)?;
-            mods.rest = match control >> 11 & 3 {
+            mods.clamp = f.clamp;
+            mods.omod = f.omod as u8;
+            mods.part = Part::sdwa(f.dst_sel).ok_or(Bad)?;
+            mods.rest = match f.dst_unused {
                 0 => Rest::Zero,
                 1 => Rest::Sign,
                 2 => Rest::Keep,
                 _ => return Err(Bad),
             };
         }
-        if bit(23) != 0 { self.vop_source(draft, 0, control & 0xff, row) } else { Ok(vector) }
+        if f.src0_is_scalar {
+            self.vop_source(draft, 0, f.src0, row)
+        } else {
+            Ok(Operand::Vector(f.src0 as u16))
+        }
     }
 
     /// Source 1 of a short encoding: a vector, unless SDWA says otherwise.
-    fn second_source(&mut self, draft: &mut Draft, word: u32, row: &Row) -> Result<Operand, Bad> {
-        let code = word >> 9 & 0xff;
-        if word & 0x1ff == SDWA && draft.inst.raw[1] >> 31 != 0 {
+    fn second_source(&mut self, draft: &mut Draft, first: u32, code: u32, row: &Row) -> Result<Operand, Bad> {
+        if first == SDWA && fields::Sdwa::of(draft.inst.raw[1]).src1_is_scalar {
             return self.vop_source(draft, 1, code, row);
         }
         Ok(Operand::Vector(code as u16))
     }
 
     pub(super) fn vop3(&mut self, draft: &mut Draft, long: u64) -> Result<(), Bad> {
-        let field = |at: u32, bits: u32| (long >> at) as u32 & ((1 << bits) - 1);
-        let op = field(16, 10);
-        // The short encodings' opcodes come first: VOPC, VOP2, VOP1.
-        let (encoding, op) = match op {
-            0..=255 => (Encoding::Vopc, op),
-            256..=319 => (Encoding::Vop2, op - 256),
-            320..=447 => (Encoding::Vop1, op - 320),
-            _ => (Encoding::Vop3, op),
-        };
+        let f = fields::Vop3::of(long);
+        let (encoding, op) = f.operation();
         let row = self.find(draft, encoding, op)?;
         if row.flags & LIT != 0 {
             return Err(Bad);
         }
-        draft.inst.dst = field(0, 8) as u16;
-        let mut mods = Mods { neg: field(61, 3), omod: field(59, 2) as u8, ..Mods::of(row) };
-        mods.clamp = field(15, 1) != 0;
+        draft.inst.dst = f.vdst as u16;
+        let mut mods = Mods { neg: f.neg, omod: f.omod as u8, clamp: f.clamp, ..Mods::of(row) };
         if row.flags & SDST != 0 {
-            draft.inst.sdst = aligned(field(8, 7), Ty::Mask);
+            draft.inst.sdst = aligned(f.sdst, Ty::Mask);
         } else {
-            mods.abs = field(8, 3);
-            op_sel(row, field(11, 4), &mut mods);
+            mods.abs = f.abs;
+            op_sel(row, f.op_sel, &mut mods);
         }
         if encoding == Encoding::Vopc {
-            draft.inst.sdst = aligned(field(0, 8), Ty::Mask);
+            draft.inst.sdst = aligned(f.vdst, Ty::Mask);
         }
         let mut sources = [Operand::None; 3];
-        for (n, source) in sources.iter_mut().enumerate() {
-            let code = field(32 + 9 * n as u32, 9);
+        for (n, (source, code)) in sources.iter_mut().zip(f.src()).enumerate() {
             if row.src[n] != Ty::None {
                 *source = self.vop_source(draft, n, code, row)?;
             } else if n == 2 && row.flags & MASK_IN != 0 {
@@ -213,7 +213,7 @@ impl Decoder<'_> {
         mut sources: [Operand; 3],
         mods: Mods,
     ) -> Result<(), Bad> {
-        let (forms, clamp, signs) = match row.exec {
+        let (forms, clamp, signs) = match executor(row.mnemonic) {
             Impl::Lanes { forms, clamp, signs } => (forms, clamp, signs),
             Impl::Plain(_) => {
                 set_sources(&mut draft.inst, &sources);

@@ -4,12 +4,14 @@
 //! Registers are resolved at decode, and the interpreter's loop knows of no modes. So a wave runs in the loop of this file
 //! while one of them is on.
 
+use gfx9_isa::Ty;
+use gfx9_isa::flags::SGPR_DST;
+
 use crate::decode::Code;
 use crate::inst::{Flow, Inst, NONE, flag};
 use crate::isa::Exec;
 use crate::modifiers::{Ext, Operand};
 use crate::observe;
-use crate::tables::{SGPR_DST, Ty, is_valu, is_vector};
 use crate::wave::{Mode, VROWS, Wave, sreg};
 use crate::workgroup::{Ctx, Stop};
 
@@ -35,11 +37,11 @@ pub(crate) fn run(w: &mut Wave, cx: &mut Ctx, code: &Code, slice: u64) -> Option
         let i = &code.insts[at as usize];
         w.next = at + 1;
         count += 1;
-        if w.mode.0 & Mode::VSKIP != 0 && is_vector(i.row) && i.flags & flag::ILLEGAL == 0 {
+        if w.mode.0 & Mode::VSKIP != 0 && i.row.is_vector() && i.flags & flag::ILLEGAL == 0 {
             continue;
         }
         observe::before(w, cx, at as usize, i);
-        let flow = if w.mode.0 & Mode::GPR_IDX_EN != 0 && is_valu(i.row) {
+        let flow = if w.mode.0 & Mode::GPR_IDX_EN != 0 && i.row.is_valu() {
             let m0 = w.s32(sreg::M0);
             let moved = moved(i, (m0 & 0xff) as u16, m0 >> 12 & 15);
             // SAFETY: the code was decoded for a level that this machine has (`Program::load`).

@@ -1,9 +1,10 @@
 //! Indexed vector registers and VSKIP: random programs against a model that resolves registers one by one.
 
+use gfx9_isa::{Encoding, Target};
+
 use crate::inst::Inst;
 use crate::isa::Level;
-use crate::tables::{Encoding, Target, is_valu, is_vector, rows};
-use crate::testing::{Random, Rig, word};
+use crate::testing::{Random, Rig};
 use crate::wave::{LANES, Mode, sreg};
 use crate::workgroup::{Stop, run_wave};
 
@@ -135,7 +136,7 @@ fn vskip_skips_what_is_of_the_vector_units() {
         };
         let op = crate::testing::op(encoding, name, rig.target);
         let high = if matches!(encoding, Encoding::Flat | Encoding::Global) { 0x7f << 16 } else { 0 };
-        program.extend([word(encoding, op, 0), high | 1 << 8]);
+        program.extend([encoding.first_dword(op, 0), high | 1 << 8]);
     }
     program.push(v_mov(2, 1));
     program.push(0x7e00_0500 | 30 << 17 | 1); // v_readfirstlane_b32 s30, v1
@@ -226,10 +227,10 @@ fn operands_that_are_not_there_stay_so() {
 #[test]
 fn each_encoding_is_of_the_scalar_or_of_the_vector_units() {
     for encoding in Encoding::ALL {
-        for row in rows(encoding) {
+        for row in encoding.rows() {
             let scalar = encoding.name().starts_with("SOP") || encoding == Encoding::Smem;
-            assert_eq!(is_vector(row), !scalar, "{}", row.name);
-            assert!(is_vector(row) || !is_valu(row));
+            assert_eq!(row.is_vector(), !scalar, "{}", row.name);
+            assert!(row.is_vector() || !row.is_valu());
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use std::marker::PhantomData;
 
+use gfx9_isa::{Target, Ty};
 use half::{bf16, f16};
 
 use crate::exec::access::{Place, flat_fault, global_fault, lds_fault};
@@ -15,7 +16,6 @@ use crate::inst::{Flow, Inst, NONE, flag};
 use crate::isa::Exec;
 use crate::lanes::lanes_of;
 use crate::memory::{Addresses, Cell, Checked, Element, Wide};
-use crate::tables::{Target, Ty};
 use crate::wave::{Active, LANES, Lanes, Mode, Wave};
 use crate::workgroup::Ctx;
 

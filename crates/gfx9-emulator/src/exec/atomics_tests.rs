@@ -2,6 +2,7 @@
 
 use std::ptr::NonNull;
 
+use gfx9_isa::{Encoding, Target};
 use half::{bf16, f16};
 
 use crate::exec::memory_model::{
@@ -9,7 +10,6 @@ use crate::exec::memory_model::{
 };
 use crate::fault::{Access, FaultCause, LaneAddress, Space};
 use crate::isa::Level;
-use crate::tables::{Encoding, Target};
 use crate::testing::{Random, Rig};
 use crate::wave::LANES;
 

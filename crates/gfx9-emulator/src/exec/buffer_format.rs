@@ -4,6 +4,7 @@
 
 use std::marker::PhantomData;
 
+use gfx9_isa::Encoding;
 use half::f16;
 
 use crate::exec::buffer::{Reach, fault, load_part, store_part};
@@ -12,7 +13,6 @@ use crate::fault::Access;
 use crate::inst::{Flow, Inst, flag};
 use crate::isa::Exec;
 use crate::lanes::lanes_of;
-use crate::tables::{Encoding, encoding_of};
 use crate::wave::{LANES, Wave};
 use crate::workgroup::Ctx;
 
@@ -177,7 +177,7 @@ pub(crate) struct Format {
 impl Format {
     pub(crate) fn of(w: &Wave, i: &Inst) -> Format {
         let word3 = w.s32(i.src[2] + 3);
-        let typed = encoding_of(i.row) == Some(Encoding::Mtbuf);
+        let typed = i.row.encoding() == Some(Encoding::Mtbuf);
         let (data, number, select) = if typed {
             (i.raw[0] >> 19 & 15, i.raw[0] >> 23 & 7, [4, 5, 6, 7])
         } else {

@@ -1,11 +1,11 @@
 //! MUBUF and MTBUF against the descriptor's address formulas on wide integers, and formats against bit strings.
 
+use gfx9_isa::{Encoding, Target};
 use half::f16;
 
 use crate::exec::memory_model::{At, Bench, BufferFields, GLOBAL, SCRATCH, Shape, buffer};
 use crate::fault::{Access, FaultCause, LaneAddress, Space};
 use crate::launch::SCRATCH_BASE;
-use crate::tables::{Encoding, Target};
 use crate::testing::Random;
 use crate::wave::{LANES, sreg};
 

@@ -1,8 +1,9 @@
 //! Control flow, calls, hardware registers, scalar memory and the faults of all of them.
 
+use gfx9_isa::Encoding;
+
 use crate::decode::{PRIVATE_BASE_HI, SHARED_BASE_HI};
 use crate::fault::{Access, FaultCause, LaneAddress, Space};
-use crate::tables::Encoding;
 use crate::testing::{CODE, Rig};
 use crate::wave::sreg;
 
@@ -108,7 +109,7 @@ fn what_cannot_run_faults_when_reached() {
         };
         assert_eq!(rig.try_run(&[privileged]), Err(FaultCause::Privileged));
     }
-    let image = [crate::testing::word(Encoding::Mimg, 0, 0xf00), 0];
+    let image = [Encoding::Mimg.first_dword(0, 0xf00), 0];
     assert!(matches!(rig.try_run(&image), Err(FaultCause::Unimplemented { .. })));
     let traps = [rig.sopp("s_trap", 3), rig.sopp("s_trap", 2)];
     assert_eq!(rig.try_run(&traps), Err(FaultCause::Trap { id: 2 }));

@@ -1,8 +1,9 @@
 //! DS loads, stores and lane permutations against byte arrays, and their faults.
 
+use gfx9_isa::Encoding;
+
 use crate::exec::memory_model::{At, Bench, LDS, Shape, ds};
 use crate::fault::{Access, FaultCause, LaneAddress, Space};
-use crate::tables::Encoding;
 use crate::wave::{LANES, sreg};
 
 crate::ledger::verified!(

@@ -1,8 +1,9 @@
 //! FLAT, GLOBAL and SCRATCH loads and stores against byte arrays, and their faults.
 
+use gfx9_isa::{Encoding, Target};
+
 use crate::exec::memory_model::{At, Bench, FlatFields, GLOBAL, LDS, SCRATCH, Shape, flat};
 use crate::fault::{Access, FaultCause, LaneAddress, Space};
-use crate::tables::{Encoding, Target};
 use crate::wave::{LANES, sreg};
 
 crate::ledger::verified!(

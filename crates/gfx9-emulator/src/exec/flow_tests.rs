@@ -1,9 +1,10 @@
 //! Branches, calls, indexed registers and hardware registers against models: lists of what a program executes, arrays of
 //! registers, strings of bits.
 
+use gfx9_isa::{Encoding, Target};
+
 use crate::fault::FaultCause;
 use crate::isa::Level;
-use crate::tables::{Encoding, Target};
 use crate::testing::{CODE, END, Random, Rig, op};
 use crate::wave::{LANES, Mode, sreg};
 

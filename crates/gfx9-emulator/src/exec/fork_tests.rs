@@ -1,8 +1,9 @@
 //! Forks and joins: random nests of branches, against a model that runs each lane for itself.
 
+use gfx9_isa::Target;
+
 use crate::fault::FaultCause;
 use crate::isa::Level;
-use crate::tables::Target;
 use crate::testing::{CODE, END, Random, Rig};
 use crate::wave::LANES;
 

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
+use gfx9_isa::{Encoding, Target};
+
 use crate::gws::{Gws, kept};
 use crate::isa::Level;
-use crate::tables::{Encoding, Target};
-use crate::testing::{Rig, op, word};
+use crate::testing::{Rig, op};
 use crate::wave::sreg;
 
 fn gws(rig: &Rig, name: &str, offset: u32, data: u32) -> [u32; 2] {
-    [word(Encoding::Ds, op(Encoding::Ds, name, rig.target), offset | 1 << 16), data]
+    [Encoding::Ds.first_dword(op(Encoding::Ds, name, rig.target), offset | 1 << 16), data]
 }
 
 #[test]

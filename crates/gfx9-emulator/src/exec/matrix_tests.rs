@@ -2,8 +2,9 @@
 //! and lane to row and column ("AMD Matrix Instruction Calculator", register-to-element mapping), with the shapes as
 //! the mnemonics spell them; and their arithmetic against integers.
 
+use gfx9_isa::{Encoding, Row, Target};
+
 use crate::isa::Level;
-use crate::tables::{Encoding, Row, Target, rows};
 use crate::testing::{Random, Rig};
 use crate::wave::{AGPR, LANES};
 
@@ -26,7 +27,7 @@ pub(crate) struct Shape {
 impl Shape {
     pub(crate) fn all() -> Vec<Shape> {
         let mut out = Vec::new();
-        for row in rows(Encoding::Vop3p) {
+        for row in Encoding::Vop3p.rows() {
             for target in [Target::Gfx90a, Target::Gfx942] {
                 out.extend(Shape::of(row, target));
             }

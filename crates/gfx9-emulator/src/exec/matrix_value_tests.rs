@@ -1,9 +1,10 @@
 //! Matrix instructions on whatever their registers hold: bytes of any value, infinities, NaN, denormals and zeros of both
 //! signs, in every element. Which element meets which is `matrix_tests`' mapping.
 
+use gfx9_isa::Target;
+
 use crate::exact::{self, Exact};
 use crate::exec::matrix_tests::{Code, Shape, decode_small, levels, place, put};
-use crate::tables::Target;
 use crate::testing::{Random, Rig};
 use crate::wave::{AGPR, LANES};
 

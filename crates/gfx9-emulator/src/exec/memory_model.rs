@@ -1,9 +1,10 @@
 //! For tests: memory as plain byte arrays, what loads and stores do to it by their names, and encoders of memory
 //! instructions.
 
+use gfx9_isa::{Encoding, Target};
+
 use crate::decode::{PRIVATE_BASE_HI, SHARED_BASE_HI};
 use crate::isa::Level;
-use crate::tables::{Encoding, Target, rows};
 use crate::testing::{Random, Rig, op};
 use crate::wave::LANES;
 
@@ -185,7 +186,7 @@ impl Bench {
     /// The rows of an encoding that the target has.
     pub(crate) fn names(&self, encoding: Encoding) -> Vec<&'static str> {
         let target = self.rig.target as usize;
-        rows(encoding).iter().filter(|row| row.op[target] >= 0).map(|row| row.name).collect()
+        encoding.rows().iter().filter(|row| row.op[target] >= 0).map(|row| row.name).collect()
     }
 }
 

@@ -2,9 +2,10 @@
 //! for f16, numbers of any length (`exact`) for f32 and other
 //! roundings, wide integers for integers; all modifiers, operands, targets and levels.
 
+use gfx9_isa::{Encoding, Target};
+
 use crate::exact;
 use crate::isa::Level;
-use crate::tables::{Encoding, Target};
 use crate::testing::{Random, Rig, op};
 use crate::wave::{LANES, Mode};
 

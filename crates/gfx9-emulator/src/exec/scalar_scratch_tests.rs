@@ -1,9 +1,10 @@
 //! `s_scratch_*`: random accesses against a model of the wave's scratch as one list of bytes.
 
+use gfx9_isa::Target;
+
 use crate::fault::{Access, FaultCause, LaneAddress, Space};
 use crate::isa::Level;
 use crate::launch::SCRATCH_BASE;
-use crate::tables::Target;
 use crate::testing::{Random, Rig};
 use crate::wave::LANES;
 

@@ -4,13 +4,14 @@
 //! The memory around is filled with a pattern. Stores must change exactly the bytes that were named, and atomics no
 //! others; loads must not change when other bytes do, and must when the named ones do.
 
+use gfx9_isa::{Encoding, Row, Target};
+
 use crate::fault::{Access, Space};
 use crate::inst::flag;
 use crate::isa::Level;
 use crate::observe::accesses::{Touch, find};
 use crate::observe::class::{Info, Shape};
-use crate::tables::{Encoding, Row, Target, rows};
-use crate::testing::{Random, Rig, word};
+use crate::testing::{Random, Rig};
 use crate::wave::{LANES, Wave, sreg};
 
 /// Bytes of each memory.
@@ -74,14 +75,14 @@ fn prepare(random: &mut Random, rig: &mut Rig, encoding: Encoding, row: &Row, at
                 Shape::DsByLane(_) | Shape::DsCount => 256,
                 _ => bits & 0x70,
             };
-            [word(encoding, op, imm), RESULT << 24 | (DATA + 4) << 16 | data | ADDRESS]
+            [encoding.first_dword(op, imm), RESULT << 24 | (DATA + 4) << 16 | data | ADDRESS]
         }
         Encoding::Smem => {
             rig.w.set_s64(BASE as u16, at);
             // A raw buffer.
             rig.w.set_s64(BASE as u16 + 2, SIZE as u64);
             let imm = bits & 0x3f8;
-            [word(encoding, op, 1 << 17 | (64 << 6) | BASE / 2), imm]
+            [encoding.first_dword(op, 1 << 17 | (64 << 6) | BASE / 2), imm]
         }
         Encoding::Flat | Encoding::Global => {
             let place = bits % 3;
@@ -102,12 +103,12 @@ fn prepare(random: &mut Random, rig: &mut Rig, encoding: Encoding, row: &Row, at
             set(rig, ADDRESS, low);
             set(rig, ADDRESS + 1, high);
             let saddr = if with_base { BASE } else { 0x7f };
-            [word(encoding, op, bits & 0x10), RESULT << 24 | saddr << 16 | data | ADDRESS]
+            [encoding.first_dword(op, bits & 0x10), RESULT << 24 | saddr << 16 | data | ADDRESS]
         }
         Encoding::Scratch => {
             set(rig, ADDRESS, offsets.map(|o| o % 32 & !3));
             let sve = if rig.target == Target::Gfx942 { 1 << 13 } else { 0 };
-            [word(encoding, op, sve | bits & 0xc), RESULT << 24 | 0x7f << 16 | data | ADDRESS]
+            [encoding.first_dword(op, sve | bits & 0xc), RESULT << 24 | 0x7f << 16 | data | ADDRESS]
         }
         _ => {
             // Raw, or of records of 32 bytes, swizzled or not; some lanes are out of range.
@@ -130,7 +131,7 @@ fn prepare(random: &mut Random, rig: &mut Rig, encoding: Encoding, row: &Row, at
             let low =
                 modes | bits & 0x10 | (format as u32 >> 15 & 15) << 19 | (format as u32 >> 12 & 7) << 23;
             let low = if encoding == Encoding::Mtbuf { low } else { low & 0xffff };
-            [word(encoding, op, low), OFFSET << 24 | (BASE / 4) << 16 | data | ADDRESS]
+            [encoding.first_dword(op, low), OFFSET << 24 | (BASE / 4) << 16 | data | ADDRESS]
         }
     }
 }
@@ -151,7 +152,7 @@ fn every_memory_instruction_touches_what_is_said() {
         let mut rig = Rig::new(target, Level::best());
         let at = rig.space.alloc(SIZE as u64, 4096).unwrap();
         for encoding in Encoding::ALL {
-            for row in rows(encoding).iter().filter(|row| row.op[target as usize] >= 0) {
+            for row in encoding.rows().iter().filter(|row| row.op[target as usize] >= 0) {
                 let shape = Info::of(row).shape;
                 for round in 0..if shape == Shape::None { 0 } else { 6 } {
                     let name = row.name;

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use crate::disasm::disassemble_words;
+use gfx9_isa::disassemble_words;
+use gfx9_isa::{Target, Ty};
+
 use crate::fault::{Access, LaneAddress, Space};
 use crate::inst::{Inst, flag};
 use crate::lds::MAX_LDS;
@@ -14,7 +16,6 @@ use crate::observe::defect::{Defect, DefectKind, Site};
 use crate::observe::lock;
 use crate::observe::races::{Cell, Kind, Mark, Memory, Now, SCALAR};
 use crate::program::Program;
-use crate::tables::{Target, Ty};
 use crate::wave::Wave;
 use crate::workgroup::{Ctx, REPORTED};
 

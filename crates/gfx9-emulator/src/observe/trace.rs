@@ -6,8 +6,9 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use gfx9_isa::disassemble_words;
+
 use crate::decode::Code;
-use crate::disasm::disassemble_words;
 use crate::inst::Inst;
 use crate::observe::registers::{Register, named};
 use crate::program::Program;

@@ -6,9 +6,8 @@
 mod stream;
 
 use code_object::CodeObject;
-use gfx9_emulator::{
-    Config, Dispatch, Error, Instructions, Level, Listing, Machine, Printer, Target, disassemble,
-};
+use gfx9_emulator::{Config, Dispatch, Error, Level, Machine, Printer};
+use gfx9_isa::{Listing, Target};
 
 pub(crate) use stream::stream;
 
@@ -47,20 +46,6 @@ fn machine(level: Level, threads: usize) -> Machine {
     config.instruction_budget = Some(BUDGET);
     config.printer = Printer::new(|_, _| {});
     Machine::new(config).expect("a machine")
-}
-
-/// Any bytes disassemble, every byte once, and each instruction alone as among the others.
-pub(crate) fn disassembly(code: &[u8]) {
-    for target in TARGETS {
-        let mut at = 0;
-        for instruction in Instructions::new(target, code, u64::MAX - 7) {
-            let alone = disassemble(target, &code[at..], instruction.address);
-            assert_eq!(alone.is_some(), instruction.is_legal);
-            assert!(alone.is_none_or(|alone| alone == instruction));
-            at += instruction.length;
-        }
-        assert_eq!(at, code.len() / 4 * 4);
-    }
 }
 
 /// Any words are code: they are decoded and run until they end, fault, or are stopped.

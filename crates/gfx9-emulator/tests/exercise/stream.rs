@@ -8,7 +8,8 @@ use std::ptr::NonNull;
 
 use arbitrary::{Result, Unstructured};
 use code_object::CodeObject;
-use gfx9_emulator::{Dispatch, DispatchStats, Encoding, Error, Instructions, Level, Target};
+use gfx9_emulator::{Dispatch, DispatchStats, Error, Level};
+use gfx9_isa::{Encoding, Instructions, Target};
 
 use super::{TARGETS, assemble, machine};
 

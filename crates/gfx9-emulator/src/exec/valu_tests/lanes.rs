@@ -1,7 +1,8 @@
 //! Accesses across lanes, exchanges, and results that are wider than the other tests handle.
 
+use gfx9_isa::Target;
+
 use super::rigs;
-use crate::tables::Target;
 use crate::testing::Random;
 use crate::testing::Rig;
 use crate::wave::{AGPR, LANES};

@@ -1,8 +1,9 @@
 //! The MODE register: directed roundings, flushed denormals, output modifiers.
 
+use gfx9_isa::{Target, Ty};
+
 use super::floats::{odd_sum, to_f16};
 use super::{f16, rigs, sample};
-use crate::tables::{Target, Ty};
 use crate::testing::{Random, Rig};
 use crate::wave::{LANES, Mode};
 

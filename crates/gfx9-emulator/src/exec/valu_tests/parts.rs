@@ -1,7 +1,8 @@
 //! SDWA and DPP: encodings as llvm-mc 15 gives them, against models that work on bytes and on lists of lanes.
 
+use gfx9_isa::Target;
+
 use super::rigs;
-use crate::tables::Target;
 use crate::testing::{Random, Rig};
 use crate::wave::{LANES, sreg};
 
