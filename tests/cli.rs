@@ -17,6 +17,8 @@ mod inspect;
 mod json;
 #[path = "cli/pool.rs"]
 mod pool;
+#[path = "cli/printing.rs"]
+mod printing;
 #[path = "cli/progress.rs"]
 mod progress;
 #[path = "cli/writing.rs"]

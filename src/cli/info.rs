@@ -14,7 +14,7 @@ use super::{Failure, Verdict};
 pub(crate) struct InfoArgs {
     /// Print JSON.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 
     /// List every HIP symbol, not only those that the library lacks.
     #[arg(long)]

@@ -74,6 +74,24 @@ enum Command {
     Man(man::ManArgs),
 }
 
+impl Command {
+    /// Whether a program is to read what goes to stdout, a JSON document or a trace, so that nothing else may come there.
+    fn writes_document(&self) -> bool {
+        match self {
+            Command::Run(args) => args.json,
+            Command::Demo(args) => args.json,
+            Command::Bench(args) => args.prints_json(),
+            Command::Trace(args) => args.writes_document(),
+            Command::Replay(args) => args.json,
+            Command::Plan(args) => args.json,
+            Command::Info(args) => args.json,
+            Command::Inspect(args) => args.json,
+            // They run nothing.
+            Command::Completions(_) | Command::Man(_) => false,
+        }
+    }
+}
+
 /// Why a command ends early.
 #[derive(Debug)]
 enum Failure {
@@ -109,7 +127,11 @@ pub(crate) fn main() -> ExitCode {
     };
     cli.color.choose();
     logging::start(cli.verbose);
-    let mut out = Output::stdout();
+    let out = if cli.command.writes_document() { Output::stdout_alone() } else { Ok(Output::stdout()) };
+    let mut out = match out {
+        Ok(out) => out,
+        Err(error) => return fail(3, &advice::unwritable(&error)),
+    };
     let result = match cli.command {
         Command::Run(args) => run::run(args, &mut out),
         Command::Demo(args) => demo::run(&args, &mut out),

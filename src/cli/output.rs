@@ -1,7 +1,11 @@
 //! Writing for people: colours only on a terminal, aligned columns, and errors of the pipe returned, not panicked.
 
 use std::fmt;
+#[cfg(unix)]
+use std::fs::File;
 use std::io::{self, IsTerminal, Write};
+#[cfg(unix)]
+use std::os::fd::AsFd;
 
 use serde_json::Value;
 
@@ -27,9 +31,30 @@ pub(crate) enum Style {
 }
 
 impl Output {
+    /// Its lock is not held: kernels that print, and libraries, may write there meanwhile.
     pub(crate) fn stdout() -> Output {
         let stdout = io::stdout();
-        Output::over(stdout.is_terminal(), Box::new(stdout.lock()))
+        Output::over(stdout.is_terminal(), Box::new(stdout))
+    }
+
+    /// Standard output for a document that a program reads. What kernels, drivers and libraries write to standard output
+    /// from now on goes to standard error.
+    #[cfg(unix)]
+    pub(crate) fn stdout_alone() -> io::Result<Output> {
+        let stdout = io::stdout();
+        let (terminal, document) = (stdout.is_terminal(), stdout.as_fd().try_clone_to_owned()?);
+        // SAFETY: a call with two numbers. Both are open, as Rust's runtime opens what is closed when a program begins, and
+        // what 1 was stays open as `document`.
+        if unsafe { libc::dup2(libc::STDERR_FILENO, libc::STDOUT_FILENO) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Output::over(terminal, Box::new(File::from(document))))
+    }
+
+    /// Standard output for a document that a program reads. What kernels print is not kept out of it here.
+    #[cfg(not(unix))]
+    pub(crate) fn stdout_alone() -> io::Result<Output> {
+        Ok(Output::stdout())
     }
 
     /// For what a command says while its result goes to standard output.

@@ -41,7 +41,7 @@ pub(crate) struct PlanArgs {
 
     /// Print JSON, with the offset of each buffer.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

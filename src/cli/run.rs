@@ -46,9 +46,9 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = 8)]
     differences: usize,
 
-    /// Print one JSON document instead of lines.
+    /// Print one JSON document instead of lines; what kernels print goes to stderr then.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 
     #[command(flatten)]
     trace: TraceOption,

@@ -45,6 +45,22 @@ enum Traced {
     Run(RunArgs),
 }
 
+impl TraceArgs {
+    /// Whether the trace goes to stdout.
+    fn to_stdout(&self) -> bool {
+        self.output.as_os_str() == "-"
+    }
+
+    /// Whether stdout is for the trace, or for a JSON document of this command or of the one that it runs.
+    pub(super) fn writes_document(&self) -> bool {
+        let json = match &self.command {
+            Traced::Demo(args) => args.json,
+            Traced::Run(args) => args.json,
+        };
+        self.to_stdout() || self.json || json
+    }
+}
+
 /// Where a snapshot goes, and how it is written.
 #[derive(Clone, Debug)]
 pub(crate) struct SnapshotFile {
@@ -88,8 +104,8 @@ impl SnapshotWriter {
 }
 
 pub(crate) fn run(args: TraceArgs, out: &mut Output) -> Result<Verdict, Failure> {
+    let to_stdout = args.to_stdout();
     let TraceArgs { output, snapshot, json, command } = args;
-    let to_stdout = output.as_os_str() == "-";
     let mut file = if to_stdout { None } else { Some(WholeFile::create(&output)?) };
     let picture = snapshot.as_ref().map(|s| s.path.display().to_string());
     let snapshot = snapshot.map(|s| s.create()).transpose()?;

@@ -96,7 +96,7 @@ struct Files {
 
 impl BenchArgs {
     /// Whether JSON goes to standard output, and the table nowhere.
-    fn prints_json(&self) -> bool {
+    pub(super) fn prints_json(&self) -> bool {
         self.json.as_deref() == Some(Path::new("-"))
     }
 

@@ -52,7 +52,7 @@ pub(crate) struct DemoArgs {
 
     /// Print one JSON document instead of a table.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 
     #[command(flatten)]
     trace: TraceOption,

@@ -57,7 +57,7 @@ pub(crate) struct InspectArgs {
 
     /// Print one JSON document.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 impl InspectArgs {

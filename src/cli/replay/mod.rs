@@ -73,7 +73,7 @@ pub(crate) struct ReplayArgs {
 
     /// Print one JSON document instead of a table.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 /// A number of bytes, with a binary unit or none.

@@ -218,7 +218,7 @@ fn word(bytes: &[u8]) -> u64 {
 }
 
 /// A string with a 0 after it, padded to whole words.
-fn words(text: &[u8]) -> Vec<u64> {
+pub(super) fn words(text: &[u8]) -> Vec<u64> {
     let mut text = text.to_vec();
     text.push(0);
     text.chunks(8).map(word).collect()

@@ -125,18 +125,21 @@ fn convert(out: &mut Vec<u8>, spec: &Spec, conversion: u8, words: &mut Words<'_>
         b'd' | b'i' => {
             let shift = 64 - spec.bits;
             let value = (words.next() << shift) as i64 >> shift;
-            integer(out, spec, sign(value < 0), value.unsigned_abs().to_string());
+            integer(out, spec, sign(value < 0), padded(value.unsigned_abs().to_string(), spec.precision));
         }
         b'u' | b'o' | b'x' | b'X' => {
             let value = words.next() & (u64::MAX >> (64 - spec.bits));
             let (prefix, digits) = match conversion {
                 b'u' => ("", value.to_string()),
-                b'o' if spec.alternate => ("", format!("0{value:o}")),
                 b'o' => ("", format!("{value:o}")),
                 b'x' => ("0x", format!("{value:x}")),
                 _ => ("0X", format!("{value:X}")),
             };
             let prefix = if spec.alternate && value != 0 { prefix } else { "" };
+            let mut digits = padded(digits, spec.precision);
+            if conversion == b'o' && spec.alternate && !digits.starts_with('0') {
+                digits.insert(0, '0');
+            }
             integer(out, spec, prefix, digits);
         }
         b'c' => pad(out, spec, b"", &[words.next() as u8], false),
@@ -145,15 +148,23 @@ fn convert(out: &mut Vec<u8>, spec: &Spec, conversion: u8, words: &mut Words<'_>
             text.truncate(spec.precision.unwrap_or(usize::MAX));
             pad(out, spec, b"", &text, false);
         }
-        b'p' => pad(out, spec, b"", format!("{:#x}", words.next()).as_bytes(), false),
+        b'p' => match words.next() {
+            0 => pad(out, spec, b"", b"(nil)", false),
+            address => {
+                let digits = padded(format!("{address:x}"), spec.precision);
+                integer(out, spec, &format!("{}0x", sign(false)), digits);
+            }
+        },
         b'f' | b'F' | b'e' | b'E' | b'g' | b'G' | b'a' | b'A' => {
             let value = f64::from_bits(words.next());
+            let hexadecimal = conversion.eq_ignore_ascii_case(&b'a') && value.is_finite();
+            let mut prefix = sign(value.is_sign_negative()).to_owned() + if hexadecimal { "0x" } else { "" };
             let mut text = float(value.abs(), spec, conversion.to_ascii_lowercase());
             if conversion.is_ascii_uppercase() {
+                prefix.make_ascii_uppercase();
                 text.make_ascii_uppercase();
             }
-            let zeros = spec.zero && value.is_finite();
-            pad(out, spec, sign(value.is_sign_negative()).as_bytes(), text.as_bytes(), zeros);
+            pad(out, spec, prefix.as_bytes(), text.as_bytes(), spec.zero && value.is_finite());
         }
         // `%n` would store to the device; it takes its argument and does nothing.
         b'n' => drop(words.next()),
@@ -162,12 +173,17 @@ fn convert(out: &mut Vec<u8>, spec: &Spec, conversion: u8, words: &mut Words<'_>
     true
 }
 
-fn integer(out: &mut Vec<u8>, spec: &Spec, prefix: &str, mut digits: String) {
-    match spec.precision {
+/// The digits of an integer with zeros before them up to the precision; a 0 has no digit at precision 0.
+fn padded(mut digits: String, precision: Option<usize>) -> String {
+    match precision {
         Some(0) if digits == "0" => digits.clear(),
         Some(p) if digits.len() < p => digits.insert_str(0, &"0".repeat(p - digits.len())),
         _ => {}
     }
+    digits
+}
+
+fn integer(out: &mut Vec<u8>, spec: &Spec, prefix: &str, digits: String) {
     pad(out, spec, prefix.as_bytes(), digits.as_bytes(), spec.zero && spec.precision.is_none());
 }
 
@@ -186,7 +202,7 @@ fn pad(out: &mut Vec<u8>, spec: &Spec, prefix: &[u8], body: &[u8], zeros: bool) 
     }
 }
 
-/// A value that isn't negative, as C's `%f`, `%e`, `%g` and `%a` show it.
+/// A value that isn't negative, as C's `%f`, `%e`, `%g` and `%a` show it, without the `0x` of `%a`.
 fn float(value: f64, spec: &Spec, conversion: u8) -> String {
     if value.is_nan() {
         return "nan".into();
@@ -195,8 +211,8 @@ fn float(value: f64, spec: &Spec, conversion: u8) -> String {
         return "inf".into();
     }
     let precision = spec.precision.unwrap_or(6);
-    match conversion {
-        b'f' => format!("{value:.precision$}") + if spec.alternate && precision == 0 { "." } else { "" },
+    let text = match conversion {
+        b'f' => format!("{value:.precision$}"),
         b'e' => exponential(value, precision).0,
         b'g' => {
             let significant = precision.max(1);
@@ -207,18 +223,29 @@ fn float(value: f64, spec: &Spec, conversion: u8) -> String {
             } else {
                 text
             };
-            if spec.alternate {
-                return text;
-            }
-            let (mantissa, rest) = text.split_at(text.find('e').unwrap_or(text.len()));
-            let mantissa = match mantissa.contains('.') {
-                true => mantissa.trim_end_matches('0').trim_end_matches('.'),
-                false => mantissa,
-            };
-            format!("{mantissa}{rest}")
+            if spec.alternate { text } else { without_zeros(&text) }
         }
         _ => hexadecimal(value, spec.precision),
+    };
+    if spec.alternate { with_point(text) } else { text }
+}
+
+/// Drops the zeros after the last digit of a fraction, and a point without a digit after it.
+fn without_zeros(text: &str) -> String {
+    let (mantissa, exponent) = text.split_at(text.find('e').unwrap_or(text.len()));
+    let mantissa = match mantissa.contains('.') {
+        true => mantissa.trim_end_matches('0').trim_end_matches('.'),
+        false => mantissa,
+    };
+    format!("{mantissa}{exponent}")
+}
+
+/// Puts a point after the digits of a number that has none: what the flag `#` asks for.
+fn with_point(mut text: String) -> String {
+    if !text.contains('.') {
+        text.insert(text.find(['e', 'p']).unwrap_or(text.len()), '.');
     }
+    text
 }
 
 /// `d.ddde+dd`, and the exponent.
@@ -230,7 +257,7 @@ fn exponential(value: f64, precision: usize) -> (String, i32) {
     (format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs()), exponent)
 }
 
-/// `0x1.hhhp+d`.
+/// `1.hhhp+d`, to be shown after `0x`.
 fn hexadecimal(value: f64, precision: Option<usize>) -> String {
     let bits = value.to_bits();
     let (mut exponent, mut fraction) = ((bits >> 52) as i32 - 1023, bits & ((1 << 52) - 1));
@@ -257,32 +284,27 @@ fn hexadecimal(value: f64, precision: Option<usize>) -> String {
     }
     let point = if text.is_empty() { "" } else { "." };
     let sign = if exponent < 0 { '-' } else { '+' };
-    format!("0x{lead}{point}{text}p{sign}{}", exponent.unsigned_abs())
+    format!("{lead}{point}{text}p{sign}{}", exponent.unsigned_abs())
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::buffered::words;
     use super::printf;
 
+    #[derive(Clone)]
     enum Arg {
         Word(u64),
         Text(&'static str),
     }
     use Arg::{Text, Word};
 
-    fn words(text: &str) -> Vec<u64> {
-        let mut bytes = text.as_bytes().to_vec();
-        bytes.push(0);
-        bytes.resize(bytes.len().next_multiple_of(8), 0);
-        bytes.as_chunks::<8>().0.iter().map(|b| u64::from_le_bytes(*b)).collect()
-    }
-
     fn show(format: &str, args: &[Arg]) -> String {
-        let mut message = words(format);
+        let mut message = words(format.as_bytes());
         for arg in args {
             match arg {
                 Word(word) => message.push(*word),
-                Text(text) => message.extend(words(text)),
+                Text(text) => message.extend(words(text.as_bytes())),
             }
         }
         String::from_utf8(printf(&message)).unwrap()
@@ -336,7 +358,16 @@ mod tests {
                 vec![f(1.0), f(0.1), f(1.999), f(0.0)],
                 "0x1p+0 0x1.999999999999ap-4 0x2.00p+0 0x0p+0",
             ),
+            // Not as glibc 2.36, which drops the zeros here: C keeps them for `#`.
+            ("%#g %#.2g", vec![f(999_999.5), f(99.7)], "1.00000e+06 1.0e+02"),
             ("%p %%", vec![Word(0x1000)], "0x1000 %"),
+            (
+                "%p|%8.2p|%+p|% p|%012p|%.6p",
+                vec![Word(0), Word(0), Word(16), Word(16), Word(16), Word(16)],
+                "(nil)|   (nil)|+0x10| 0x10|0x0000000010|0x000010",
+            ),
+            ("%#o %#.0o %#.3o %#05o", vec![Word(0), Word(0), Word(8), Word(8)], "0 0 010 00010"),
+            ("%#.0e %#.0f %#.1g %#a %012a", vec![f(1.0); 5], "1.e+00 1. 1. 0x1.p+0 0x0000001p+0"),
             ("%y %d", vec![Word(1)], "%y 1"),
             ("end %", vec![], "end %"),
         ] {

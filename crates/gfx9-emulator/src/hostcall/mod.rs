@@ -7,10 +7,12 @@
 
 mod buffered;
 mod format;
+#[cfg(all(test, target_os = "linux", target_env = "gnu", target_pointer_width = "64", not(miri)))]
+mod format_tests;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::memory::{AddressSpace, Block, Window};
@@ -27,7 +29,11 @@ pub enum Stream {
     Stderr,
 }
 
-/// What to do with what kernels print. The default writes it to the process's standard output and error.
+/// What to do with what kernels print.
+///
+/// The default writes it to the process's standard output and error at once. It does not wait for the locks of
+/// [`std::io::stdout`] and [`std::io::stderr`], so a program may hold them while it waits for a kernel that prints (on
+/// Unix; elsewhere it must not). Text that the program has printed without ending its line may come out after the kernel's.
 #[derive(Clone)]
 pub struct Printer(Arc<dyn Fn(Stream, &[u8]) + Send + Sync>);
 
@@ -44,11 +50,26 @@ impl Default for Printer {
         Printer::new(|stream, text| {
             // Nobody could be told of a failure.
             let _ = match stream {
-                Stream::Stdout => std::io::stdout().write_all(text),
-                Stream::Stderr => std::io::stderr().write_all(text),
+                Stream::Stdout => write(io::stdout(), text),
+                Stream::Stderr => write(io::stderr(), text),
             };
         })
     }
+}
+
+/// Writes a text whole to what is standard output or error now, past the lock that Rust has for it.
+#[cfg(unix)]
+fn write(to: impl std::os::fd::AsFd, text: &[u8]) -> io::Result<()> {
+    /// Keeps the texts of kernels that run at the same time apart.
+    static WRITING: Mutex<()> = Mutex::new(());
+    let _writing = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
+    std::fs::File::from(to.as_fd().try_clone_to_owned()?).write_all(text)
+}
+
+/// Writes a text whole.
+#[cfg(not(unix))]
+fn write(mut to: impl Write, text: &[u8]) -> io::Result<()> {
+    to.write_all(text)
 }
 
 impl fmt::Debug for Printer {
