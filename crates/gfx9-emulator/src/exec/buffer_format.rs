@@ -8,13 +8,10 @@ use gfx9_isa::Encoding;
 use half::f16;
 
 use crate::exec::buffer::{Reach, fault, load_part, store_part};
+use crate::exec::inst::{Ctx, Exec, Flow, Inst, flag};
 use crate::exec::to_lds::{buffer_base, to_lds};
-use crate::fault::Access;
-use crate::inst::{Flow, Inst, flag};
-use crate::isa::Exec;
-use crate::lanes::lanes_of;
-use crate::wave::{LANES, Wave};
-use crate::workgroup::Ctx;
+use crate::report::access::Access;
+use crate::state::wave::{LANES, Wave, lanes_of};
 
 /// How the components lie in memory: bits of each, the first in the lowest bits. Empty for formats that are none.
 fn layout(data_format: u32) -> &'static [u32] {

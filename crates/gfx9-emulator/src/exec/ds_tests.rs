@@ -3,10 +3,11 @@
 use gfx9_isa::Encoding;
 
 use crate::exec::memory_model::{At, Bench, LDS, Shape, ds};
-use crate::fault::{Access, FaultCause, LaneAddress, Space};
-use crate::wave::{LANES, sreg};
+use crate::report::access::{Access, LaneAddress, Space};
+use crate::report::fault::FaultCause;
+use crate::state::wave::{LANES, sreg};
 
-crate::ledger::verified!(
+crate::testing::tally::verified!(
     loads_and_stores,
     two_addresses,
     permutes,

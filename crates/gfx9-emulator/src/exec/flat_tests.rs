@@ -3,10 +3,11 @@
 use gfx9_isa::{Encoding, Target};
 
 use crate::exec::memory_model::{At, Bench, FlatFields, GLOBAL, LDS, SCRATCH, Shape, flat};
-use crate::fault::{Access, FaultCause, LaneAddress, Space};
-use crate::wave::{LANES, sreg};
+use crate::report::access::{Access, LaneAddress, Space};
+use crate::report::fault::FaultCause;
+use crate::state::wave::{LANES, sreg};
 
-crate::ledger::verified!(
+crate::testing::tally::verified!(
     global_loads_and_stores,
     flat_loads_and_stores_in_all_apertures,
     scratch_loads_and_stores,

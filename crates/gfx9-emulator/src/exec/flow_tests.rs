@@ -3,12 +3,12 @@
 
 use gfx9_isa::{Encoding, Target};
 
-use crate::fault::FaultCause;
-use crate::isa::Level;
-use crate::testing::{CODE, END, Random, Rig, op};
-use crate::wave::{LANES, Mode, sreg};
+use crate::exec::level::Level;
+use crate::report::fault::FaultCause;
+use crate::state::wave::{LANES, Mode, sreg};
+use crate::testing::rig::{CODE, END, Random, Rig, op};
 
-crate::ledger::verified!(branches, jumps, indexed_registers, relative_moves, hardware_registers);
+crate::testing::tally::verified!(branches, jumps, indexed_registers, relative_moves, hardware_registers);
 
 fn rigs() -> [Rig; 2] {
     [Target::Gfx90a, Target::Gfx942].map(|target| Rig::new(target, Level::best()))

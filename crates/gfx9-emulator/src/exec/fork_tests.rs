@@ -2,12 +2,12 @@
 
 use gfx9_isa::Target;
 
-use crate::fault::FaultCause;
-use crate::isa::Level;
-use crate::testing::{CODE, END, Random, Rig};
-use crate::wave::LANES;
+use crate::exec::level::Level;
+use crate::report::fault::FaultCause;
+use crate::state::wave::LANES;
+use crate::testing::rig::{CODE, END, Random, Rig};
 
-crate::ledger::verified!(every_lane_takes_its_own_way);
+crate::testing::tally::verified!(every_lane_takes_its_own_way);
 
 /// What the lanes that jump do, what the others do, and what all do afterwards.
 enum Step {

@@ -3,10 +3,10 @@
 use gfx9_isa::Encoding;
 
 use crate::exec::memory_model::Bench;
-use crate::testing::{Random, Rig};
-use crate::wave::sreg;
+use crate::state::wave::sreg;
+use crate::testing::rig::{Random, Rig};
 
-crate::ledger::verified!(nothing_changes);
+crate::testing::tally::verified!(nothing_changes);
 
 /// Hints, waits, cache control, messages that nobody gets (there is no host to call here), branches on a debugger that
 /// isn't there.

@@ -3,12 +3,12 @@
 
 use gfx9_isa::Target;
 
-use crate::exact::{self, Exact};
 use crate::exec::matrix_tests::{Code, Shape, decode_small, levels, place, put};
-use crate::testing::{Random, Rig};
-use crate::wave::{AGPR, LANES};
+use crate::exec::number::exact::{self, Exact};
+use crate::state::wave::{AGPR, LANES};
+use crate::testing::rig::{Random, Rig};
 
-crate::ledger::verified!(every_element);
+crate::testing::tally::verified!(every_element);
 
 /// A random element of a format: a number near one, or a special one.
 fn element(random: &mut Random, format: &str) -> u64 {

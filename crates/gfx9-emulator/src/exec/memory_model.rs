@@ -3,10 +3,10 @@
 
 use gfx9_isa::{Encoding, Target};
 
-use crate::decode::{PRIVATE_BASE_HI, SHARED_BASE_HI};
-use crate::isa::Level;
-use crate::testing::{Random, Rig, op};
-use crate::wave::LANES;
+use crate::exec::level::Level;
+use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
+use crate::state::wave::LANES;
+use crate::testing::rig::{Random, Rig, op};
 
 /// Bytes of each lane's scratch in these tests.
 pub(crate) const SCRATCH: u32 = 96;

@@ -4,12 +4,12 @@
 
 use gfx9_isa::{Encoding, Target};
 
-use crate::exact;
-use crate::isa::Level;
-use crate::testing::{Random, Rig, op};
-use crate::wave::{LANES, Mode};
+use crate::exec::level::Level;
+use crate::exec::number::exact;
+use crate::state::wave::{LANES, Mode};
+use crate::testing::rig::{Random, Rig, op};
 
-crate::ledger::verified!(
+crate::testing::tally::verified!(
     packed_halves,
     packed_halves_in_other_modes,
     packed_integers,

@@ -2,11 +2,11 @@
 
 use gfx9_isa::{Encoding, Target, Ty};
 
-use crate::isa::Level;
-use crate::testing::{Random, Rig};
-use crate::wave::sreg;
+use crate::exec::level::Level;
+use crate::state::wave::sreg;
+use crate::testing::rig::{Random, Rig};
 
-crate::ledger::verified!(arithmetic_agrees_with_wide_integers, exec_masks);
+crate::testing::tally::verified!(arithmetic_agrees_with_wide_integers, exec_masks);
 
 fn sext(a: u64, bits: u32) -> i128 {
     let shift = 128 - bits;

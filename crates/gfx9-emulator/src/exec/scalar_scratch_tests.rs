@@ -2,13 +2,14 @@
 
 use gfx9_isa::Target;
 
-use crate::fault::{Access, FaultCause, LaneAddress, Space};
-use crate::isa::Level;
-use crate::launch::SCRATCH_BASE;
-use crate::testing::{Random, Rig};
-use crate::wave::LANES;
+use crate::exec::level::Level;
+use crate::memory::apertures::SCRATCH_BASE;
+use crate::report::access::{Access, LaneAddress, Space};
+use crate::report::fault::FaultCause;
+use crate::state::wave::LANES;
+use crate::testing::rig::{Random, Rig};
 
-crate::ledger::verified!(random_accesses);
+crate::testing::tally::verified!(random_accesses);
 
 /// Bytes of a lane.
 const SCRATCH: u32 = 64;

@@ -6,13 +6,13 @@
 
 use gfx9_isa::{Encoding, Row, Target};
 
-use crate::fault::{Access, Space};
-use crate::inst::flag;
-use crate::isa::Level;
+use crate::exec::inst::flag;
+use crate::exec::level::Level;
 use crate::observe::accesses::{Touch, find};
 use crate::observe::class::{Info, Shape};
-use crate::testing::{Random, Rig};
-use crate::wave::{LANES, Wave, sreg};
+use crate::report::access::{Access, Space};
+use crate::state::wave::{LANES, Wave, sreg};
+use crate::testing::rig::{Random, Rig};
 
 /// Bytes of each memory.
 const SIZE: usize = 8 << 10;
@@ -88,14 +88,14 @@ fn prepare(random: &mut Random, rig: &mut Rig, encoding: Encoding, row: &Row, at
             let place = bits % 3;
             let high: [u32; LANES] =
                 std::array::from_fn(|lane| match (encoding, (place + lane as u32) % 3) {
-                    (Encoding::Flat, 0) => crate::decode::SHARED_BASE_HI,
-                    (Encoding::Flat, 1) => crate::decode::PRIVATE_BASE_HI,
+                    (Encoding::Flat, 0) => crate::memory::apertures::SHARED_BASE_HI,
+                    (Encoding::Flat, 1) => crate::memory::apertures::PRIVATE_BASE_HI,
                     _ => (at >> 32) as u32,
                 });
             let with_base = encoding == Encoding::Global && bits & 0x40 != 0;
             let low: [u32; LANES] = std::array::from_fn(|lane| match high[lane] {
-                crate::decode::SHARED_BASE_HI => offsets[lane],
-                crate::decode::PRIVATE_BASE_HI => offsets[lane] % 32 & !15,
+                crate::memory::apertures::SHARED_BASE_HI => offsets[lane],
+                crate::memory::apertures::PRIVATE_BASE_HI => offsets[lane] % 32 & !15,
                 _ if with_base => offsets[lane],
                 _ => at as u32 + offsets[lane],
             });
@@ -172,8 +172,8 @@ fn every_memory_instruction_touches_what_is_said() {
                     let pattern = vec![0x11; 2 * SIZE + 64 * LANES];
                     let mut touches = Vec::new();
                     let code =
-                        crate::decode::Code::decode(&[words[0], words[1]], 0, &[], target, Level::best());
-                    let pool = usize::from(crate::wave::POOL);
+                        crate::exec::inst::Code::decode(&[words[0], words[1]], 0, &[], target, Level::best());
+                    let pool = usize::from(crate::state::wave::POOL);
                     rig.w.r.s[pool..pool + code.pool.len()].copy_from_slice(&code.pool);
                     let i = &code.insts[0];
                     assert_eq!(i.row.name, name);

@@ -2,7 +2,7 @@
 
 use gfx9_isa::{Encoding, Row, Ty};
 
-use crate::fault::Access;
+use crate::report::access::Access;
 
 /// What kind of work an instruction is. Each executed one counts in one class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

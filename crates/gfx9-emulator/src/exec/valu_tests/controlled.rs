@@ -7,10 +7,10 @@ use gfx9_isa::flags::SDST;
 use gfx9_isa::{Encoding, Row, Target, Ty, disassemble};
 
 use super::{DST, Form, PLAIN, SDST_AT, SGPR, SRC, check, is_float, rigs};
-use crate::testing::{Random, disassembly};
-use crate::wave::LANES;
+use crate::state::wave::LANES;
+use crate::testing::rig::{Random, disassembly};
 
-crate::ledger::verified!(sdwa, dpp);
+crate::testing::tally::verified!(sdwa, dpp);
 
 /// What SDWA adds to a form.
 #[derive(Debug, Clone, Copy)]

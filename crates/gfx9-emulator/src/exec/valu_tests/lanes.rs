@@ -3,11 +3,10 @@
 use gfx9_isa::Target;
 
 use super::rigs;
-use crate::testing::Random;
-use crate::testing::Rig;
-use crate::wave::{AGPR, LANES};
+use crate::state::wave::{AGPR, LANES};
+use crate::testing::rig::{Random, Rig};
 
-crate::ledger::verified!(
+crate::testing::tally::verified!(
     single_lanes_are_read_and_written_whatever_exec_is,
     swap_and_moves_between_agprs,
     four_masked_sums_of_absolute_differences

@@ -16,13 +16,13 @@ mod sequences;
 use gfx9_isa::flags::{KEEP, LIT, MASK_IN, SDST};
 use gfx9_isa::{Encoding, Row, Target, Ty};
 
-use crate::exact::{self, Exact};
-use crate::executors::{Impl, executor};
-use crate::isa::Level;
-use crate::testing::{Random, Rig};
-use crate::wave::{LANES, Mode, sreg};
+use crate::exec::level::Level;
+use crate::exec::number::exact::{self, Exact};
+use crate::exec::table::{Impl, executor};
+use crate::state::wave::{LANES, Mode, sreg};
+use crate::testing::rig::{Random, Rig};
 
-crate::ledger::verified!(vop1, vop2, vopc, vop3);
+crate::testing::tally::verified!(vop1, vop2, vopc, vop3);
 
 /// What a reference is told about one lane.
 #[derive(Debug, Clone, Copy)]

@@ -3,8 +3,8 @@
 use gfx9_isa::Target;
 
 use super::rigs;
-use crate::testing::{Random, Rig};
-use crate::wave::{LANES, sreg};
+use crate::state::wave::{LANES, sreg};
+use crate::testing::rig::{Random, Rig};
 
 type Values = [u32; LANES];
 

@@ -4,8 +4,8 @@
 use gfx9_isa::{Encoding, Target};
 
 use super::rigs;
-use crate::testing::{Random, Rig, op};
-use crate::wave::{LANES, Mode};
+use crate::state::wave::{LANES, Mode};
+use crate::testing::rig::{Random, Rig, op};
 
 const VCC: u32 = 106;
 /// The constant 1.0 as an operand.
