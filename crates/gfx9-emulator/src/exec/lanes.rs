@@ -183,52 +183,6 @@ macro_rules! by_exec {
 }
 pub(crate) use by_exec;
 
-/// A lane operation of one source. `f` must be `#[inline(always)]`.
-pub(crate) trait Op1 {
-    type D: Word;
-    type A: Word;
-    /// Rounding or denormals matter.
-    const FLOAT: bool = <Self::D as Word>::FLOAT || <Self::A as Word>::FLOAT;
-    fn f(m: Mode, a: Self::A) -> Self::D;
-    /// The same in a mode whose rounding or denormals are not what `f` has: nearest even, all kept.
-    #[inline]
-    fn moded(m: Mode, a: Self::A) -> Self::D {
-        Self::f(m, a.flush(m, false)).flush(m, true)
-    }
-}
-
-/// A lane operation of two sources.
-pub(crate) trait Op2 {
-    type D: Word;
-    type A: Word;
-    type B: Word;
-    /// See [`Op1::FLOAT`].
-    const FLOAT: bool = <Self::D as Word>::FLOAT || <Self::A as Word>::FLOAT || <Self::B as Word>::FLOAT;
-    fn f(m: Mode, a: Self::A, b: Self::B) -> Self::D;
-    /// See [`Op1::moded`].
-    #[inline]
-    fn moded(m: Mode, a: Self::A, b: Self::B) -> Self::D {
-        Self::f(m, a.flush(m, false), b.flush(m, false)).flush(m, true)
-    }
-}
-
-/// A lane operation of three sources. For those that accumulate into the destination (`v_fmac_f32`), decoding makes
-/// the destination the third source.
-pub(crate) trait Op3 {
-    type D: Word;
-    type A: Word;
-    type B: Word;
-    type C: Word;
-    /// See [`Op1::FLOAT`].
-    const FLOAT: bool = <Self::D as Word>::FLOAT || <Self::A as Word>::FLOAT || <Self::C as Word>::FLOAT;
-    fn f(m: Mode, a: Self::A, b: Self::B, c: Self::C) -> Self::D;
-    /// See [`Op1::moded`].
-    #[inline]
-    fn moded(m: Mode, a: Self::A, b: Self::B, c: Self::C) -> Self::D {
-        Self::f(m, a.flush(m, false), b.flush(m, false), c.flush(m, false)).flush(m, true)
-    }
-}
-
 /// A comparison. The result goes to the mask at `Inst::sdst`, 0 in inactive lanes; with `EXEC` to EXEC too.
 pub(crate) trait OpCmp {
     type A: Word;
@@ -263,83 +217,14 @@ pub(crate) fn is_scalar(i: &Inst, n: u32) -> bool {
     i.flags >> n & 1 == 0
 }
 
-/// One lane's value of source `n`, with its sign; see [`Any1`].
+/// One lane's value of source `n`, with its sign as [`any`] says.
 #[inline(always)]
 fn source<T: Word>(w: &Wave, i: &Inst, n: usize, l: usize) -> T {
     let v: T = lane(w, i.src[n], is_scalar(i, n as u32), l);
     v.signed(i.imm >> (n + 3) & 1, i.imm >> n & 1)
 }
 
-/// [`Op1`] lane by lane, in any mode, with any operands: small rather than fast.
-pub(crate) struct Each1<O>(PhantomData<O>);
-impl<O: Op1> Each1<O> {
-    #[cold]
-    #[inline(never)]
-    fn run(w: &mut Wave, i: &Inst) -> Flow {
-        let moded = O::FLOAT && !w.mode.is_default_float();
-        for l in lanes_of(w.exec()) {
-            let a = source(w, i, 0, l);
-            let d = if moded { O::moded(w.mode, a) } else { O::f(w.mode, a) };
-            set_lane(w, i.dst, l, d);
-        }
-        Flow::Next
-    }
-}
-impl<O: Op1> Exec for Each1<O> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
-        Self::run(w, i)
-    }
-}
-
-/// [`Op2`] lane by lane; see [`Each1`].
-pub(crate) struct Each2<O>(PhantomData<O>);
-impl<O: Op2> Each2<O> {
-    #[cold]
-    #[inline(never)]
-    fn run(w: &mut Wave, i: &Inst) -> Flow {
-        let moded = O::FLOAT && !w.mode.is_default_float();
-        for l in lanes_of(w.exec()) {
-            let a = source(w, i, 0, l);
-            let b = source(w, i, 1, l);
-            let d = if moded { O::moded(w.mode, a, b) } else { O::f(w.mode, a, b) };
-            set_lane(w, i.dst, l, d);
-        }
-        Flow::Next
-    }
-}
-impl<O: Op2> Exec for Each2<O> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
-        Self::run(w, i)
-    }
-}
-
-/// [`Op3`] lane by lane; see [`Each1`].
-pub(crate) struct Each3<O>(PhantomData<O>);
-impl<O: Op3> Each3<O> {
-    #[cold]
-    #[inline(never)]
-    fn run(w: &mut Wave, i: &Inst) -> Flow {
-        let moded = O::FLOAT && !w.mode.is_default_float();
-        for l in lanes_of(w.exec()) {
-            let a = source(w, i, 0, l);
-            let b = source(w, i, 1, l);
-            let c = source(w, i, 2, l);
-            let d = if moded { O::moded(w.mode, a, b, c) } else { O::f(w.mode, a, b, c) };
-            set_lane(w, i.dst, l, d);
-        }
-        Flow::Next
-    }
-}
-impl<O: Op3> Exec for Each3<O> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
-        Self::run(w, i)
-    }
-}
-
-/// [`OpCmp`] lane by lane; see [`Each1`].
+/// [`OpCmp`] lane by lane, in any mode, with any operands: small rather than fast.
 pub(crate) struct EachCmp<O, const X: bool>(PhantomData<O>);
 impl<O: OpCmp, const X: bool> EachCmp<O, X> {
     #[cold]
@@ -368,7 +253,8 @@ impl<O: OpCmp, const X: bool> Exec for EachCmp<O, X> {
     }
 }
 
-/// All lanes of a chunk, whatever the operand is, with the sign that the instruction's modifiers give it.
+/// All lanes of a chunk, whatever the operand is. With `SIGNS`, bits 0 to 2 of `Inst::imm` say which sources to negate, and
+/// bits 3 to 5 of which to take the magnitude before.
 #[inline(always)]
 pub(crate) fn any<T: Word, const SIGNS: bool>(w: &Wave, i: &Inst, n: usize, c: usize) -> [T; CHUNK] {
     let v = if is_scalar(i, n as u32) { [scalar(w, i.src[n]); CHUNK] } else { load(w, i.src[n], c) };
@@ -377,160 +263,6 @@ pub(crate) fn any<T: Word, const SIGNS: bool>(w: &Wave, i: &Inst, n: usize, c: u
         v.map(|v: T| v.signed(abs, neg))
     } else {
         v
-    }
-}
-
-/// [`Op1`] as an executor for all operands; with `SIGNS` bits 0 to 2 of `Inst::imm` say which sources to negate, and
-/// bits 3 to 5 which to take the magnitude of before.
-pub(crate) struct Any1<O, const SIGNS: bool>(PhantomData<O>);
-impl<O: Op1, const SIGNS: bool> Exec for Any1<O, SIGNS> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
-        let m = w.mode;
-        if O::FLOAT && !m.is_default_float() {
-            return Each1::<O>::run(w, i);
-        }
-        by_exec!(w, MASKED => {
-            for c in 0..CHUNKS {
-                let a = any::<_, SIGNS>(w, i, 0, c);
-                let mut d = [O::D::ZERO; CHUNK];
-                for j in 0..CHUNK {
-                    d[j] = O::f(m, a[j]);
-                }
-                store::<_, MASKED>(w, i.dst, c, &d);
-            }
-        });
-        Flow::Next
-    }
-}
-
-/// [`Op2`] as an executor for all operands; see [`Any1`].
-pub(crate) struct Any2<O, const SIGNS: bool>(PhantomData<O>);
-impl<O: Op2, const SIGNS: bool> Exec for Any2<O, SIGNS> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
-        let m = w.mode;
-        if O::FLOAT && !m.is_default_float() {
-            return Each2::<O>::run(w, i);
-        }
-        by_exec!(w, MASKED => {
-            for c in 0..CHUNKS {
-                let a = any::<_, SIGNS>(w, i, 0, c);
-                let b = any::<_, SIGNS>(w, i, 1, c);
-                let mut d = [O::D::ZERO; CHUNK];
-                for j in 0..CHUNK {
-                    d[j] = O::f(m, a[j], b[j]);
-                }
-                store::<_, MASKED>(w, i.dst, c, &d);
-            }
-        });
-        Flow::Next
-    }
-}
-
-/// [`Op3`] as an executor for all operands; see [`Any1`].
-pub(crate) struct Any3<O, const SIGNS: bool>(PhantomData<O>);
-impl<O: Op3, const SIGNS: bool> Exec for Any3<O, SIGNS> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
-        let m = w.mode;
-        if O::FLOAT && !m.is_default_float() {
-            return Each3::<O>::run(w, i);
-        }
-        by_exec!(w, MASKED => {
-            for c in 0..CHUNKS {
-                let a = any::<_, SIGNS>(w, i, 0, c);
-                let b = any::<_, SIGNS>(w, i, 1, c);
-                let e = any::<_, SIGNS>(w, i, 2, c);
-                let mut d = [O::D::ZERO; CHUNK];
-                for j in 0..CHUNK {
-                    d[j] = O::f(m, a[j], b[j], e[j]);
-                }
-                store::<_, MASKED>(w, i.dst, c, &d);
-            }
-        });
-        Flow::Next
-    }
-}
-
-/// [`Op1`] as an executor. Bit n of `SCALAR` says that source n is a scalar operand.
-pub(crate) struct L1<O, const SCALAR: u8>(PhantomData<O>);
-
-impl<O: Op1, const SCALAR: u8> Exec for L1<O, SCALAR> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
-        let m = w.mode;
-        if O::FLOAT && !m.is_default_float() {
-            return Each1::<O>::run(w, i);
-        }
-        let sa = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { O::A::ZERO };
-        by_exec!(w, MASKED => {
-            for c in 0..CHUNKS {
-                let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(w, i.src[0], c) };
-                let mut d = [O::D::ZERO; CHUNK];
-                for j in 0..CHUNK {
-                    d[j] = O::f(m, a[j]);
-                }
-                store::<_, MASKED>(w, i.dst, c, &d);
-            }
-        });
-        Flow::Next
-    }
-}
-
-/// [`Op2`] as an executor.
-pub(crate) struct L2<O, const SCALAR: u8>(PhantomData<O>);
-
-impl<O: Op2, const SCALAR: u8> Exec for L2<O, SCALAR> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
-        let m = w.mode;
-        if O::FLOAT && !m.is_default_float() {
-            return Each2::<O>::run(w, i);
-        }
-        let sa = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { O::A::ZERO };
-        let sb = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { O::B::ZERO };
-        by_exec!(w, MASKED => {
-            for c in 0..CHUNKS {
-                let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(w, i.src[0], c) };
-                let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(w, i.src[1], c) };
-                let mut d = [O::D::ZERO; CHUNK];
-                for j in 0..CHUNK {
-                    d[j] = O::f(m, a[j], b[j]);
-                }
-                store::<_, MASKED>(w, i.dst, c, &d);
-            }
-        });
-        Flow::Next
-    }
-}
-
-/// [`Op3`] as an executor.
-pub(crate) struct L3<O, const SCALAR: u8>(PhantomData<O>);
-
-impl<O: Op3, const SCALAR: u8> Exec for L3<O, SCALAR> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
-        let m = w.mode;
-        if O::FLOAT && !m.is_default_float() {
-            return Each3::<O>::run(w, i);
-        }
-        let sa = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { O::A::ZERO };
-        let sb = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { O::B::ZERO };
-        let sc = if SCALAR & 4 != 0 { scalar(w, i.src[2]) } else { O::C::ZERO };
-        by_exec!(w, MASKED => {
-            for c in 0..CHUNKS {
-                let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(w, i.src[0], c) };
-                let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(w, i.src[1], c) };
-                let e = if SCALAR & 4 != 0 { [sc; CHUNK] } else { load(w, i.src[2], c) };
-                let mut d = [O::D::ZERO; CHUNK];
-                for j in 0..CHUNK {
-                    d[j] = O::f(m, a[j], b[j], e[j]);
-                }
-                store::<_, MASKED>(w, i.dst, c, &d);
-            }
-        });
-        Flow::Next
     }
 }
 
@@ -597,55 +329,134 @@ pub(crate) const fn but_portable(portable: Columns, columns: Columns) -> Columns
 // execute, with a scalar first source besides, as the short encodings have it; and `HOT` forms for instructions that
 // inner loops are made of, with scalars anywhere, and a copy for AVX-512.
 
-pub(crate) struct Forms1<O>(PhantomData<O>);
-impl<O: Op1> Forms1<O> {
-    const EACH: Columns = same::<Each1<O>>();
-    pub(crate) const RARE: Forms = &all(Self::EACH);
-    pub(crate) const F: Forms = &[
-        (0, but_portable(Self::EACH, two_columns::<L1<O, 0>>())),
-        (1, but_portable(Self::EACH, two_columns::<L1<O, 1>>())),
-    ];
-    const ANY: Columns = same::<Any1<O, false>>();
-    pub(crate) const HOT: Forms = &[
-        (0, but_portable(Self::ANY, columns::<L1<O, 0>>())),
-        (1, but_portable(Self::ANY, columns::<L1<O, 1>>())),
-    ];
+/// Declares the lane operations of a number of sources, from a source's number, its type's name and its value's: the trait
+/// of the operation, its executors, and the forms of it, of which those in `hot` have a copy for the combination of scalar
+/// sources that the number says.
+macro_rules! lane_operations {
+    ($(
+        $(#[$doc:meta])*
+        $Op:ident, $Each:ident, $Any:ident, $L:ident, $Forms:ident:
+        $($n:literal $Source:ident $v:ident),*;
+        hot $($scalars:literal $columns:ident),*;
+    )*) => {$(
+        $(#[$doc])*
+        pub(crate) trait $Op {
+            type D: Word;
+            $(type $Source: Word;)*
+            /// Rounding or denormals matter.
+            const FLOAT: bool = <Self::D as Word>::FLOAT $(|| <Self::$Source as Word>::FLOAT)*;
+            /// Must be `#[inline(always)]`.
+            fn f(m: Mode, $($v: Self::$Source),*) -> Self::D;
+            /// The same in a mode whose rounding or denormals are not what `f` has: nearest even, all kept.
+            #[inline]
+            fn moded(m: Mode, $($v: Self::$Source),*) -> Self::D {
+                Self::f(m, $($v.flush(m, false)),*).flush(m, true)
+            }
+        }
+
+        /// The operation lane by lane, in any mode, with any operands: small rather than fast.
+        pub(crate) struct $Each<O>(PhantomData<O>);
+        impl<O: $Op> $Each<O> {
+            #[cold]
+            #[inline(never)]
+            fn run(w: &mut Wave, i: &Inst) -> Flow {
+                let moded = O::FLOAT && !w.mode.is_default_float();
+                for l in lanes_of(w.exec()) {
+                    $(let $v = source(w, i, $n, l);)*
+                    let d = if moded { O::moded(w.mode, $($v),*) } else { O::f(w.mode, $($v),*) };
+                    set_lane(w, i.dst, l, d);
+                }
+                Flow::Next
+            }
+        }
+        impl<O: $Op> Exec for $Each<O> {
+            #[inline(always)]
+            fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+                Self::run(w, i)
+            }
+        }
+
+        /// The operation as an executor for all operands; `SIGNS` as [`any`] has it.
+        pub(crate) struct $Any<O, const SIGNS: bool>(PhantomData<O>);
+        impl<O: $Op, const SIGNS: bool> Exec for $Any<O, SIGNS> {
+            #[inline(always)]
+            fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+                let m = w.mode;
+                if O::FLOAT && !m.is_default_float() {
+                    return $Each::<O>::run(w, i);
+                }
+                by_exec!(w, MASKED => {
+                    for chunk in 0..CHUNKS {
+                        $(let $v = any::<_, SIGNS>(w, i, $n, chunk);)*
+                        let mut d = [O::D::ZERO; CHUNK];
+                        for j in 0..CHUNK {
+                            d[j] = O::f(m, $($v[j]),*);
+                        }
+                        store::<_, MASKED>(w, i.dst, chunk, &d);
+                    }
+                });
+                Flow::Next
+            }
+        }
+
+        /// The operation as an executor. Bit n of `SCALAR` says that source n is a scalar operand.
+        pub(crate) struct $L<O, const SCALAR: u8>(PhantomData<O>);
+        impl<O: $Op, const SCALAR: u8> Exec for $L<O, SCALAR> {
+            #[inline(always)]
+            fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+                let m = w.mode;
+                if O::FLOAT && !m.is_default_float() {
+                    return $Each::<O>::run(w, i);
+                }
+                $(let $v = if SCALAR >> $n & 1 != 0 { scalar(w, i.src[$n]) } else { O::$Source::ZERO };)*
+                by_exec!(w, MASKED => {
+                    for chunk in 0..CHUNKS {
+                        $(let $v = if SCALAR >> $n & 1 != 0 { [$v; CHUNK] } else { load(w, i.src[$n], chunk) };)*
+                        let mut d = [O::D::ZERO; CHUNK];
+                        for j in 0..CHUNK {
+                            d[j] = O::f(m, $($v[j]),*);
+                        }
+                        store::<_, MASKED>(w, i.dst, chunk, &d);
+                    }
+                });
+                Flow::Next
+            }
+        }
+
+        /// The forms of an operation.
+        pub(crate) struct $Forms<O>(PhantomData<O>);
+        impl<O: $Op> $Forms<O> {
+            const EACH: Columns = same::<$Each<O>>();
+            const ANY: Columns = same::<$Any<O, false>>();
+            pub(crate) const RARE: Forms = &all(Self::EACH);
+            pub(crate) const F: Forms = &[
+                (0, but_portable(Self::EACH, two_columns::<$L<O, 0>>())),
+                (1, but_portable(Self::EACH, two_columns::<$L<O, 1>>())),
+            ];
+            pub(crate) const HOT: Forms = &[
+                $(($scalars, but_portable(Self::ANY, $columns::<$L<O, $scalars>>()))),*
+            ];
+        }
+    )*};
 }
 
-pub(crate) struct Forms2<O>(PhantomData<O>);
+lane_operations! {
+    /// A lane operation of one source.
+    Op1, Each1, Any1, L1, Forms1: 0 A a; hot 0 columns, 1 columns;
+    /// A lane operation of two sources.
+    Op2, Each2, Any2, L2, Forms2: 0 A a, 1 B b; hot 0 columns, 1 columns, 2 columns;
+    /// A lane operation of three sources. For those that accumulate into the destination (`v_fmac_f32`), decoding makes
+    /// the destination the third source.
+    Op3, Each3, Any3, L3, Forms3: 0 A a, 1 B b, 2 C c;
+        hot 0 columns, 1 columns, 2 columns, 4 columns, 6 two_columns;
+}
+
 impl<O: Op2> Forms2<O> {
-    const EACH: Columns = same::<Each2<O>>();
-    pub(crate) const RARE: Forms = &all(Self::EACH);
-    pub(crate) const F: Forms = &[
-        (0, but_portable(Self::EACH, two_columns::<L2<O, 0>>())),
-        (1, but_portable(Self::EACH, two_columns::<L2<O, 1>>())),
-    ];
-    const ANY: Columns = same::<Any2<O, false>>();
-    pub(crate) const HOT: Forms = &[
-        (0, but_portable(Self::ANY, columns::<L2<O, 0>>())),
-        (1, but_portable(Self::ANY, columns::<L2<O, 1>>())),
-        (2, but_portable(Self::ANY, columns::<L2<O, 2>>())),
-    ];
     /// With source signs.
     pub(crate) const SIGNS: Columns = two_columns::<Any2<O, true>>();
 }
 
-pub(crate) struct Forms3<O>(PhantomData<O>);
 impl<O: Op3> Forms3<O> {
-    const EACH: Columns = same::<Each3<O>>();
-    pub(crate) const RARE: Forms = &all(Self::EACH);
-    pub(crate) const F: Forms = &[
-        (0, but_portable(Self::EACH, two_columns::<L3<O, 0>>())),
-        (1, but_portable(Self::EACH, two_columns::<L3<O, 1>>())),
-    ];
-    const ANY: Columns = same::<Any3<O, false>>();
-    pub(crate) const HOT: Forms = &[
-        (0, but_portable(Self::ANY, columns::<L3<O, 0>>())),
-        (1, but_portable(Self::ANY, columns::<L3<O, 1>>())),
-        (2, but_portable(Self::ANY, columns::<L3<O, 2>>())),
-        (4, but_portable(Self::ANY, columns::<L3<O, 4>>())),
-        (6, but_portable(Self::ANY, two_columns::<L3<O, 6>>())),
-    ];
     /// With source signs.
     pub(crate) const SIGNS: Columns = two_columns::<Any3<O, true>>();
 }
