@@ -11,7 +11,7 @@ use code_object::CodeObject;
 use gfx9_emulator::{Dispatch, DispatchStats, Error, Level};
 use gfx9_isa::{Encoding, Instructions, Target};
 
-use super::{TARGETS, assemble, machine};
+use crate::template::{TARGETS, assemble, machine};
 
 /// Bytes of each buffer.
 const BUFFER: usize = 1024;
@@ -52,7 +52,7 @@ struct Outcome {
 }
 
 /// Makes a program of the bytes and runs it. Says whether it changed memory.
-pub(crate) fn stream(bytes: &[u8]) -> bool {
+pub fn stream(bytes: &[u8]) -> bool {
     let mut u = Unstructured::new(bytes);
     // Bytes that are used up give zeros, so this doesn't fail.
     let Ok(mut stream) = Stream::arbitrary(&mut u) else { return false };
