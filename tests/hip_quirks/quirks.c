@@ -1,0 +1,360 @@
+/* What a libamdhip64 does where versions differ, seen by a program that uses nothing else: each quirk that the HIP driver
+ * or an exception of .ci/run relies on. README.md says what each is for; expected.txt has what each version does.
+ *
+ *   quirks LIBRARY CODE_OBJECT [QUIRK]
+ *
+ * prints "QUIRK RESULT" for each. CODE_OBJECT is hip/probe.gfx90a.co. Each runs in a process of its own, since HIP can't be
+ * used on both sides of a fork, and since some of them crash or hang: one that is not done after 20 seconds "hangs".
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* HIP's declarations, as far as they are used; every function returns a hipError_t. */
+typedef void *Handle;
+typedef struct {
+  unsigned x, y, z;
+} Dim3;
+typedef struct {
+  Dim3 block;
+  void **extra;
+  Handle function;
+  Dim3 grid;
+  void **arguments;
+  unsigned lds;
+} KernelNode;
+typedef struct {
+  void *dst;
+  unsigned element_size;
+  size_t height, pitch;
+  unsigned value;
+  size_t width;
+} MemsetNode;
+
+static int (*hipInit)(unsigned);
+static int (*hipRuntimeGetVersion)(int *);
+static int (*hipMalloc)(void **, size_t);
+static int (*hipMemset)(void *, int, size_t);
+static int (*hipMemcpyDtoH)(void *, void *, size_t);
+static int (*hipStreamCreateWithFlags)(Handle *, unsigned);
+static int (*hipStreamDestroy)(Handle);
+static int (*hipStreamSynchronize)(Handle);
+static int (*hipStreamQuery)(Handle);
+static int (*hipStreamWaitEvent)(Handle, Handle, unsigned);
+static int (*hipEventCreateWithFlags)(Handle *, unsigned);
+static int (*hipEventRecord)(Handle, Handle);
+static int (*hipDeviceSynchronize)(void);
+static int (*hipLaunchHostFunc)(Handle, void (*)(void *), void *);
+static int (*hipModuleLoad)(Handle *, const char *);
+static int (*hipModuleGetFunction)(Handle *, Handle, const char *);
+static int (*hipModuleLaunchKernel)(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle,
+                                    void **, void **);
+static int (*hipGraphCreate)(Handle *, unsigned);
+static int (*hipGraphAddKernelNode)(Handle *, Handle, const Handle *, size_t, const KernelNode *);
+static int (*hipGraphAddMemsetNode)(Handle *, Handle, const Handle *, size_t, const MemsetNode *);
+static int (*hipGraphInstantiate)(Handle *, Handle, Handle *, char *, size_t);
+static int (*hipGraphLaunch)(Handle, Handle);
+
+enum { NON_BLOCKING = 1 };
+
+static Handle module, bump; /* void bump(unsigned *p, int n): p[i] += 1 for i < n */
+
+#define CHECK(call)                                                                    \
+  do {                                                                                 \
+    int code_ = (call);                                                                \
+    if (code_ != 0) printf("fails: %s is %d\n", #call, code_), fflush(stdout), _exit(0); \
+  } while (0)
+
+static void say(const char *result) {
+  puts(result);
+  fflush(stdout);
+  _exit(0); /* HIP's own destructors may wait for what a quirk left behind. */
+}
+
+static void say_code(int code) {
+  char text[16];
+  snprintf(text, sizeof text, "%d", code);
+  say(text);
+}
+
+static Handle stream(void) {
+  Handle made;
+  CHECK(hipStreamCreateWithFlags(&made, NON_BLOCKING));
+  return made;
+}
+
+static unsigned *zeroed(size_t words) {
+  void *made;
+  CHECK(hipMalloc(&made, words * 4));
+  CHECK(hipMemset(made, 0, words * 4));
+  CHECK(hipStreamSynchronize(NULL)); /* Streams that do not block do not wait for the null stream. */
+  return made;
+}
+
+/* Adds 1 to *p. */
+static void launch_bump(unsigned *p, Handle s) {
+  struct {
+    unsigned *p;
+    int n;
+  } arguments = {p, 1};
+  size_t bytes = sizeof arguments - 4; /* without the padding */
+  void *extra[] = {(void *)1, &arguments, (void *)2, &bytes, (void *)3};
+  CHECK(hipModuleLaunchKernel(bump, 1, 1, 1, 1, 1, 1, 0, s, NULL, extra));
+}
+
+/* ---- names ---- */
+
+static void empty_function_name(void) {
+  Handle function;
+  say_code(hipModuleGetFunction(&function, module, ""));
+}
+
+static void unknown_function_name(void) {
+  Handle function;
+  say_code(hipModuleGetFunction(&function, module, "no_such_kernel"));
+}
+
+/* ---- graphs ---- */
+
+static void memset_node(void) {
+  unsigned words[4];
+  unsigned *p = zeroed(4);
+  Handle graph, node, exec, s = stream();
+  MemsetNode fill = {.dst = p, .element_size = 4, .height = 1, .pitch = 12, .value = 0xaabbccdd, .width = 3};
+  CHECK(hipGraphCreate(&graph, 0));
+  CHECK(hipGraphAddMemsetNode(&node, graph, NULL, 0, &fill));
+  CHECK(hipGraphInstantiate(&exec, graph, NULL, NULL, 0));
+  CHECK(hipGraphLaunch(exec, s));
+  CHECK(hipStreamSynchronize(s));
+  CHECK(hipMemcpyDtoH(words, p, sizeof words));
+  int filled = words[0] == fill.value && words[1] == fill.value && words[2] == fill.value && words[3] == 0;
+  say(filled ? "fills" : "wrong");
+}
+
+enum { LAUNCHERS = 2, LAUNCHES = 20000, GRAPH_LAUNCHES = 5000, NODES = 4 };
+
+static void *launch_many(void *unused) {
+  (void)unused;
+  unsigned count, *p = zeroed(1);
+  Handle s = stream();
+  for (int i = 0; i < LAUNCHES; i++) {
+    launch_bump(p, s);
+    if (i % 64 == 63) CHECK(hipStreamSynchronize(s));
+  }
+  CHECK(hipStreamSynchronize(s));
+  CHECK(hipMemcpyDtoH(&count, p, 4));
+  return (void *)(uintptr_t)(count == LAUNCHES);
+}
+
+static void launches_beside_graphs(void) {
+  pthread_t threads[LAUNCHERS];
+  unsigned count;
+  unsigned *p = zeroed(1);
+  Handle graph, exec, s = stream(), node = NULL;
+  CHECK(hipGraphCreate(&graph, 0));
+  for (int i = 0; i < NODES; i++) {
+    int n = 1;
+    void *arguments[] = {&p, &n};
+    KernelNode kernel = {.block = {1, 1, 1}, .function = bump, .grid = {1, 1, 1}, .arguments = arguments};
+    Handle before = node;
+    CHECK(hipGraphAddKernelNode(&node, graph, &before, i != 0, &kernel));
+  }
+  CHECK(hipGraphInstantiate(&exec, graph, NULL, NULL, 0));
+  for (int i = 0; i < LAUNCHERS; i++) pthread_create(&threads[i], NULL, launch_many, NULL);
+  for (int i = 0; i < GRAPH_LAUNCHES; i++) {
+    CHECK(hipGraphLaunch(exec, s));
+    if (i % 16 == 15) CHECK(hipStreamSynchronize(s));
+  }
+  CHECK(hipStreamSynchronize(s));
+  int right = 1;
+  for (int i = 0; i < LAUNCHERS; i++) {
+    void *one;
+    pthread_join(threads[i], &one);
+    right &= one != NULL;
+  }
+  CHECK(hipMemcpyDtoH(&count, p, 4));
+  say(right && count == GRAPH_LAUNCHES * NODES ? "right" : "wrong");
+}
+
+/* ---- host functions ---- */
+
+static sem_t blocked, let_go;
+static unsigned *zeroed_before;
+
+static void block(void *unused) {
+  (void)unused;
+  sem_post(&blocked);
+  sem_wait(&let_go);
+}
+
+/* A stream on which a host function is inside `block`. */
+static Handle stream_that_blocks(void) {
+  Handle s = stream();
+  if (!hipLaunchHostFunc) say("no-host-functions");
+  zeroed_before = zeroed(1);
+  CHECK(hipLaunchHostFunc(s, block, NULL));
+  sem_wait(&blocked);
+  return s;
+}
+
+static void *synchronize_device(void *unused) {
+  (void)unused;
+  CHECK(hipDeviceSynchronize());
+  return NULL;
+}
+
+/* A stream on which a host function is inside `block`, while another thread waits for the device. */
+static Handle stream_that_a_device_synchronize_waits_for(void) {
+  pthread_t thread;
+  Handle s = stream_that_blocks();
+  launch_bump(zeroed_before, s);
+  pthread_create(&thread, NULL, synchronize_device, NULL);
+  usleep(300000); /* it is inside by then */
+  return s;
+}
+
+static void query_beside_device_synchronize(void) {
+  int code = hipStreamQuery(stream_that_a_device_synchronize_waits_for());
+  say(code == 600 ? "not-ready" : "wrong");
+}
+
+static void record_beside_device_synchronize(void) {
+  Handle event;
+  CHECK(hipEventCreateWithFlags(&event, 0));
+  CHECK(hipEventRecord(event, stream_that_a_device_synchronize_waits_for()));
+  say("returns");
+}
+
+static void launch_beside_device_synchronize(void) {
+  launch_bump(zeroed_before, stream_that_a_device_synchronize_waits_for());
+  say("returns");
+}
+
+static void destroy_beside_a_blocked_stream(void) {
+  Handle other = stream();
+  launch_bump(zeroed(1), other);
+  CHECK(hipStreamSynchronize(other));
+  stream_that_blocks();
+  CHECK(hipStreamDestroy(other));
+  say("returns");
+}
+
+/* Of a stream behind the one that blocks. */
+static void destroy_behind_a_blocked_stream(void) {
+  Handle event, other = stream(), first = stream_that_blocks();
+  CHECK(hipEventCreateWithFlags(&event, 0));
+  CHECK(hipEventRecord(event, first));
+  CHECK(hipStreamWaitEvent(other, event, 0));
+  CHECK(hipStreamDestroy(other));
+  say("returns");
+}
+
+static void run(void *ran) { sem_post(ran); }
+
+static void host_function_beside_a_blocked_one(void) {
+  sem_t ran;
+  sem_init(&ran, 0, 0);
+  Handle other = stream();
+  stream_that_blocks();
+  CHECK(hipLaunchHostFunc(other, run, &ran));
+  sem_wait(&ran);
+  say("runs");
+}
+
+static void destroy_after_a_host_function_beside_a_blocked_one(void) {
+  sem_t ran;
+  sem_init(&ran, 0, 0);
+  Handle other = stream();
+  CHECK(hipLaunchHostFunc(other, run, &ran));
+  CHECK(hipStreamSynchronize(other));
+  stream_that_blocks();
+  CHECK(hipStreamDestroy(other));
+  say("returns");
+}
+
+static const struct {
+  const char *name;
+  void (*run)(void);
+} QUIRKS[] = {
+    {"empty-function-name", empty_function_name},
+    {"unknown-function-name", unknown_function_name},
+    {"memset-node", memset_node},
+    {"launches-beside-graphs", launches_beside_graphs},
+    {"host-function-beside-a-blocked-one", host_function_beside_a_blocked_one},
+    {"query-beside-device-synchronize", query_beside_device_synchronize},
+    {"record-beside-device-synchronize", record_beside_device_synchronize},
+    {"launch-beside-device-synchronize", launch_beside_device_synchronize},
+    {"destroy-beside-a-blocked-stream", destroy_beside_a_blocked_stream},
+    {"destroy-behind-a-blocked-stream", destroy_behind_a_blocked_stream},
+    {"destroy-after-a-host-function", destroy_after_a_host_function_beside_a_blocked_one},
+};
+
+/* ---- one process for each ---- */
+
+static void load(const char *library, const char *code_object) {
+  void *hip = dlopen(library, RTLD_NOW);
+  if (!hip) fprintf(stderr, "%s\n", dlerror()), _exit(2);
+#define FIND(name) *(void **)&name = dlsym(hip, #name)
+  FIND(hipInit), FIND(hipRuntimeGetVersion), FIND(hipMalloc), FIND(hipMemset), FIND(hipMemcpyDtoH);
+  FIND(hipStreamCreateWithFlags), FIND(hipStreamDestroy), FIND(hipStreamSynchronize), FIND(hipLaunchHostFunc);
+  FIND(hipStreamQuery), FIND(hipStreamWaitEvent), FIND(hipEventCreateWithFlags), FIND(hipEventRecord);
+  FIND(hipDeviceSynchronize);
+  FIND(hipModuleLoad), FIND(hipModuleGetFunction), FIND(hipModuleLaunchKernel);
+  FIND(hipGraphCreate), FIND(hipGraphAddKernelNode), FIND(hipGraphAddMemsetNode), FIND(hipGraphInstantiate);
+  FIND(hipGraphLaunch);
+  sem_init(&blocked, 0, 0), sem_init(&let_go, 0, 0);
+  CHECK(hipInit(0));
+  CHECK(hipModuleLoad(&module, code_object));
+  CHECK(hipModuleGetFunction(&bump, module, "bump"));
+}
+
+static void run_apart(const char *name, void (*quirk)(void), const char *library, const char *code_object) {
+  char result[256] = "";
+  size_t length = 0;
+  int out[2];
+  if (pipe(out)) exit(2);
+  pid_t child = fork();
+  if (child == 0) {
+    dup2(out[1], 1), close(out[0]), close(out[1]);
+    load(library, code_object);
+    quirk();
+    say("");
+  }
+  close(out[1]);
+  struct pollfd readable = {.fd = out[0], .events = POLLIN};
+  const char *end = "hangs\n";
+  while (length < sizeof result - 1 && poll(&readable, 1, 20000) > 0) {
+    ssize_t got = read(out[0], result + length, sizeof result - 1 - length);
+    if (got <= 0) {
+      end = length ? "" : "crashes\n";
+      break;
+    }
+    length += (size_t)got;
+    if (memchr(result, '\n', length)) {
+      end = "";
+      break;
+    }
+  }
+  kill(child, SIGKILL);
+  waitpid(child, NULL, 0);
+  close(out[0]);
+  printf("%s %.*s%s", name, (int)length, result, end);
+  fflush(stdout);
+}
+
+int main(int count, char **arguments) {
+  if (count < 3) return fprintf(stderr, "usage: quirks LIBRARY CODE_OBJECT [QUIRK]\n"), 2;
+  for (size_t i = 0; i < sizeof QUIRKS / sizeof *QUIRKS; i++)
+    if (count == 3 || !strcmp(arguments[3], QUIRKS[i].name))
+      run_apart(QUIRKS[i].name, QUIRKS[i].run, arguments[1], arguments[2]);
+  return 0;
+}
