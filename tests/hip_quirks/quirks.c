@@ -1,13 +1,14 @@
 /* What a libamdhip64 does where versions differ, seen by a program that uses nothing else: each quirk that the HIP driver
  * or an exception of .ci/run relies on. README.md says what each is for; expected.txt has what each version does.
  *
- *   quirks LIBRARY CODE_OBJECT [QUIRK]
+ *   quirks LIBRARY KERNELS [QUIRK]
  *
- * prints "QUIRK RESULT" for each. CODE_OBJECT is hip/probe.gfx90a.co. Each runs in a process of its own, since HIP can't be
+ * prints "QUIRK RESULT" for each. KERNELS is the folder of probe.gfx90a.co and tensor.gfx90a.co. Each runs in a process of its own, since HIP can't be
  * used on both sides of a fork, and since some of them crash or hang: one that is not done after 10 seconds "hangs".
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <float.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -45,6 +46,7 @@ static int (*hipRuntimeGetVersion)(int *);
 static int (*hipMalloc)(void **, size_t);
 static int (*hipMemset)(void *, int, size_t);
 static int (*hipMemcpyDtoH)(void *, void *, size_t);
+static int (*hipMemcpyHtoD)(void *, void *, size_t);
 static int (*hipStreamCreateWithFlags)(Handle *, unsigned);
 static int (*hipStreamDestroy)(Handle);
 static int (*hipStreamSynchronize)(Handle);
@@ -66,7 +68,9 @@ static int (*hipGraphLaunch)(Handle, Handle);
 
 enum { NON_BLOCKING = 1 };
 
-static Handle module, bump; /* void bump(unsigned *p, int n): p[i] += 1 for i < n */
+static Handle module;   /* probe.gfx90a.co */
+static Handle bump;     /* void bump(unsigned *p, int n): p[i] += 1 for i < n */
+static Handle quotient; /* void div_f32_tt(const float *x, const float *y, float *out, unsigned n): out[i] = x[i] / y[i] */
 
 #define CHECK(call)                                                                    \
   do {                                                                                 \
@@ -121,6 +125,25 @@ static void empty_function_name(void) {
 static void unknown_function_name(void) {
   Handle function;
   say_code(hipModuleGetFunction(&function, module, "no_such_kernel"));
+}
+
+/* ---- arithmetic: the device's ---- */
+
+static void subnormal_quotient(void) {
+  float x = 1.0f, y = FLT_MAX, out;
+  struct {
+    unsigned *x, *y, *out;
+    unsigned n;
+  } arguments = {zeroed(1), zeroed(1), zeroed(1), 1};
+  size_t bytes = sizeof arguments - 4;
+  void *extra[] = {(void *)1, &arguments, (void *)2, &bytes, (void *)3};
+  Handle s = stream();
+  CHECK(hipMemcpyHtoD(arguments.x, &x, 4));
+  CHECK(hipMemcpyHtoD(arguments.y, &y, 4));
+  CHECK(hipModuleLaunchKernel(quotient, 1, 1, 1, 1, 1, 1, 0, s, NULL, extra));
+  CHECK(hipStreamSynchronize(s));
+  CHECK(hipMemcpyDtoH(&out, arguments.out, 4));
+  say(out == x / y ? "right" : out != out ? "nan" : "wrong");
 }
 
 /* ---- graphs ---- */
@@ -252,6 +275,7 @@ static const struct {
 } QUIRKS[] = {
     {"empty-function-name", empty_function_name, 1},
     {"unknown-function-name", unknown_function_name, 1},
+    {"subnormal-quotient", subnormal_quotient, 1},
     {"memset-node", memset_node, 1},
     {"launches-beside-graphs", launches_beside_graphs, 5},
     {"host-function-beside-a-blocked-one", host_function_beside_a_blocked_one, 1},
@@ -261,11 +285,20 @@ static const struct {
 
 /* ---- one process for each ---- */
 
-static void load(const char *library, const char *code_object) {
+static Handle load_module(const char *folder, const char *name) {
+  char path[4096];
+  Handle made;
+  snprintf(path, sizeof path, "%s/%s.gfx90a.co", folder, name);
+  CHECK(hipModuleLoad(&made, path));
+  return made;
+}
+
+static void load(const char *library, const char *kernels) {
   void *hip = dlopen(library, RTLD_NOW);
   if (!hip) fprintf(stderr, "%s\n", dlerror()), _exit(2);
 #define FIND(name) *(void **)&name = dlsym(hip, #name)
   FIND(hipInit), FIND(hipRuntimeGetVersion), FIND(hipMalloc), FIND(hipMemset), FIND(hipMemcpyDtoH);
+  FIND(hipMemcpyHtoD);
   FIND(hipStreamCreateWithFlags), FIND(hipStreamDestroy), FIND(hipStreamSynchronize), FIND(hipLaunchHostFunc);
   FIND(hipStreamQuery), FIND(hipStreamWaitEvent), FIND(hipEventCreateWithFlags), FIND(hipEventRecord);
   FIND(hipDeviceSynchronize);
@@ -274,19 +307,20 @@ static void load(const char *library, const char *code_object) {
   FIND(hipGraphLaunch);
   sem_init(&blocked, 0, 0), sem_init(&let_go, 0, 0);
   CHECK(hipInit(0));
-  CHECK(hipModuleLoad(&module, code_object));
+  module = load_module(kernels, "probe");
   CHECK(hipModuleGetFunction(&bump, module, "bump"));
+  CHECK(hipModuleGetFunction(&quotient, load_module(kernels, "tensor"), "div_f32_tt"));
 }
 
 /* Runs a quirk in a process of its own, and keeps the line that it prints, without its end. */
-static void run_apart(void (*quirk)(void), const char *library, const char *code_object, char result[256]) {
+static void run_apart(void (*quirk)(void), const char *library, const char *kernels, char result[256]) {
   size_t length = 0;
   int out[2];
   if (pipe(out)) exit(2);
   pid_t child = fork();
   if (child == 0) {
     dup2(out[1], 1), close(out[0]), close(out[1]);
-    load(library, code_object);
+    load(library, kernels);
     quirk();
   }
   close(out[1]);
@@ -307,7 +341,7 @@ static void run_apart(void (*quirk)(void), const char *library, const char *code
 }
 
 int main(int count, char **arguments) {
-  if (count < 3) return fprintf(stderr, "usage: quirks LIBRARY CODE_OBJECT [QUIRK]\n"), 2;
+  if (count < 3) return fprintf(stderr, "usage: quirks LIBRARY KERNELS [QUIRK]\n"), 2;
   for (size_t i = 0; i < sizeof QUIRKS / sizeof *QUIRKS; i++) {
     char result[256] = "right";
     if (count > 3 && strcmp(arguments[3], QUIRKS[i].name)) continue;

@@ -215,8 +215,7 @@ static HIP: Mutex<()> = Mutex::new(());
 
 fn on_each_that_has(needed: &[Capability], test: impl Fn(Rig)) {
     for backend in [Backend::Emulator, Backend::Hip] {
-        let _alone =
-            (backend == Backend::Hip).then(|| HIP.lock().unwrap_or_else(PoisonError::into_inner));
+        let _alone = (backend == Backend::Hip).then(|| HIP.lock().unwrap_or_else(PoisonError::into_inner));
         match hiplaunch::driver::backend::open(backend, Some(false)) {
             Ok(opened) => {
                 let capabilities = opened.driver.capabilities();
