@@ -178,11 +178,9 @@ static void *launch_many(void *unused) {
   return (void *)(uintptr_t)(count == LAUNCHES);
 }
 
-static void launches_beside_graphs(void) {
-  pthread_t threads[LAUNCHERS];
-  unsigned count;
-  unsigned *p = zeroed(1);
-  Handle graph, exec, s = stream(), node = NULL;
+/* A graph that adds 1 to *p NODES times. */
+static Handle graph_of_bumps(unsigned *p) {
+  Handle graph, exec, node = NULL;
   CHECK(hipGraphCreate(&graph, 0));
   for (int i = 0; i < NODES; i++) {
     int n = 1;
@@ -192,8 +190,16 @@ static void launches_beside_graphs(void) {
     CHECK(hipGraphAddKernelNode(&node, graph, &before, i != 0, &kernel));
   }
   CHECK(hipGraphInstantiate(&exec, graph, NULL, NULL, 0));
+  return exec;
+}
+
+static void launches_beside_graphs(void) {
+  pthread_t threads[LAUNCHERS];
+  unsigned count, *p = zeroed(1);
+  Handle exec = NULL, s = stream();
   for (int i = 0; i < LAUNCHERS; i++) pthread_create(&threads[i], NULL, launch_many, NULL);
   for (int i = 0; i < GRAPH_LAUNCHES; i++) {
+    if (i % 64 == 0) exec = graph_of_bumps(p);
     CHECK(hipGraphLaunch(exec, s));
     if (i % 16 == 15) CHECK(hipStreamSynchronize(s));
   }

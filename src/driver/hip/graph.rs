@@ -63,7 +63,7 @@ impl HipDriver {
     }
 
     /// Keeps everybody else from touching the kernels' arguments, where that is needed.
-    fn handing_over(&self) -> Option<RwLockWriteGuard<'_, ()>> {
+    pub(super) fn handing_over(&self) -> Option<RwLockWriteGuard<'_, ()>> {
         (self.loaded.version < LAUNCHES_HOLD_THEIR_ARGUMENTS)
             .then(|| self.kernel_gate.write().unwrap_or_else(PoisonError::into_inner))
     }

@@ -448,3 +448,13 @@ fn graphs_count_from_the_version_that_takes_kernels_of_modules() {
     assert!(!driver(50_100_000).capabilities().has(Capability::Graphs));
     assert!(driver(50_221_153).capabilities().has(Capability::Graphs));
 }
+
+#[test]
+fn launches_and_graphs_lock_each_other_out_only_below_6_4_3() {
+    for (version, locks) in [(50_221_153, true), (60_443_483, true), (60_443_484, false), (70_253_211, false)]
+    {
+        let driver = driver(version);
+        assert_eq!(driver.launching().is_some(), locks, "{version}");
+        assert_eq!(driver.handing_over().is_some(), locks, "{version}");
+    }
+}
