@@ -73,9 +73,8 @@ fn emulated(_: &str) -> Result<Arc<dyn Driver>, String> {
     Err("this build has no emulator (feature `emulator`)".to_owned())
 }
 
-/// Held by each case on HIP. The process has one HIP, and a case that holds a stream would hang beside one that waits for the
-/// device: HIP 7 keeps the stream's queries and event records waiting meanwhile (`tests/hip_quirks/`), so that the first case
-/// can't go on to let the stream go.
+/// Held by each case on HIP. While one waits for the device, HIP 7 blocks the calls of another on a busy stream
+/// (`tests/hip_quirks/`): a case that holds a stream by a host function would never come to let it go.
 static HIP: Mutex<()> = Mutex::new(());
 
 /// Runs a case over a driver of its own (HIP's is the process's, and its cases run one after the other), and looks at what is

@@ -209,8 +209,8 @@ pub(crate) fn on_each_with_gates(test: impl Fn(Rig)) {
     on_each_that_has(&[Capability::HostFunc], test);
 }
 
-/// Held by each test on HIP: while one waits for the device, HIP 7 keeps the calls of another on a stream with a gate waiting
-/// (`tests/hip_quirks/`), so that the gate is never opened.
+/// Held by each test on HIP. While one waits for the device, HIP 7 blocks the calls of another on a busy stream
+/// (`tests/hip_quirks/`): a test that holds a stream by a gate would never come to open it.
 static HIP: Mutex<()> = Mutex::new(());
 
 fn on_each_that_has(needed: &[Capability], test: impl Fn(Rig)) {
