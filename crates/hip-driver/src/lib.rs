@@ -218,7 +218,8 @@ pub trait Driver: Send + Sync + Debug + 'static {
     /// # Safety
     /// None of its kernels is in flight: HIP does not wait for them.
     unsafe fn module_unload(&self, device: DeviceId, module: RawModule) -> DriverResult<()>;
-    /// Finds a kernel by name (without `.kd`).
+    /// Finds a kernel by name (without `.kd`). A name that no kernel of the module has, the empty one included, is
+    /// [`ErrorCode::NOT_FOUND`].
     ///
     /// # Safety
     /// As the trait says.
