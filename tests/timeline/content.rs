@@ -1,6 +1,6 @@
 //! Calls with what they are about, and the work that they enqueued, on the right stream and in order.
 
-use hiplaunch::driver::{HostFunction, Work};
+use hiplaunch::driver::{HostFunction, Work as DriverWork};
 use std::time::Duration;
 
 use hiplaunch::driver::timeline::{CopyDirection, Work};
@@ -175,7 +175,11 @@ fn work_is_where_the_host_saw_it() {
             });
             rig.launcher
                 .driver()
-                .enqueue(rig.device.id(), rig.stream.raw(), &Work::HostFunction(&HostFunction::new(wait)))
+                .enqueue(
+                    rig.device.id(),
+                    rig.stream.raw(),
+                    &DriverWork::HostFunction(&HostFunction::new(wait)),
+                )
                 .unwrap();
             rig.launcher.launch(fill, &rig.stream, dims(), &args![&buffer, 1u32, N as i32]).unwrap();
         }
@@ -184,7 +188,7 @@ fn work_is_where_the_host_saw_it() {
         assert_well_formed(&timeline);
         let work = work(&timeline);
         let [sleep, fill] = work[..] else { panic!("{timeline:#?}") };
-        assert_eq!((&sleep.work, &fill.work), (&Work::HostFunction, &kernel("fill_u32")));
+        assert_eq!((&sleep.work, &fill.work), (&DriverWork::HostFunction, &kernel("fill_u32")));
         assert!(sleep.end - sleep.begin >= pause, "{sleep:?}");
         // The launch returned long before its kernel began. The wait ended after it; events tell that only about.
         let launch = named(&timeline, "hipModuleLaunchKernel")[0];
