@@ -188,7 +188,7 @@ fn work_is_where_the_host_saw_it() {
         assert_well_formed(&timeline);
         let work = work(&timeline);
         let [sleep, fill] = work[..] else { panic!("{timeline:#?}") };
-        assert_eq!((&sleep.work, &fill.work), (&DriverWork::HostFunction, &kernel("fill_u32")));
+        assert_eq!((&sleep.work, &fill.work), (&Work::HostFunction, &kernel("fill_u32")));
         assert!(sleep.end - sleep.begin >= pause, "{sleep:?}");
         // The launch returned long before its kernel began. The wait ended after it; events tell that only about.
         let launch = named(&timeline, "hipModuleLaunchKernel")[0];

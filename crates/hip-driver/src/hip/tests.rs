@@ -428,10 +428,9 @@ fn fills_of_a_graph_have_the_headers_layout_and_short_ones_are_copies() {
                 &Work::FillWords { dst: DevicePtr(0x1234_5678_9000), value: 0xaabb_ccdd, count: 3 },
             )
             .unwrap();
-        let words: Vec<u64> =
-            SEEN.take().chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
-        // Address, pitch in bytes, value and element size, width in elements, height.
-        assert_eq!(words, [0x1234_5678_9000, 12, 4 << 32 | 0xaabb_ccdd, 3, 1]);
+        let fill = FILL.take().unwrap();
+        assert_eq!((fill.dst.addr(), fill.elementSize, fill.value), (0x1234_5678_9000, 4, 0xaabb_ccdd));
+        assert_eq!((fill.width, fill.height, fill.pitch), (3, 1, 12), "elements, rows, bytes of a row");
         calls();
         for (at, bytes, call) in [
             (0x1001, 6, "hipGraphAddMemcpyNode1D"),
