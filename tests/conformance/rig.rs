@@ -130,6 +130,11 @@ impl Rig {
         Pinned { rig: self, memory }
     }
 
+    /// Memory that the case registered and will unregister.
+    pub(crate) fn of_registered(&self, memory: PinnedAllocation) -> Pinned<'_> {
+        Pinned { rig: self, memory }
+    }
+
     pub(crate) fn stream(&self) -> RawStream {
         self.stream_on(D0)
     }

@@ -8,6 +8,7 @@ use super::command::Command;
 use super::device::{lock, memory_error, wait};
 use super::event::{Event, NoTime};
 use super::module::Module;
+use super::pinned::Owner;
 use super::stream::Stream;
 use super::{EmulatedDriver, belongs, check_host, exhausted, push, stale, synchronize, unmap, utf8};
 use hip_driver::{
@@ -43,6 +44,7 @@ impl Driver for EmulatedDriver {
             Capability::MemInfo,
             Capability::ModuleGlobals,
             Capability::MappedHostMemory,
+            Capability::HostRegister,
             Capability::PeerAccess,
             Capability::Occupancy,
             Capability::StreamOrderedAllocator,
@@ -148,37 +150,26 @@ impl Driver for EmulatedDriver {
     fn host_malloc(&self, device: DeviceId, bytes: usize) -> DriverResult<PinnedAllocation> {
         let call = "hipHostMalloc";
         self.device(call, device)?;
-        let allocation = self.pinned.allocate(call, bytes)?;
-        // As with HIP's default flags, every device sees it.
-        for (mapped, device) in self.devices.iter().enumerate() {
-            // SAFETY: the memory lives until `host_free`, which waits for all devices, or until the driver is dropped
-            // and no worker is left. The host's side of the sharing is `host_malloc`'s contract: the host does not
-            // touch what a kernel in flight uses.
-            let result = unsafe { device.space.map_host(allocation.host, bytes as u64) };
-            if let Err(error) = result {
-                if let Some(memory) = self.pinned.take(allocation.device.0) {
-                    unmap(&self.devices[..mapped], &memory);
-                }
-                return Err(memory_error(call, &error));
-            }
-        }
-        Ok(allocation)
+        self.map(call, self.pinned.allocate(call, bytes)?)
     }
 
     unsafe fn host_free(&self, device: DeviceId, allocation: PinnedAllocation) -> DriverResult<()> {
-        let call = "hipHostFree";
-        self.any_device(call, device)?;
-        if !self.pinned.begins_at(allocation.device.0) {
-            let detail = format!("{} is not the beginning of live pinned memory", allocation.device);
-            return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail));
-        }
-        for device in &self.devices {
-            device.synchronize(call)?;
-        }
-        // Another thread may have freed it meanwhile: then there is nothing left to do.
-        let Some(memory) = self.pinned.take(allocation.device.0) else { return Ok(()) };
-        unmap(&self.devices, &memory);
-        Ok(())
+        self.unpin("hipHostFree", device, allocation, Owner::Driver)
+    }
+
+    unsafe fn host_register(
+        &self,
+        device: DeviceId,
+        ptr: *mut u8,
+        bytes: usize,
+    ) -> DriverResult<PinnedAllocation> {
+        let call = "hipHostRegister";
+        self.device(call, device)?;
+        self.map(call, self.pinned.register(call, ptr, bytes)?)
+    }
+
+    unsafe fn host_unregister(&self, device: DeviceId, allocation: PinnedAllocation) -> DriverResult<()> {
+        self.unpin("hipHostUnregister", device, allocation, Owner::Caller)
     }
 
     unsafe fn enqueue(&self, device: DeviceId, stream: RawStream, work: &Work<'_>) -> DriverResult<()> {
@@ -410,5 +401,46 @@ impl Driver for EmulatedDriver {
 
     unsafe fn graph_exec_destroy(&self, device: DeviceId, exec: RawGraphExec) -> DriverResult<()> {
         self.destroy_exec(device, exec)
+    }
+}
+
+impl EmulatedDriver {
+    /// Maps pinned memory on every device, as with HIP's default flags.
+    fn map(&self, call: &'static str, allocation: PinnedAllocation) -> DriverResult<PinnedAllocation> {
+        for (mapped, device) in self.devices.iter().enumerate() {
+            // SAFETY: the memory lives until `unpin`, which waits for all devices, or until the driver is dropped and no
+            // worker is left; memory of the caller's, as `host_register` asks. The host's side of the sharing is the
+            // callers' contract: the host does not touch what a kernel in flight uses.
+            let result = unsafe { device.space.map_host(allocation.host, allocation.bytes as u64) };
+            if let Err(error) = result {
+                if let Some(memory) = self.pinned.take(allocation.device.0) {
+                    unmap(&self.devices[..mapped], &memory);
+                }
+                return Err(memory_error(call, &error));
+            }
+        }
+        Ok(allocation)
+    }
+
+    /// Takes pinned memory from every device, once nothing runs that may use it.
+    fn unpin(
+        &self,
+        call: &'static str,
+        device: DeviceId,
+        allocation: PinnedAllocation,
+        owner: Owner,
+    ) -> DriverResult<()> {
+        self.any_device(call, device)?;
+        if !self.pinned.begins_at(allocation.device.0, owner) {
+            let detail = format!("{} is not the beginning of such memory", allocation.device);
+            return Err(DriverError::with_detail(call, owner.unknown(), detail));
+        }
+        for device in &self.devices {
+            device.synchronize(call)?;
+        }
+        // Another thread may have freed it meanwhile: then there is nothing left to do.
+        let Some(memory) = self.pinned.take(allocation.device.0) else { return Ok(()) };
+        unmap(&self.devices, &memory);
+        Ok(())
     }
 }

@@ -35,6 +35,8 @@ macro_rules! for_each_call {
             MemPoolTrim "hipMemPoolTrimTo" [] () fn mem_pool_trim(device, keep: usize) -> ();
             HostMalloc "hipHostMalloc" [PinnedAllocation] () fn host_malloc(device, bytes: usize) -> PinnedAllocation;
             HostFree "hipHostFree" [PinnedFree] (unsafe) fn host_free(device, allocation: PinnedAllocation) -> ();
+            HostRegister "hipHostRegister" [] (unsafe) fn host_register(device, ptr: *mut u8, bytes: usize) -> PinnedAllocation;
+            HostUnregister "hipHostUnregister" [] (unsafe) fn host_unregister(device, allocation: PinnedAllocation) -> ();
             StreamCreate "hipStreamCreateWithFlags" [] () fn stream_create(device, options: StreamOptions) -> RawStream;
             StreamDestroy "hipStreamDestroy" [] (unsafe) fn stream_destroy(device, stream: RawStream) -> ();
             StreamSynchronize "hipStreamSynchronize" [Synchronize] (unsafe) fn stream_synchronize(device, stream: RawStream) -> ();
@@ -216,7 +218,7 @@ impl Call<'_> {
     #[inline]
     pub const fn released_memory(&self) -> Option<PinnedAllocation> {
         match self {
-            Call::HostFree { allocation, .. } => Some(*allocation),
+            Call::HostFree { allocation, .. } | Call::HostUnregister { allocation, .. } => Some(*allocation),
             _ => None,
         }
     }

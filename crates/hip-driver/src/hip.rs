@@ -239,25 +239,45 @@ impl Driver for HipDriver {
         // Null with success is HIP's answer to 0 bytes.
         let pinned = NonNull::new(host.cast::<u8>())
             .ok_or_else(|| DriverError::with_detail(CALL, ErrorCode::INVALID_VALUE, "0 bytes"))?;
-        let mut mapped = host;
-        if let Some(device_pointer) = api.hipHostGetDevicePointer {
-            let mut address: *mut c_void = ptr::null_mut();
-            // SAFETY: the memory just allocated, a live pointer; flags must be 0.
-            let code = unsafe { device_pointer(&mut address, host, 0) };
-            if let Err(error) = check("hipHostGetDevicePointer", code) {
-                // SAFETY: allocated above and used by nobody. The first error is the one to report.
-                let _ = unsafe { (api.hipHostFree)(host) };
-                return Err(error);
-            }
-            mapped = address;
-        }
-        Ok(PinnedAllocation { host: pinned, device: DevicePtr(number(mapped)), bytes })
+        // SAFETY: pinned by the call above.
+        unsafe { self.mapped(CALL, pinned, bytes) }.inspect_err(|_| {
+            // SAFETY: allocated above and used by nobody. The first error is the one to report.
+            let _ = unsafe { (api.hipHostFree)(host) };
+        })
     }
 
     unsafe fn host_free(&self, _device: DeviceId, allocation: PinnedAllocation) -> DriverResult<()> {
         const CALL: &str = "hipHostFree";
         // SAFETY: a live allocation of `host_malloc` that nothing in flight uses; whichever device is current does.
         check(CALL, unsafe { (self.api(CALL)?.hipHostFree)(allocation.host.as_ptr().cast()) })
+    }
+
+    unsafe fn host_register(
+        &self,
+        device: DeviceId,
+        ptr: *mut u8,
+        bytes: usize,
+    ) -> DriverResult<PinnedAllocation> {
+        const CALL: &str = "hipHostRegister";
+        let api = self.on(device, CALL)?;
+        let register = self.optional(CALL, api.hipHostRegister)?;
+        let unregister = self.optional(CALL, api.hipHostUnregister)?;
+        let host = NonNull::new(ptr).ok_or_else(|| DriverError::new(CALL, ErrorCode::INVALID_VALUE))?;
+        // SAFETY: memory that the caller keeps until it is unregistered (the caller's promise). The flags are
+        // `hipHostRegisterDefault`: mapped for all devices.
+        check(CALL, unsafe { register(ptr.cast(), bytes, 0) })?;
+        // SAFETY: pinned by the call above.
+        unsafe { self.mapped(CALL, host, bytes) }.inspect_err(|_| {
+            // SAFETY: registered above and used by nobody. The first error is the one to report.
+            let _ = unsafe { unregister(ptr.cast()) };
+        })
+    }
+
+    unsafe fn host_unregister(&self, device: DeviceId, allocation: PinnedAllocation) -> DriverResult<()> {
+        const CALL: &str = "hipHostUnregister";
+        let unregister = self.optional(CALL, self.on(device, CALL)?.hipHostUnregister)?;
+        // SAFETY: memory of `host_register` that nothing in flight uses (the caller's promise).
+        check(CALL, unsafe { unregister(allocation.host.as_ptr().cast()) })
     }
 
     #[inline]
@@ -495,6 +515,28 @@ impl Driver for HipDriver {
     unsafe fn graph_exec_destroy(&self, device: DeviceId, exec: RawGraphExec) -> DriverResult<()> {
         // SAFETY: the caller's promises.
         unsafe { self.destroy_exec(device, exec) }
+    }
+}
+
+impl HipDriver {
+    /// Pinned memory with the address that kernels see.
+    ///
+    /// # Safety
+    /// `host` is pinned.
+    unsafe fn mapped(
+        &self,
+        call: &'static str,
+        host: NonNull<u8>,
+        bytes: usize,
+    ) -> DriverResult<PinnedAllocation> {
+        let mut mapped: *mut c_void = host.as_ptr().cast();
+        if let Some(device_pointer) = self.api(call)?.hipHostGetDevicePointer {
+            let mut address: *mut c_void = ptr::null_mut();
+            // SAFETY: pinned memory (the caller's promise), a live pointer; flags must be 0.
+            check("hipHostGetDevicePointer", unsafe { device_pointer(&mut address, mapped, 0) })?;
+            mapped = address;
+        }
+        Ok(PinnedAllocation { host, device: DevicePtr(number(mapped)), bytes })
     }
 }
 

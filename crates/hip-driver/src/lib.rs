@@ -130,6 +130,29 @@ pub trait Driver: Send + Sync + Debug + 'static {
     /// # Safety
     /// No copy or kernel in flight uses the memory.
     unsafe fn host_free(&self, device: DeviceId, allocation: PinnedAllocation) -> DriverResult<()>;
+    /// Pins `bytes` of the caller's host memory at `ptr`, and maps it for kernels: from now on copies and kernels use it as
+    /// they use memory of [`host_malloc`](Driver::host_malloc). `bytes` is not 0. Needs [`Capability::HostRegister`].
+    ///
+    /// # Safety
+    /// The memory is readable and writable until [`host_unregister`](Driver::host_unregister) has returned. No byte of it is
+    /// pinned already.
+    unsafe fn host_register(
+        &self,
+        device: DeviceId,
+        ptr: *mut u8,
+        bytes: usize,
+    ) -> DriverResult<PinnedAllocation> {
+        let _ = (device, ptr, bytes);
+        Err(lacking(CallKind::HostRegister))
+    }
+    /// Gives memory of [`host_register`](Driver::host_register) back to the caller.
+    ///
+    /// # Safety
+    /// No copy or kernel in flight uses the memory, and no work enqueued later uses it as pinned.
+    unsafe fn host_unregister(&self, device: DeviceId, allocation: PinnedAllocation) -> DriverResult<()> {
+        let _ = (device, allocation);
+        Err(lacking(CallKind::HostUnregister))
+    }
 
     /// Makes a stream.
     fn stream_create(&self, device: DeviceId, options: StreamOptions) -> DriverResult<RawStream>;

@@ -26,10 +26,19 @@ pub enum MemoryKind {
     StreamOrdered,
     /// `host_malloc`.
     Pinned,
+    /// `host_register`: memory of the program's own, pinned.
+    Registered,
     /// A global variable of a module.
     Global,
     /// A block that a pool handed out, inside one of its segments.
     Pooled,
+}
+
+impl MemoryKind {
+    /// Whether it is memory of the host's.
+    const fn is_host(self) -> bool {
+        matches!(self, MemoryKind::Pinned | MemoryKind::Registered)
+    }
 }
 
 impl fmt::Display for MemoryKind {
@@ -38,6 +47,7 @@ impl fmt::Display for MemoryKind {
             MemoryKind::Device => "device allocation",
             MemoryKind::StreamOrdered => "stream-ordered allocation",
             MemoryKind::Pinned => "pinned allocation",
+            MemoryKind::Registered => "registered memory",
             MemoryKind::Global => "module global",
             MemoryKind::Pooled => "pool block",
         })
@@ -82,7 +92,7 @@ pub(super) struct Region {
 impl Region {
     pub(super) fn key(&self) -> RegionKey {
         match self.memory.kind {
-            MemoryKind::Pinned => RegionKey::Pinned(self.memory.address),
+            kind if kind.is_host() => RegionKey::Pinned(self.memory.address),
             _ => RegionKey::Device(self.memory.device, self.memory.address),
         }
     }
@@ -165,9 +175,9 @@ impl Regions {
         keys.into_iter().filter_map(|key| self.remove(key)).collect()
     }
 
-    pub(super) fn add_pinned(&mut self, device: DeviceId, pinned: &PinnedAllocation) {
+    pub(super) fn add_pinned(&mut self, kind: MemoryKind, device: DeviceId, pinned: &PinnedAllocation) {
         let host = pinned.host.as_ptr() as u64;
-        let region = self.region(MemoryKind::Pinned, device, host, pinned.device.0, pinned.bytes);
+        let region = self.region(kind, device, host, pinned.device.0, pinned.bytes);
         self.pinned.insert(host, region);
         self.pinned_by_device.insert(pinned.device.0, host);
     }
@@ -181,6 +191,12 @@ impl Regions {
     /// Whether the host address is in pinned memory.
     pub(super) fn is_pinned(&self, ptr: *const u8) -> bool {
         self.pinned_at(ptr as u64).is_some()
+    }
+
+    /// Pinned memory that has bytes of a host range.
+    fn pinned_in(&self, address: u64, bytes: u64) -> Option<Memory> {
+        let (_, region) = self.pinned.range(..address.saturating_add(bytes)).next_back()?;
+        (region.memory.address + region.memory.bytes > address).then_some(region.memory)
     }
 
     fn pinned_at(&self, address: u64) -> Option<&Region> {
@@ -241,7 +257,7 @@ impl Regions {
             return Ok(found);
         }
         let holds = |(memory, _): &&(Memory, u64)| {
-            memory.kind == MemoryKind::Pinned
+            memory.kind.is_host()
                 && address.checked_sub(memory.address).is_some_and(|offset| offset < memory.bytes)
         };
         Err(Box::new(match self.freed.iter().rev().find(holds) {
@@ -293,9 +309,7 @@ impl Regions {
     ) -> Result<(&Region, u64), Box<Violation>> {
         let Touch { address, bytes, .. } = *touch;
         match self.locate(call, touch)? {
-            Some((region, _))
-                if region.memory.kind != MemoryKind::Pinned && region.memory.device != device =>
-            {
+            Some((region, _)) if !region.memory.kind.is_host() && region.memory.device != device => {
                 let memory = region.memory;
                 Err(Box::new(Violation::MemoryOfOtherDevice { call, address, memory, given: device }))
             }
@@ -337,7 +351,7 @@ impl Regions {
     /// The latest memory freed that held the device address. Pinned memory counts too.
     fn freed_at(&self, device: DeviceId, address: u64) -> Option<Memory> {
         let holds = |(memory, seen): &&(Memory, u64)| {
-            (memory.device == device || memory.kind == MemoryKind::Pinned)
+            (memory.device == device || memory.kind.is_host())
                 && address.checked_sub(*seen).is_some_and(|offset| offset < memory.bytes)
         };
         self.freed.iter().rev().find(holds).map(|(memory, _)| *memory)
@@ -375,13 +389,13 @@ impl Regions {
     pub(super) fn find_pinned_to_free(
         &self,
         call: CallKind,
+        kind: MemoryKind,
         device: DeviceId,
         pinned: &PinnedAllocation,
     ) -> Result<RegionKey, Box<Violation>> {
         let address = pinned.host.as_ptr() as u64;
         let Some(region) = self.pinned_at(address) else {
-            let freed =
-                |(memory, _): &&(Memory, u64)| memory.kind == MemoryKind::Pinned && memory.address == address;
+            let freed = |(memory, _): &&(Memory, u64)| memory.kind.is_host() && memory.address == address;
             return Err(Box::new(match self.freed.iter().rev().find(freed) {
                 Some((memory, _)) => Violation::DoubleFree { call, memory: *memory },
                 None => {
@@ -394,7 +408,8 @@ impl Regions {
         if memory.device != device {
             return Err(Box::new(Violation::MemoryOfOtherDevice { call, address, memory, given: device }));
         }
-        let same = memory.address == address
+        let same = memory.kind == kind
+            && memory.address == address
             && memory.bytes == pinned.bytes as u64
             && region.device_address == pinned.device.0;
         if same {
@@ -435,7 +450,7 @@ impl Regions {
     pub(super) fn put_back(&mut self, region: Region) {
         self.freed.retain(|(memory, _)| memory.number != region.memory.number);
         let Memory { kind, device, address, .. } = region.memory;
-        if kind == MemoryKind::Pinned {
+        if kind.is_host() {
             self.pinned_by_device.insert(region.device_address, address);
             self.pinned.insert(address, region);
         } else {
@@ -479,7 +494,21 @@ impl State {
                 self.remove_in_order(kind, key, Some(stream))
             }
             Call::HostFree { device, ref allocation } => {
-                let key = self.regions.find_pinned_to_free(kind, device, allocation)?;
+                let key = self.regions.find_pinned_to_free(kind, MemoryKind::Pinned, device, allocation)?;
+                self.remove_in_order(kind, key, None)
+            }
+            Call::HostRegister { ptr, bytes, .. } => {
+                let (address, bytes) = (ptr.addr() as u64, bytes as u64);
+                match self.regions.pinned_in(address, bytes) {
+                    Some(live) => {
+                        return Err(Box::new(Violation::LiveOverlap { call: kind, address, bytes, live }));
+                    }
+                    None => nonzero(kind, bytes as usize)?,
+                }
+            }
+            Call::HostUnregister { device, ref allocation } => {
+                let key =
+                    self.regions.find_pinned_to_free(kind, MemoryKind::Registered, device, allocation)?;
                 self.remove_in_order(kind, key, None)
             }
             _ => Held::Nothing,
@@ -505,7 +534,10 @@ impl State {
                 self.commit(Operation::of(call.kind()), stream, [all].into_iter());
             }
             (Call::HostMalloc { device, .. }, Output::Pinned(pinned), _) => {
-                self.regions.add_pinned(device, &pinned)
+                self.regions.add_pinned(MemoryKind::Pinned, device, &pinned)
+            }
+            (Call::HostRegister { device, .. }, Output::Pinned(pinned), _) => {
+                self.regions.add_pinned(MemoryKind::Registered, device, &pinned);
             }
             (_, _, Held::Region(_, Some(seen))) => self.order.host_learns(&seen),
             _ => {}

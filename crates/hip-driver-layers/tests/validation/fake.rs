@@ -314,6 +314,21 @@ impl Driver for FakeDriver {
         self.call("graph_exec_destroy").map(|mut state| state.free_handles.push(exec.0))
     }
 
+    unsafe fn host_register(
+        &self,
+        _: DeviceId,
+        ptr: *mut u8,
+        bytes: usize,
+    ) -> DriverResult<PinnedAllocation> {
+        drop(self.call("host_register")?);
+        let device = DevicePtr(ptr as u64 | 1 << 60);
+        Ok(PinnedAllocation { host: NonNull::new(ptr).unwrap(), device, bytes })
+    }
+
+    unsafe fn host_unregister(&self, _: DeviceId, _: PinnedAllocation) -> DriverResult<()> {
+        self.call("host_unregister").map(drop)
+    }
+
     unsafe fn enqueue(&self, _: DeviceId, _: RawStream, work: &Work<'_>) -> DriverResult<()> {
         let state = self.call(match work {
             Work::Kernel(_) => "launch_kernel",

@@ -229,6 +229,81 @@ fn handles_and_memory_of_another_device() {
 }
 
 #[test]
+fn registered_memory() {
+    let rig = Rig::new();
+    let (stream, device) = (rig.stream(), rig.malloc(4096));
+    let mut memory = vec![0u8; 4096];
+    let ptr = memory.as_mut_ptr();
+    // SAFETY: the vector outlives its registration; the fake driver does nothing to it.
+    let register = |at: usize, bytes| unsafe { rig.layer.host_register(D0, ptr.wrapping_add(at), bytes) };
+    // SAFETY: the layer refuses what is wrong.
+    let unregister = |pinned| unsafe { rig.layer.host_unregister(D0, pinned) };
+    let copy = Work::CopyToDevice { dst: device, src: ptr, bytes: 64 };
+    // SAFETY: live memory.
+    let enqueue = || unsafe { rig.layer.enqueue(D0, stream, &copy) }.unwrap();
+
+    let found = rig.refused(ErrorCode::INVALID_VALUE, || register(0, 0));
+    assert!(matches!(found, Violation::ZeroBytes { .. }), "{found}");
+    let pinned = register(1024, 1024).unwrap();
+    // Twice, whole or in part.
+    for (at, bytes) in [(1024, 1024), (0, 1025), (2047, 10), (0, 4096), (1500, 1)] {
+        let found = rig.refused(ErrorCode::INVALID_VALUE, || register(at, bytes));
+        assert!(
+            matches!(found, Violation::LiveOverlap { live, .. } if live.kind == MemoryKind::Registered),
+            "{found}"
+        );
+    }
+    let (before, behind) = (register(0, 1024).unwrap(), register(2048, 2048).unwrap());
+    unregister(before).unwrap();
+    unregister(behind).unwrap();
+    // Not what it was registered as, or not registered.
+    let other = rig.pinned(64);
+    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || unregister(other));
+    assert!(matches!(found, Violation::WrongFree { .. }), "{found}");
+    // SAFETY: the layer refuses it.
+    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || unsafe { rig.layer.host_free(D0, pinned) });
+    assert!(matches!(found, Violation::WrongFree { .. }), "{found}");
+    unregister(pinned).unwrap();
+    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || unregister(pinned));
+    assert!(matches!(found, Violation::DoubleFree { .. }), "{found}");
+
+    // In flight.
+    let pinned = register(0, 4096).unwrap();
+    enqueue();
+    unregister(pinned).unwrap();
+    let found = rig.found();
+    assert!(
+        matches!(found, Violation::FreeInFlight { memory, .. } if memory.kind == MemoryKind::Registered),
+        "{found}"
+    );
+    // Waited for; then used after, by a kernel and by a graph's node. A copy on a stream is of pageable memory again.
+    let pinned = register(0, 4096).unwrap();
+    enqueue();
+    // SAFETY: a live stream.
+    unsafe { rig.layer.stream_synchronize(D0, stream) }.unwrap();
+    unregister(pinned).unwrap();
+    rig.clean();
+    let (_, function) = rig.module();
+    let access = [reads(pinned.device, 64)];
+    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.launch(function, stream, &access));
+    assert!(matches!(found, Violation::UseAfterFree { .. }), "{found}");
+    let graph = rig.layer.graph_create(D0).unwrap();
+    // SAFETY: the layer refuses it.
+    let node = || unsafe { rig.layer.graph_add(D0, graph, &[], &copy) };
+    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, node);
+    assert!(matches!(found, Violation::UseAfterFree { .. }), "{found}");
+    enqueue();
+    rig.clean();
+
+    let pinned = register(0, 4096).unwrap();
+    let leaks = rig.layer.report_leaks();
+    let registered =
+        |leak: &&Leak| matches!(leak, Leak::Memory(memory) if memory.kind == MemoryKind::Registered);
+    assert_eq!(leaks.iter().filter(registered).count(), 1);
+    unregister(pinned).unwrap();
+}
+
+#[test]
 fn launches_that_cannot_be() {
     let rig = Rig::new();
     let (stream, (_, function)) = (rig.stream(), rig.module());
