@@ -323,12 +323,7 @@ macro_rules! transfers {
 
         /// In LDS.
         #[inline(always)]
-        pub(crate) fn $lds<K: $Kind>(
-            $w: &mut Wave,
-            cx: &mut Ctx,
-            $register: u16,
-            at: &[u32; LANES],
-        ) -> Flow {
+        pub(crate) fn $lds<K: $Kind>($w: &mut Wave, cx: &mut Ctx, $register: u16, at: &[u32; LANES]) -> Flow {
             let Some(active) = $w.active() else { return Flow::Next };
             let (exec, all) = (active.exec(), active.all());
             match cx.lds.checked::<K::E>(at, &active) {

@@ -114,8 +114,7 @@ impl Words {
         let lds = lds && !no_lds;
         if self.is_gfx942() && acc && glc {
             // What LLVM 22 has no AGPR form of.
-            let narrow_float =
-                row.name == "global_atomic_add_f32" || row.name == "global_atomic_pk_add_f16";
+            let narrow_float = row.name == "global_atomic_add_f32" || row.name == "global_atomic_pk_add_f16";
             let double = is_float_atomic(row) && row.name.ends_with("_f64");
             self.reserved(narrow_float || double && scc)?;
         }

@@ -119,7 +119,8 @@ impl Decoder<'_> {
 
     fn one(&mut self, at: usize) -> Draft {
         let word = self.word(at);
-        let mut draft = Draft { inst: self.blank(at), len: 1, executor: Impl::No, zero_flags: false, spilled: [None; 3] };
+        let mut draft =
+            Draft { inst: self.blank(at), len: 1, executor: Impl::No, zero_flags: false, spilled: [None; 3] };
         let done = match Encoding::of(word) {
             // The second dword would be beyond the code's end.
             Some(encoding) if at + encoding.dwords() > self.words.len() => Err(Bad),
