@@ -1,10 +1,11 @@
-//! The pictures in docs/ are what the commands beside them make. With `HIPLAUNCH_WRITE_DOCS` set, they are made anew.
+//! The pages: their links lead somewhere, the Rust in them is part of an example that the tests run, and the pictures are
+//! what the commands beside them make. With `HIPLAUNCH_WRITE_DOCS` set, the pictures are made again.
 
 #[path = "../examples/lds_layout.rs"]
 #[allow(dead_code, reason = "its main is the examples' test's")]
 mod lds_layout;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hiplaunch::lds::LdsTarget;
 
@@ -59,40 +60,141 @@ fn the_bench_beside_its_results() {
     compare("bench.svg", &svg);
 }
 
-/// Links between documents, and from them to files and headings, lead somewhere.
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The Markdown files of a folder, by name.
+fn pages(folder: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root().join(folder)).unwrap();
+    let mut all: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    all.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    all.sort();
+    all
+}
+
+/// A page without its code blocks, and the code blocks with their language.
+fn prose_and_code(page: &Path) -> (String, Vec<(String, String)>) {
+    let (mut prose, mut code) = (String::new(), Vec::new());
+    let mut block: Option<(String, String)> = None;
+    for line in std::fs::read_to_string(page).unwrap().lines() {
+        match (line.trim_start().strip_prefix("```"), &mut block) {
+            (Some(_), Some(_)) => code.extend(block.take()),
+            (Some(language), None) => block = Some((language.to_owned(), String::new())),
+            (None, Some((_, text))) => *text += &format!("{}\n", line.trim()),
+            (None, None) => prose += &format!("{line}\n"),
+        }
+    }
+    assert!(block.is_none(), "{}: a code block without an end", page.display());
+    (prose, code)
+}
+
+/// The targets of the links of a page that are not addresses of the web.
+fn links(page: &Path) -> Vec<String> {
+    let (prose, _) = prose_and_code(page);
+    let targets = prose.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link);
+    targets.filter(|link| !link.contains("://") && !link.contains(' ')).map(str::to_owned).collect()
+}
+
+fn anchors(page: &Path) -> Vec<String> {
+    let (prose, _) = prose_and_code(page);
+    let heads = prose.lines().filter(|line| line.starts_with('#'));
+    let plain = heads.map(|line| line.trim_start_matches('#').trim().to_lowercase().replace(' ', "-"));
+    plain.map(|head| head.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect()).collect()
+}
+
+/// Links between pages, and from them to files and headings, lead somewhere.
 #[test]
 fn links_lead_somewhere() {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let anchors = |text: &str| -> Vec<String> {
-        let heads = text.lines().filter(|line| line.starts_with('#'));
-        let plain = heads.map(|line| line.trim_start_matches('#').trim().to_lowercase().replace(' ', "-"));
-        plain
-            .map(|head| head.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect())
-            .collect()
-    };
     let mut seen = 0;
-    for folder in ["", "docs", "examples", "hip", "crates/gfx9-emulator"] {
-        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
-            let path = entry.unwrap().path();
-            if path.extension().is_none_or(|extension| extension != "md") {
-                continue;
-            }
-            let text = std::fs::read_to_string(&path).unwrap();
-            for link in text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link)
+    for page in ["", "docs", "examples", "hip", "crates/gfx9-emulator"].into_iter().flat_map(pages) {
+        for link in links(&page) {
+            let (file, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            let to = if file.is_empty() { page.clone() } else { page.parent().unwrap().join(file) };
+            assert!(to.exists(), "{}: {link}", page.display());
+            let found = anchor.is_empty() || anchors(&to).contains(&anchor.to_owned());
+            assert!(found, "{}: {link}", page.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 30, "{seen} links");
+}
+
+/// The guide is a book of its own: it has every chapter, and no link leads out of its folder.
+#[test]
+fn the_book_is_complete() {
+    let (docs, summary) = (root().join("docs"), root().join("docs/SUMMARY.md"));
+    let chapters = links(&summary);
+    let contents = links(&docs.join("README.md"));
+    for page in pages("docs") {
+        let name = page.file_name().unwrap().to_str().unwrap().to_owned();
+        assert!(name == "SUMMARY.md" || chapters.contains(&name), "SUMMARY.md lacks {name}");
+        assert!(
+            ["SUMMARY.md", "README.md"].contains(&&*name) || contents.contains(&name),
+            "README.md lacks {name}"
+        );
+        for link in links(&page) {
+            assert!(!link.starts_with(".."), "{name}: {link} leads out of the book");
+        }
+    }
+}
+
+/// Files of the repository that a page names in code style are there.
+#[test]
+fn named_files_exist() {
+    let mut seen = 0;
+    for page in [root().join("README.md")].into_iter().chain(pages("docs")) {
+        let (prose, _) = prose_and_code(&page);
+        for code in prose.split('`').skip(1).step_by(2) {
+            let top = code.split('/').next().unwrap();
+            let plain = code.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c));
+            if plain
+                && code.contains('/')
+                && ["benches", "crates", "docs", "examples", "hip", "src", "tests"].contains(&top)
             {
-                let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
-                if file.contains("://") || file.contains(char::is_whitespace) {
-                    continue;
-                }
-                let to = if file.is_empty() { path.clone() } else { path.parent().unwrap().join(file) };
-                assert!(to.exists(), "{}: {link}", path.display());
-                if !anchor.is_empty() {
-                    let found = anchors(&std::fs::read_to_string(&to).unwrap()).contains(&anchor.to_owned());
-                    assert!(found, "{}: {link}", path.display());
-                }
+                assert!(root().join(code).exists(), "{}: no {code}", page.display());
                 seen += 1;
             }
         }
     }
-    assert!(seen > 30, "{seen} links");
+    assert!(seen > 10, "{seen} files");
+}
+
+/// The Rust in the README and in the guide is part of an example, which the tests compile and run.
+#[test]
+fn rust_in_the_pages_is_part_of_an_example() {
+    let mut folders = vec![root().join("examples")];
+    let mut examples = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                examples.push(text.lines().map(|line| format!("{}\n", line.trim())).collect::<String>());
+            }
+        }
+    }
+    let mut seen = 0;
+    for page in [root().join("README.md")].into_iter().chain(pages("docs")) {
+        for (_, code) in prose_and_code(&page).1.iter().filter(|(language, _)| language == "rust") {
+            let found = examples.iter().any(|example| example.contains(code.as_str()));
+            assert!(found, "{}: no example has this:\n{code}", page.display());
+            seen += 1;
+        }
+    }
+    assert!(seen >= 7, "{seen} pieces of Rust");
+}
+
+#[test]
+fn the_readme_is_short_and_shows_the_first_example() {
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    assert!(readme.lines().count() <= 150, "{} lines", readme.lines().count());
+    let example = std::fs::read_to_string(root().join("examples/01_first_launch.rs")).unwrap();
+    let program = example.split_once("\n\n").unwrap().1.split_once("\n#[test]").unwrap().0;
+    assert!(readme.contains(&format!("```rust\n{}\n```", program.trim_end())), "another first example");
+    for command in ["cargo run --release -- demo", "cargo test --workspace"] {
+        assert!(readme.contains(&format!("\n{command}\n")), "{command}");
+    }
 }

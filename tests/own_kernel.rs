@@ -1,4 +1,4 @@
-//! The README's way from a kernel of one's own to its launch: every file that it shows, word for word, does what it says.
+//! The guide's steps from a kernel of one's own to its launch: every file that they show, word for word, does what they say.
 //!
 //! Skipped, with the reason, where there is no compiler for the kernel; `HIPLAUNCH_TEST_HIPRTC=1` makes that a failure.
 
@@ -17,20 +17,27 @@ fn example(name: &str) -> String {
     std::fs::read_to_string(folder.join(name)).unwrap()
 }
 
+/// A page of docs/.
+fn page(name: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(name)).unwrap()
+}
+
 #[test]
-fn the_readme_shows_the_files() {
-    let readme = include_str!("../README.md");
+fn the_guide_shows_the_files() {
     let files = [
-        ("cpp", "histogram.hip"),
-        ("toml", "histogram.launch.toml"),
-        ("rust", "main.rs"),
-        ("c", "histogram.c"),
-        ("python", "histogram.py"),
+        ("own-kernel.md", "cpp", "histogram.hip"),
+        ("own-kernel.md", "toml", "histogram.launch.toml"),
+        ("own-kernel.md", "rust", "main.rs"),
+        ("c.md", "c", "histogram.c"),
+        ("python.md", "python", "histogram.py"),
     ];
-    for (language, name) in files {
+    for (chapter, language, name) in files {
         let file = example(name);
         let shown = file.split_once("//!").map_or(&*file, |(_, rest)| rest.split_once("\n\n").unwrap().1);
-        assert!(readme.contains(&format!("```{language}\n{shown}```")), "{name} is another one");
+        assert!(
+            page(chapter).contains(&format!("```{language}\n{shown}```")),
+            "{chapter}: {name} is another one"
+        );
     }
 }
 
@@ -83,9 +90,10 @@ fn its_steps_lead_to_results() {
 
     let hiplaunch = || Command::new(env!("CARGO_BIN_EXE_hiplaunch"));
     let seen = run(&folder, hiplaunch().args(["inspect", "histogram.co"])).unwrap();
-    let readme = include_str!("../README.md").split("$ hiplaunch inspect histogram.co\n").nth(1).unwrap();
+    let page = page("own-kernel.md");
+    let report = page.split("$ hiplaunch inspect histogram.co\n").nth(1).unwrap();
     // All but what depends on the compiler: how it is bundled, how many bytes and registers it takes.
-    let shown = readme.lines().take_while(|line| !line.starts_with("    ..."));
+    let shown = report.lines().take_while(|line| !line.starts_with("    ..."));
     let same = ["  kernel ", "    arguments", "      ", "    kernarg", "    memory", "    block"];
     let same = shown.filter(|line| same.iter().any(|start| line.starts_with(start)));
     let same: Vec<&str> = same.inspect(|line| assert!(seen.contains(line), "{line}\n{seen}")).collect();
