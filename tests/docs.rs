@@ -1,5 +1,6 @@
-//! The pages: their links lead somewhere, the Rust in them is part of an example that the tests run, and the pictures are
-//! what the commands beside them make. With `HIPLAUNCH_WRITE_DOCS` set, the pictures are made again.
+//! The pages: their links lead somewhere, the Rust in them is part of an example that the tests run, and the pictures are what
+//! the commands beside them make. With `HIPLAUNCH_WRITE_DOCS` set, the pictures are made again. And what every crate needs
+//! beside its sources.
 
 #[path = "../examples/lds_layout.rs"]
 #[allow(dead_code, reason = "its main is the examples' test's")]
@@ -197,4 +198,28 @@ fn the_readme_is_short_and_shows_the_first_example() {
     for command in ["cargo run --release -- demo", "cargo test --workspace"] {
         assert!(readme.contains(&format!("\n{command}\n")), "{command}");
     }
+}
+
+/// Every crate but those that say `publish = false` has what a published one needs.
+#[test]
+fn every_crate_can_be_published() {
+    let crates = std::fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path());
+    let mut seen = 0;
+    for folder in crates.chain([root()]) {
+        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        if manifest.lines().any(|line| line == "publish = false") {
+            continue;
+        }
+        for key in ["description", "readme", "keywords", "categories", "license"] {
+            let given = manifest.lines().any(|line| line.starts_with(key));
+            assert!(given, "{}: no {key} in Cargo.toml", folder.display());
+        }
+        for (name, original) in ["LICENSE-APACHE", "LICENSE-MIT"].map(|name| (name, root().join(name))) {
+            let text = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+            assert!(text == std::fs::read_to_string(original).unwrap(), "{}: no {name}", folder.display());
+        }
+        assert!(folder.join("README.md").is_file(), "{}: no README.md", folder.display());
+        seen += 1;
+    }
+    assert!(seen >= 3, "{seen} crates");
 }
