@@ -90,8 +90,8 @@ fn its_steps_lead_to_results() {
 
     let hiplaunch = || Command::new(env!("CARGO_BIN_EXE_hiplaunch"));
     let seen = run(&folder, hiplaunch().args(["inspect", "histogram.co"])).unwrap();
-    let page = page("own-kernel.md");
-    let report = page.split("$ hiplaunch inspect histogram.co\n").nth(1).unwrap();
+    let steps = page("own-kernel.md");
+    let report = steps.split("$ hiplaunch inspect histogram.co\n").nth(1).unwrap();
     // All but what depends on the compiler: how it is bundled, how many bytes and registers it takes.
     let shown = report.lines().take_while(|line| !line.starts_with("    ..."));
     let same = ["  kernel ", "    arguments", "      ", "    kernarg", "    memory", "    block"];
@@ -114,6 +114,19 @@ fn its_steps_lead_to_results() {
     compile.arg(root.join("hip")).arg("-L").arg(&library).arg("-lhiplaunch");
     if run(&folder, compile.arg(format!("-Wl,-rpath,{}", library.display()))).is_some() {
         assert_eq!(run(&folder, &mut Command::new(at("histogram"))).unwrap(), format!("{counts}\n"));
+    }
+    // The guide's CMake project, with the library installed as the guide says.
+    let shown = page("c.md");
+    let project = shown.split("```cmake\n").nth(1).unwrap().split("```").next().unwrap();
+    std::fs::write(at("CMakeLists.txt"), project).unwrap();
+    let mut install = Command::new("bash");
+    install.arg(root.join("hip/install.sh")).arg("--prefix").arg(at("prefix")).arg("--from").arg(&library);
+    if run(&folder, &mut install).is_some()
+        && run(&folder, Command::new("cmake").args(["-B", "build", "-DCMAKE_PREFIX_PATH=prefix"])).is_some()
+    {
+        run(&folder, Command::new("cmake").args(["--build", "build"])).unwrap();
+        let said = run(&folder, &mut Command::new(at("build/histogram"))).unwrap();
+        assert_eq!(said, format!("{counts}\n"));
     }
     let mut python = Command::new("python3");
     python
