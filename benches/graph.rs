@@ -2,15 +2,11 @@
 //!
 //! `cargo bench --no-default-features --bench graph`; as a test (`cargo test --bench graph`) each case runs twice.
 
-#[path = "support/noop.rs"]
-mod noop;
-
 use std::time::Instant;
 
 use hiplaunch::graph::{Branches, CompiledGraph, Graph, GraphArg, NodeId, Value};
-use hiplaunch::{
-    Backend, DeviceBuffer, Error, KernelHandle, LaunchDims, Launcher, LazyTensor, Stream, Tensors, args,
-};
+use hiplaunch::{Backend, DeviceBuffer, Error, KernelHandle, LaunchDims, Launcher, Stream, args};
+use hiplaunch_tensor::{LazyTensor, Tensors};
 
 /// Elements of each buffer.
 const N: usize = 1 << 16;
@@ -33,7 +29,7 @@ impl Rig {
     fn open() -> Result<Rig, Error> {
         let launcher = Launcher::builder()
             .backend(Backend::Auto)
-            .driver(noop::NoopDriver::open())
+            .driver(hiplaunch_testing::noop::NoopDriver::open())
             .validate(false)
             .build()?;
         let device = launcher.device(0)?.clone();
@@ -115,7 +111,11 @@ fn seconds(work: impl FnOnce() -> Result<(), Error>) -> Result<f64, Error> {
 
 /// A chain of `n` unfused operations with scalars, on data that are read in between: seconds to record it and drop it, and
 /// to compute it.
-fn tensors(x: &LazyTensor<f32>, out: &mut DeviceBuffer<f32>, n: usize) -> Result<(f64, f64), Error> {
+fn tensors(
+    x: &LazyTensor<f32>,
+    out: &mut DeviceBuffer<f32>,
+    n: usize,
+) -> Result<(f64, f64), hiplaunch_tensor::Error> {
     let start = Instant::now();
     let mut chain = x.clone();
     for i in 0..n {
@@ -135,7 +135,7 @@ fn median(mut all: Vec<f64>) -> f64 {
     all[all.len() / 2]
 }
 
-fn main() -> Result<(), Error> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     // `cargo test` says nothing, `cargo bench` says `--bench`.
     let rounds = if std::env::args().any(|a| a == "--bench") { 2001 } else { 2 };
     let rig = Rig::open()?;

@@ -43,10 +43,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!((kernels, recorded.dropped_calls, recorded.dropped_work), (12, 0, 0));
 
     // The same as a file: `cargo run --example 08_timeline -- timeline.json`.
-    #[cfg(feature = "reports")]
     if let Some(path) = std::env::args().nth(1).filter(|path| path.ends_with(".json")) {
         let mut file = std::io::BufWriter::new(std::fs::File::create(&path)?);
-        recorded.write_chrome_trace(&mut file)?;
+        hiplaunch_reports::write_chrome_trace(&recorded, &mut file)?;
         std::io::Write::flush(&mut file)?;
         println!("open {path} at https://ui.perfetto.dev");
     }

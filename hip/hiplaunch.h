@@ -23,9 +23,9 @@
  * call the library; it may start a program that does.
  */
 
-
 #ifndef HIPLAUNCH_H
 #define HIPLAUNCH_H
+
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -91,7 +91,8 @@ typedef enum hiplaunch_status {
    */
   HIPLAUNCH_STATUS_CODE_OBJECT = 9,
   /**
-   * A kernel faulted earlier, and the device is lost: every later call on it fails so.
+   * A kernel faulted earlier, and the device is lost: every later call on it fails so. The message says how to go on:
+   * with the emulator a new launcher works in the same process, with HIP it takes a new process.
    */
   HIPLAUNCH_STATUS_DEVICE_LOST = 10,
   /**
@@ -493,7 +494,8 @@ typedef struct hiplaunch_options {
    */
   uint32_t pool;
   /**
-   * Devices of the emulator, 1 to 64; 0 for as many as HIPLAUNCH_EMULATOR_DEVICES says, or 1.
+   * Devices of the emulator, where that is opened, 1 to 64; 0 for as many as HIPLAUNCH_EMULATOR_DEVICES says, or 1.
+   * Must be 0 with HIPLAUNCH_BACKEND_HIP.
    */
   uint32_t emulator_devices;
   /**
@@ -505,7 +507,9 @@ typedef struct hiplaunch_options {
    */
   uint64_t pool_soft_target;
   /**
-   * What the emulator's devices are: "gfx90a" or "gfx942"; null for gfx90a. Not kept.
+   * What the emulator's devices are, where that is opened: "gfx90a" or "gfx942"; null for gfx90a. With
+   * HIPLAUNCH_BACKEND_AUTO and "gfx942" the launcher has a GPU if there is one, else an emulated gfx942. Must be null
+   * with HIPLAUNCH_BACKEND_HIP. Not kept.
    */
   const char *emulator_target;
 } hiplaunch_options;
@@ -1691,7 +1695,11 @@ enum hiplaunch_status hiplaunch_launch_staged(const struct hiplaunch_kernel *ker
 
 /**
  * Launches a kernel with arguments packed by the caller: the kernarg segment from its start to the end of the last
- * explicit argument, at the metadata's offsets. `size` is checked.
+ * explicit argument, at the metadata's offsets.
+ *
+ * A struct with the arguments as its fields will do, `size` being its sizeof: bytes behind the last explicit argument are
+ * ignored, up to the kernarg segment's size or the struct's padding, whichever ends later. Hidden arguments are never
+ * taken from them. Any other size is HIPLAUNCH_STATUS_LAUNCH.
  *
  * Ownership, threads, errors: as hiplaunch_launch.
  */
@@ -2192,8 +2200,6 @@ enum hiplaunch_status hiplaunch_set_log(hiplaunch_log_callback callback,
 }  // extern "C"
 #endif  // __cplusplus
 
-#endif  /* HIPLAUNCH_H */
-
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -2272,3 +2278,5 @@ static inline hiplaunch_dims hiplaunch_dims_linear(uint32_t grid, uint32_t block
 #ifdef __cplusplus
 }
 #endif
+
+#endif  /* HIPLAUNCH_H */

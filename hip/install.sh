@@ -5,7 +5,7 @@
 #   hip/install.sh [--prefix DIR] [--from DIR]
 #
 #   --prefix DIR  where to: DIR/include, DIR/lib, DIR/lib/pkgconfig, DIR/lib/cmake (default: /usr/local). DESTDIR goes before it.
-#   --from DIR    where the built libraries are; without it, they are built: cargo build --release --lib
+#   --from DIR    where the built libraries are; without it, they are built: cargo build --release -p libhiplaunch
 set -euo pipefail
 
 usage() { sed -n '2,8s/^# \{0,1\}//p' "$0"; }
@@ -33,11 +33,11 @@ done
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 if [[ -z $from ]]; then
-  cargo build --release --lib --manifest-path "$root/Cargo.toml"
+  cargo build --release --package libhiplaunch --manifest-path "$root/Cargo.toml"
   from=${CARGO_TARGET_DIR:-$root/target}/release
 fi
 for library in libhiplaunch.so libhiplaunch.a; do
-  [[ -f $from/$library ]] || fail "no $library in $from: cargo build --release --lib makes it"
+  [[ -f $from/$library ]] || fail "no $library in $from: cargo build --release -p libhiplaunch makes it"
 done
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$root/Cargo.toml" | head -n 1)
 [[ -n $version ]] || fail "no version in $root/Cargo.toml"
@@ -46,8 +46,8 @@ to=${DESTDIR:-}$prefix
 install -d "$to/include" "$to/lib/pkgconfig" "$to/lib/cmake/hiplaunch"
 install -m 644 "$root/hip/hiplaunch.h" "$to/include/"
 # The loader looks for the soname, the linker for the plain name; both lead to the one file.
-soname=$(sed -n 's/^const SONAME: &str = "\(.*\)";/\1/p' "$root/build.rs")
-[[ $soname == libhiplaunch.so.* ]] || fail "no soname in $root/build.rs"
+soname=$(sed -n 's/^const SONAME: &str = "\(.*\)";/\1/p' "$root/crates/libhiplaunch/build.rs")
+[[ $soname == libhiplaunch.so.* ]] || fail "no soname in $root/crates/libhiplaunch/build.rs"
 file=libhiplaunch.so.$version
 [[ $version == "${soname##*.so.}".* ]] || file=$soname.$version
 install -m 755 "$from/libhiplaunch.so" "$to/lib/$file"

@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::driver::{DeviceId, DeviceProperties, Driver, DriverError, ErrorCode};
 use crate::error::{Error, OutOfMemory, Result};
 use crate::fault::{FaultReport, InFlight};
 use crate::memory::pool::{PoolCore, PoolCounters, PoolOptions};
+use hip_driver::{DeviceId, DeviceProperties, Driver, DriverError, ErrorCode};
 
 /// Collects the launches in flight on a device, for a fault's report.
 type InFlightSource = Box<dyn Fn() -> Vec<InFlight> + Send + Sync>;
@@ -116,9 +116,12 @@ impl Device {
         self.0.fault.get().cloned()
     }
 
-    /// Fails fast once the context is lost.
+    /// Fails once the device's context is lost. Makes no device call.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`] with the report of the fault.
     #[inline]
-    pub(crate) fn check(&self) -> Result<()> {
+    pub fn check(&self) -> Result<()> {
         if self.0.lost.load(Ordering::Acquire) { Err(self.lost_error()) } else { Ok(()) }
     }
 
@@ -148,6 +151,7 @@ impl Device {
                 call: e.call,
                 code: e.code,
                 detail: e.detail.clone(),
+                recovery: self.0.driver.info().recovery,
                 in_flight: source.as_ref().map(|s| s()).unwrap_or_default(),
             })
         });

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::driver::{DeviceId, DriverError, ErrorCode};
 use crate::fault::FaultReport;
+use hip_driver::{DeviceId, DriverError, ErrorCode};
 
 /// What every fallible function here returns.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -32,9 +32,9 @@ pub enum Error {
         /// What does not fit.
         problem: Box<LaunchProblem>,
     },
-    /// The handle's kernel was unregistered, or the handle is of another launcher.
+    /// The handle's kernel was unregistered, or the handle is another launcher's.
     #[error(
-        "kernel handle {0:#018x} is stale: its kernel was unregistered, or it belongs to another launcher; register the kernel again"
+        "kernel handle {0:#018x} names no kernel of this launcher: it was unregistered, or registered with another launcher; register it here"
     )]
     StaleHandle(u64),
     /// The code object could not be read, is for another target or lacks the kernel.
@@ -42,7 +42,7 @@ pub enum Error {
     CodeObject(Box<code_object::Error>),
     /// A source could not be compiled.
     #[error(transparent)]
-    Compile(Box<crate::compile::CompileError>),
+    Compile(Box<hip_driver::compile::CompileError>),
     /// The code object is for another target than the device's.
     #[error(
         "code object for {code_object} does not run on {device} ({device_target}); compile it with --offload-arch={device_target}"
@@ -55,7 +55,8 @@ pub enum Error {
         /// What the device runs.
         device_target: Box<str>,
     },
-    /// The device context is lost: a kernel faulted earlier. Every later call fails with the same report.
+    /// The device context is lost: a kernel faulted earlier. Every later call fails with the same report. It says how to
+    /// go on: with the emulator a new launcher works in the same process, with HIP it takes a new process.
     #[error("{0}")]
     DeviceLost(Arc<FaultReport>),
     /// A graph can't be recorded or computed; nothing was submitted.
@@ -76,14 +77,6 @@ pub enum Error {
         /// The driver's error.
         source: Box<Error>,
     },
-    /// An operation on tensors can't be recorded; nothing was submitted.
-    #[error("tensor operation `{operation}`: {problem}")]
-    Tensor {
-        /// The operation.
-        operation: &'static str,
-        /// What is wrong.
-        problem: Box<crate::tensor::TensorProblem>,
-    },
     /// An address was given to the memory pool that it can't take.
     #[error(transparent)]
     Pool(#[from] crate::memory::pool::PoolError),
@@ -97,7 +90,7 @@ pub enum Error {
     },
     /// No driver could be opened.
     #[error(transparent)]
-    Open(Box<crate::driver::backend::OpenError>),
+    Open(Box<crate::backend::OpenError>),
 }
 
 fn at_node(node: &Option<u32>) -> String {
@@ -152,8 +145,8 @@ impl From<code_object::Error> for Error {
     }
 }
 
-impl From<crate::compile::CompileError> for Error {
-    fn from(source: crate::compile::CompileError) -> Self {
+impl From<hip_driver::compile::CompileError> for Error {
+    fn from(source: hip_driver::compile::CompileError) -> Self {
         Error::Compile(Box::new(source))
     }
 }
@@ -246,11 +239,13 @@ pub enum LaunchProblem {
         /// What was given.
         got: &'static str,
     },
-    /// Packed argument bytes have another length.
-    #[error("takes {expected} bytes of packed arguments, got {got}")]
+    /// There are too few or too many bytes of packed arguments.
+    #[error("takes {} of packed arguments, got {got}", bytes_between(*.expected, *.limit))]
     PackedSize {
-        /// Bytes to the end of the last explicit argument.
+        /// Bytes to the end of the last explicit argument: the least.
         expected: u32,
+        /// The same with all the padding that may follow: the most.
+        limit: u32,
         /// Bytes given.
         got: usize,
     },
@@ -336,6 +331,10 @@ pub enum LaunchProblem {
         /// The limit.
         limit: u64,
     },
+}
+
+fn bytes_between(least: u32, most: u32) -> String {
+    if least == most { format!("{least} bytes") } else { format!("{least} to {most} bytes") }
 }
 
 fn named(name: &Option<Box<str>>) -> String {

@@ -1,9 +1,9 @@
 //! An owned event.
 
 use crate::device::Device;
-use crate::driver::{EventOptions, RawEvent};
 use crate::error::Result;
 use crate::stream::StreamCore;
+use hip_driver::{EventOptions, RawEvent};
 
 /// An event of a device: recorded on one stream, waited for by others or by the host.
 #[derive(Debug)]

@@ -3,12 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::driver::{DeviceId, ErrorCode};
+use hip_driver::{DeviceId, ErrorCode, Recovery};
 
 /// A launch that had been enqueued and was not known to have finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InFlight {
-    /// The kernel's name, or its handle where it was unregistered since.
+    /// The kernel's name, or `(unregistered)` where nothing knows it any more.
     pub kernel: Arc<str>,
     /// The stream's number within its device.
     pub stream: u64,
@@ -37,6 +37,8 @@ pub struct FaultReport {
     pub code: ErrorCode,
     /// What the driver knows of the fault.
     pub detail: Option<Box<str>>,
+    /// What it takes to use the device again.
+    pub recovery: Recovery,
     /// Launches in flight when it was seen, oldest first within each stream.
     pub in_flight: Vec<InFlight>,
 }
@@ -47,11 +49,16 @@ impl fmt::Display for FaultReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} is lost: {} returned {}: {}; open a new launcher in a new process",
+            "{} is lost: {} returned {}: {}; {}",
             self.device,
             self.call,
             self.code,
-            self.code.advice()
+            self.code.advice(),
+            match self.recovery {
+                Recovery::NewDriver => "to go on, open a new launcher with a driver of its own",
+                Recovery::NewProcess =>
+                    "to go on, start a new process: the device's context is shared by all of this one",
+            }
         )?;
         if let Some(detail) = &self.detail {
             write!(f, "\n{detail}")?;
@@ -74,5 +81,26 @@ impl fmt::Display for FaultReport {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_message_says_what_it_takes_to_go_on() {
+        let report = |recovery| FaultReport {
+            device: DeviceId(1),
+            call: "hipStreamSynchronize",
+            code: ErrorCode::ILLEGAL_ADDRESS,
+            detail: None,
+            recovery,
+            in_flight: Vec::new(),
+        };
+        let [driver, process] =
+            [Recovery::NewDriver, Recovery::NewProcess].map(|recovery| report(recovery).to_string());
+        assert!(driver.contains("open a new launcher") && !driver.contains("process"), "{driver}");
+        assert!(process.contains("start a new process") && !process.contains("launcher"), "{process}");
     }
 }

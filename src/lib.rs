@@ -102,9 +102,10 @@
 //!
 //! Everything returns [`Result`]. What can be refused is, before any device call: [`Error::Launch`] says which kernel and
 //! argument, [`Error::WrongTarget`] and [`Error::CodeObject`] what is wrong with the code. [`Error::Driver`] has the HIP
-//! call and its code. As work runs after the call that enqueued it, a kernel's fault comes out where somebody waits, as
-//! [`Error::DeviceLost`], whose [report](fault::FaultReport) names the launches that were in flight; from then on every
-//! call on that device returns it. Nothing panics in a `Drop`: what fails there is logged (the crate `log`).
+//! call and its code. As work runs after the call that enqueued it, a kernel's fault comes out of whichever call meets it
+//! first, mostly one that waits, as [`Error::DeviceLost`], whose [report](fault::FaultReport) names the launches that were
+//! in flight. From then on every call on that device returns it; with the emulator a new launcher works in the same
+//! process, with HIP it takes a new process. Nothing panics in a `Drop`: what fails there is logged (the crate `log`).
 //!
 //! # Features
 //!
@@ -123,29 +124,27 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-#[cfg(all(feature = "capi", target_pointer_width = "64"))]
-pub mod capi;
-pub mod compile;
+pub mod backend;
 pub mod device;
-pub mod driver;
 pub mod error;
 pub mod event;
 pub mod fault;
 pub mod graph;
 pub mod launcher;
-pub mod lds;
-mod library;
 pub mod memory;
 pub mod module;
-pub mod offsets;
+mod owned_stream;
 mod progress;
-#[cfg(feature = "cli")]
-pub mod script;
 pub mod stream;
-#[cfg(feature = "reports")]
-#[doc(hidden)]
-pub mod svg;
-pub mod tensor;
+
+/// What a device can do: the [`Driver`](driver::Driver) trait, its drivers, and the layers over them.
+pub mod driver {
+    pub use crate::backend;
+    pub use hip_driver::*;
+    #[cfg(feature = "emulator")]
+    pub use hip_driver_emulated as emulated;
+    pub use hip_driver_layers::{timeline, validation};
+}
 
 /// The atomics of the lock-free parts; tests put loom's in their place.
 mod sync {
@@ -160,18 +159,18 @@ const _: () = {
     shared_by_threads::<(Ticket, Output, Compiler, graph::CompiledGraph, Error)>();
 };
 
+pub use backend::Backend;
 /// What code objects say: targets, kernel signatures, globals.
 pub use code_object;
-pub use compile::{Compile, Compiler};
 pub use device::Device;
-pub use driver::backend::Backend;
-pub use driver::timeline::Timeline;
 pub use error::{Error, LaunchProblem, Result};
 pub use event::Event;
+pub use hip_driver::compile::{self, Compile, Compiler};
+pub use hip_driver_layers::timeline::Timeline;
 pub use launcher::{
     Arg, Block, BufferArg, Destination, HostData, KernelHandle, LaunchDims, Launcher, LauncherBuilder,
     Output, Patch, PatchTarget, Staging, Stream, Ticket,
 };
+pub use lds_layout as lds;
 pub use memory::{DeviceBuffer, DeviceScratchBuffer, DeviceView, Pool, PoolBlock, PoolOptions};
 pub use module::Module;
-pub use tensor::{LazyTensor, Tensors};

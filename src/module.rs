@@ -6,8 +6,8 @@ use std::sync::Arc;
 use code_object::CodeObject;
 
 use crate::device::Device;
-use crate::driver::{DevicePtr, RawFunction, RawModule};
 use crate::error::{Error, Result};
+use hip_driver::{DevicePtr, RawFunction, RawModule};
 
 /// A loaded code object. Unloaded when the last kernel made from it has retired and the last clone is gone.
 #[derive(Clone)]

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::device::Device;
-use crate::driver::{DriverResult, OwnedStream, RawEvent, RawStream, StreamOptions};
 use crate::error::Result;
 use crate::memory::pool::{PoolBlock, StreamArena, StreamRef};
+use crate::owned_stream::OwnedStream;
 use crate::progress::Progress;
+use hip_driver::{DriverResult, RawEvent, RawStream, StreamOptions};
 
 /// A number that no other stream of the process has.
 pub(crate) fn next_number() -> u64 {
@@ -79,10 +80,10 @@ impl StreamCore {
         Ok(())
     }
 
-    /// Records a use of `block` here where that is to be: it is another stream's, or a graph that is being recorded will
-    /// use it again.
+    /// Records that work on this stream uses `block`, so that its memory is not handed out again before that work has run.
+    /// A launch does this for its own arguments. Does nothing for a block of this stream, whose order is enough.
     #[inline]
-    pub(crate) fn note_use(&self, block: &PoolBlock) {
+    pub fn note_use(&self, block: &PoolBlock) {
         if !block.is_noted_for(self.number()) || self.owned.is_capturing() {
             self.note_use_slow(block);
         }

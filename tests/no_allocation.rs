@@ -1,11 +1,11 @@
 //! In steady state a launch makes no heap allocation on the caller's thread.
 
-#[path = "pool/counting.rs"]
-mod counting;
-
-use counting::heap_allocations;
 use hiplaunch::graph::{Branches, GraphArg, NodeId};
 use hiplaunch::{Arg, Backend, Block, DeviceBuffer, LaunchDims, Launcher, Patch, PatchTarget, Staging, args};
+use hiplaunch_testing::counting::{Counting, heap_allocations};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 #[test]
 fn launches_and_reads_allocate_nothing() {

@@ -154,7 +154,7 @@ class Launcher(_Object):
     """A driver and its devices."""
 
     def __init__(self, backend=AUTO, validate=False, target=None):
-        """`target` is what the emulator emulates, such as "gfx942"; gfx90a without one."""
+        """`target` is what the emulator, where it is opened, emulates, such as "gfx942"; gfx90a without one."""
         options = _Options(struct_size=sizeof(_Options), backend=backend, validate=2 if validate else 0)
         options.emulator_target = target.encode() if target else None
         super().__init__("close", "open", byref(options))

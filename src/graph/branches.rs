@@ -20,8 +20,8 @@ pub enum Branches {
 }
 
 impl Branches {
-    /// Streams at most.
-    pub(crate) fn most(self) -> usize {
+    /// How many streams a graph uses at most.
+    pub fn most(self) -> usize {
         match self {
             Branches::One => 1,
             Branches::Streams(n) => n.clamp(1, MOST) as usize,

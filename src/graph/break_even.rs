@@ -19,7 +19,7 @@ const ROUNDS: usize = 15;
 /// # Errors
 /// The driver's.
 pub fn measure_break_even(launcher: &Launcher, stream: &Stream) -> Result<u32> {
-    if !stream.device().raw().capabilities().has(crate::driver::Capability::Graphs) {
+    if !stream.device().raw().capabilities().has(hip_driver::Capability::Graphs) {
         return Ok(u32::MAX);
     }
     let mut from = u32::MAX;

@@ -275,14 +275,14 @@ impl CompiledGraph {
 
 /// A compiled graph in somebody's cache: keeps neither arena nor buffers.
 #[derive(Debug)]
-pub(crate) struct CachedGraph {
+pub struct CachedGraph {
     recorded: Recorded,
     instance: Weak<Instance>,
 }
 
 impl CachedGraph {
     /// Compiles it and runs it once.
-    pub(crate) fn compute(graph: Graph, stream: &Stream) -> Result<CachedGraph> {
+    pub fn compute(graph: Graph, stream: &Stream) -> Result<CachedGraph> {
         let (mut recorded, instance) = Recorded::new(graph, stream, false)?;
         drop(recorded.run(&instance, Submission::Auto)?);
         recorded.let_go();
@@ -291,7 +291,7 @@ impl CachedGraph {
 
     /// Runs it again, with everything that `bind` binds: all buffers, each as long as before. `false`, with nothing
     /// submitted, where it has to be recorded anew.
-    pub(crate) fn submit(&mut self, bind: impl FnOnce(&mut Binding<'_>)) -> Result<bool> {
+    pub fn submit(&mut self, bind: impl FnOnce(&mut Binding<'_>)) -> Result<bool> {
         let Some(instance) = self.instance.upgrade() else { return Ok(false) };
         let recorded = &mut self.recorded;
         recorded.graph.device.check()?;
@@ -322,12 +322,12 @@ impl Recorded {
 }
 
 /// What [`CachedGraph::submit`] runs with.
-pub(crate) struct Binding<'a>(&'a mut Recorded);
+pub struct Binding<'a>(&'a mut Recorded);
 
 impl Binding<'_> {
     /// A buffer's memory for a value.
     #[inline]
-    pub(crate) fn buffer<'a>(&mut self, value: u32, memory: impl Into<GraphMemory<'a>>) {
+    pub fn buffer<'a>(&mut self, value: u32, memory: impl Into<GraphMemory<'a>>) {
         let memory = memory.into();
         let (block, address) = (memory.block.cloned(), memory.address);
         self.0.set_place(value, Place::External { block, address });
@@ -335,7 +335,7 @@ impl Binding<'_> {
 
     /// Immediate number `index`, in the order of recording, which is as long as `bytes`.
     #[inline]
-    pub(crate) fn immediate(&mut self, index: u32, bytes: &[u8]) {
+    pub fn immediate(&mut self, index: u32, bytes: &[u8]) {
         if let Some(immediate) = self.0.graph.immediates.get(index as usize) {
             let at = immediate.at;
             self.0.set_bytes(at, bytes);

@@ -1,6 +1,6 @@
 //! What is wrong with a graph.
 
-use crate::driver::DeviceId;
+use hip_driver::DeviceId;
 
 /// Why a graph can't be recorded or computed. Nothing was submitted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

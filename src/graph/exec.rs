@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::driver::{
+use hip_driver::{
     DeviceId, DevicePtr, Driver, DriverError, DriverResult, KernelLaunch, MemoryAccess, RawGraph,
     RawGraphExec, RawGraphNode, RawStream,
 };

@@ -18,7 +18,7 @@ pub struct GraphMemory<'a> {
 
 impl GraphMemory<'_> {
     /// Whether it is, or is a part of, this block.
-    pub(crate) fn is_of(&self, block: &PoolBlock) -> bool {
+    pub fn is_of(&self, block: &PoolBlock) -> bool {
         self.block.is_some_and(|b| b.is_same(block))
     }
 }

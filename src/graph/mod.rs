@@ -76,4 +76,4 @@ pub use record::{Graph, GraphArg, NodeId, Value};
 pub use submit::Submission;
 
 pub(crate) use cache::GraphCache;
-pub(crate) use compiled::CachedGraph;
+pub use compiled::{Binding, CachedGraph};

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::error::Result;
-use crate::offsets::{
+use offset_planner::{
     Budget, Buffer, BufferId, Goal, NodeId, OffsetsError, PlanOptions, ProblemBuilder, plan, verify,
 };
 

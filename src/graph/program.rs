@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::driver::RawFunction;
 use crate::error::Result;
-use crate::launcher::{Kernel, KernelHandle, LaunchDims};
+use crate::launcher::{Kernel, LaunchDims};
+use hip_driver::RawFunction;
 
 use super::branches::{Order, Schedule};
 use super::edges::{ADDRESSES, ARENA, Touch, VALUES, dependencies, live_nodes};
@@ -36,7 +36,8 @@ pub(super) enum At {
 pub(super) enum Step {
     Launch {
         function: RawFunction,
-        handle: KernelHandle,
+        /// [`Kernel::id`].
+        kernel: u64,
         dims: LaunchDims,
         /// Its bytes among the packed arguments.
         kernarg: (u32, u32),
@@ -176,7 +177,7 @@ pub(super) fn compile(graph: &Graph) -> Result<Program> {
             }
         }
         let step = match &graph.nodes[index as usize].work {
-            Work::Launch { kernel, handle, dims } => {
+            Work::Launch { kernel, dims, .. } => {
                 let start = program.kernarg_bytes as u32;
                 for u in uses.iter().filter(|u| u.parameter != THROUGH_BLOCK) {
                     let parameter = &kernel.parameters[u.parameter as usize];
@@ -194,7 +195,7 @@ pub(super) fn compile(graph: &Graph) -> Result<Program> {
                 }
                 Step::Launch {
                     function: kernel.function,
-                    handle: *handle,
+                    kernel: kernel.id,
                     dims: *dims,
                     kernarg: (start, kernel.kernarg_bytes),
                     explicit_bytes: kernel.explicit_bytes,

@@ -46,7 +46,7 @@ impl Value {
     }
 
     /// Its number among the graph's values.
-    pub(crate) fn index(&self) -> u32 {
+    pub fn index(&self) -> u32 {
         self.index
     }
 
@@ -223,7 +223,7 @@ impl Graph {
     }
 
     /// Scalars and structs recorded so far.
-    pub(crate) fn immediates(&self) -> u32 {
+    pub fn immediates(&self) -> u32 {
         self.immediates.len() as u32
     }
 

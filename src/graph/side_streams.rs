@@ -1,10 +1,10 @@
 //! The streams and events of a program's branches, on one stream.
 
 use crate::device::Device;
-use crate::driver::{DriverResult, RawStream};
 use crate::error::Result;
 use crate::event::Event;
 use crate::launcher::Lane;
+use hip_driver::{DriverResult, RawStream};
 
 use super::branches::Schedule;
 

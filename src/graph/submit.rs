@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::sync::{Arc, PoisonError};
 
-use crate::driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess};
 use crate::error::{Error, Result};
 use crate::launcher::{Lane, LaneState, Stream, Ticket};
 use crate::memory::Failed;
 use crate::memory::pool::Caller;
+use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess};
 
 use super::cache::{Bound, Instance};
 use super::error::GraphProblem;
@@ -45,6 +45,8 @@ struct Stopped {
     node: u32,
     failed: Failed,
     slot_in_use: bool,
+    /// How many steps were enqueued.
+    submitted: usize,
 }
 
 impl Graph {
@@ -57,6 +59,7 @@ impl Graph {
     /// # Errors
     /// [`Error::Graph`] and [`Error::OutOfMemory`] before anything was submitted; [`Error::Node`] when the driver
     /// refused a node: those before it run, none after it does.
+    /// [`Error::DeviceLost`] when a kernel faulted, perhaps one of this graph that ran before the rest was submitted.
     pub fn compute(self, stream: &Stream) -> Result<Ticket> {
         self.compute_by(stream, Submission::Auto)
     }
@@ -290,7 +293,7 @@ impl Graph {
         let program = &instance.program;
         let first = program.nodes.first().copied().unwrap_or(0);
         let last = program.nodes.last().copied().unwrap_or(0);
-        let stop = |node: u32, failed: Failed| Stopped { node, failed, slot_in_use: false };
+        let stop = |node: u32, failed: Failed| Stopped { node, failed, slot_in_use: false, submitted: 0 };
         let mut locked = lane.lock();
         let LaneState { ring, recent, .. } = &mut *locked;
         let slot = match program.result_bytes {
@@ -336,18 +339,27 @@ impl Graph {
                 }),
             }
         });
+        let all = program.steps.len();
         let outcome =
             outcome.and_then(|()| match &slot {
                 Some(slot) => {
                     let (device, stream) = (lane.core.device(), lane.core.raw());
                     // SAFETY: the slot's own event and a live stream of one device.
-                    unsafe { device.raw().event_record(device.id(), slot.event, stream) }
-                        .map_err(|e| Stopped { node: last, failed: e.into(), slot_in_use: true })
+                    unsafe { device.raw().event_record(device.id(), slot.event, stream) }.map_err(|e| {
+                        Stopped { node: last, failed: e.into(), slot_in_use: true, submitted: all }
+                    })
                 }
                 None => Ok(()),
             });
-        // Whatever happened, something may have been enqueued.
+        // Whatever happened, something may have been enqueued. A fault of what was may be why the rest was refused.
         lane.core.publish(sequence);
+        let submitted = outcome.as_ref().map_or_else(|stopped| stopped.submitted, |()| all);
+        for step in &program.steps[submitted.saturating_sub(crate::launcher::REMEMBERED)..submitted] {
+            if let Step::Launch { kernel, dims, kernarg, explicit_bytes, .. } = step {
+                let bytes = &bound.kernargs[kernarg.0 as usize..(kernarg.0 + kernarg.1) as usize];
+                recent.push(sequence, *kernel, *dims, *explicit_bytes, bytes);
+            }
+        }
         if let Err(stopped) = outcome {
             if let Some(slot) = slot
                 && !stopped.slot_in_use
@@ -355,13 +367,6 @@ impl Graph {
                 lane.slots().release(slot);
             }
             return Err(stopped);
-        }
-        let first = program.steps.len().saturating_sub(crate::launcher::REMEMBERED);
-        for step in &program.steps[first..] {
-            if let Step::Launch { handle, dims, kernarg, explicit_bytes, .. } = step {
-                let bytes = &bound.kernargs[kernarg.0 as usize..(kernarg.0 + kernarg.1) as usize];
-                recent.push(sequence, *handle, *dims, *explicit_bytes, bytes);
-            }
         }
         Ok(Ticket::new(lane.clone(), sequence, slot, program.outputs.clone()))
     }
@@ -382,7 +387,7 @@ impl Graph {
             unsafe { Baked::make(device.driver(), device.id(), program, &bound.kernargs, address, stream) };
         let made = made.map_err(|(step, e)| {
             let node = program.nodes.get(step).copied().unwrap_or(0);
-            Stopped { node, failed: e.into(), slot_in_use: false }
+            Stopped { node, failed: e.into(), slot_in_use: false, submitted: 0 }
         })?;
         if let Some(old) = bound.exec.replace(made) {
             // Its last launch may still run.
@@ -411,7 +416,9 @@ impl Graph {
             // Copies to the slot may be under way, and nothing says when they have run.
             let read = program.steps[..index].iter().any(|s| matches!(s, Step::Read { .. }));
             let node = program.nodes.get(index).or(program.nodes.last()).copied().unwrap_or(0);
-            Stopped { node, failed: failed.into(), slot_in_use: read }
+            // Behind a driver's graph, all kernels are.
+            let submitted = if rest { program.steps.len() } else { index };
+            Stopped { node, failed: failed.into(), slot_in_use: read, submitted }
         };
         if let Some((side, schedule)) = side {
             side.fork(device, schedule, main).map_err(|e| stop(0, e))?;

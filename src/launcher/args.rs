@@ -2,8 +2,8 @@
 
 use bytemuck::Pod;
 
-use crate::driver::DevicePtr;
 use crate::memory::{DeviceBuffer, DeviceView, PoolBlock};
+use hip_driver::DevicePtr;
 
 /// One explicit argument, in the order of the kernel's parameters. Made with `From`, the functions below or
 /// [`args!`](crate::args).
@@ -60,7 +60,7 @@ impl<'a> BufferArg<'a> {
 
     /// The first bytes of a block; null where there is none.
     #[inline]
-    pub(crate) fn first_bytes(block: Option<&'a PoolBlock>, bytes: u64) -> BufferArg<'a> {
+    pub fn first_bytes(block: Option<&'a PoolBlock>, bytes: u64) -> BufferArg<'a> {
         let ptr = block.map_or(DevicePtr::NULL, PoolBlock::ptr);
         BufferArg { block, ptr, range: (ptr.0, bytes) }
     }
@@ -282,6 +282,6 @@ pub enum Staging {
     #[default]
     Copy,
     /// The kernel reads and writes pinned host memory itself, over the bus and uncached: no copies at all, right for
-    /// small data touched once. Needs [`Capability::MappedHostMemory`](crate::driver::Capability::MappedHostMemory).
+    /// small data touched once. Needs [`Capability::MappedHostMemory`](hip_driver::Capability::MappedHostMemory).
     Mapped,
 }

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use code_object::{KernelSignature, ValueKind};
 
 use crate::device::Device;
-use crate::driver::RawFunction;
 use crate::error::{Error, LaunchProblem, Result};
 use crate::module::Module;
+use hip_driver::RawFunction;
 
 use super::args::{Arg, LaunchDims};
 use super::lane::Lane;
@@ -33,7 +33,7 @@ pub(crate) struct Parameter {
 
 /// A kernel on a device. When the last reference goes, its module is kept until the last launch has finished.
 #[derive(Debug)]
-pub(crate) struct Kernel {
+pub struct Kernel {
     /// Differs between a kernel and the one that replaces it under the same handle.
     pub(crate) id: u64,
     pub(crate) name: Arc<str>,
@@ -41,6 +41,8 @@ pub(crate) struct Kernel {
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) kernarg_bytes: u32,
     pub(crate) explicit_bytes: u32,
+    /// Most bytes of packed arguments, padding included.
+    packed_limit: u32,
     max_total: u32,
     static_lds: u32,
     required_block: Option<[u32; 3]>,
@@ -107,6 +109,7 @@ impl Kernel {
             // None where all arguments are hidden: `KernelLaunch::kernarg` says why.
             kernarg_bytes: if signature.explicit_args().is_empty() { 0 } else { signature.kernarg_size },
             explicit_bytes: signature.explicit_size(),
+            packed_limit: packed_limit(&signature),
             max_total,
             static_lds: signature.group_segment_fixed_size,
             required_block: signature.reqd_workgroup_size,
@@ -253,6 +256,19 @@ impl Kernel {
         self.refuse(LaunchProblem::ArgumentCount { expected: self.parameters.len(), got })
     }
 
+    /// Checks the length of packed arguments, which may have padding behind the explicit part.
+    #[inline]
+    pub(crate) fn check_packed(&self, got: usize) -> Result<()> {
+        let fits = (self.explicit_bytes as usize..=self.packed_limit as usize).contains(&got);
+        if fits { Ok(()) } else { Err(self.refuse_packed(got)) }
+    }
+
+    #[cold]
+    fn refuse_packed(&self, got: usize) -> Error {
+        let (expected, limit) = (self.explicit_bytes, self.packed_limit);
+        self.refuse(LaunchProblem::PackedSize { expected, limit, got })
+    }
+
     /// Checks that parameter `index` takes a value of `size` bytes.
     #[inline]
     pub(crate) fn check_value(&self, index: usize, size: usize, got: &'static str) -> Result<()> {
@@ -281,9 +297,18 @@ impl Kernel {
         let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
         lanes.retain(|l| l.strong_count() > 0);
         if !lanes.iter().any(|l| std::ptr::eq(l.as_ptr(), Arc::as_ptr(lane))) {
+            lane.note_name(self);
             lanes.push(Arc::downgrade(lane));
         }
     }
+}
+
+/// The kernarg segment's size, or that of a C struct with the explicit arguments as its fields, whichever is larger: the
+/// segment of a kernel without hidden arguments ends where its last argument does, while a struct is padded to its
+/// alignment.
+fn packed_limit(signature: &KernelSignature) -> u32 {
+    let padded = signature.explicit_size().checked_next_multiple_of(signature.kernarg_align);
+    padded.map_or(signature.kernarg_size, |padded| padded.max(signature.kernarg_size))
 }
 
 impl Drop for Kernel {

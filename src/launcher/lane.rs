@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use crate::device::Device;
-use crate::driver::{OwnedStream, RawStream, StreamOptions};
 use crate::error::Result;
 use crate::event::Event;
 use crate::fault::InFlight;
 use crate::memory::{DeviceScratchBuffer, PinnedRing, ResultSlots};
 use crate::module::Module;
+use crate::owned_stream::OwnedStream;
 use crate::stream::{StreamCore, next_number};
+use hip_driver::{RawStream, StreamOptions};
 
 use super::args::LaunchDims;
 use super::kernel::Kernel;
@@ -32,6 +33,15 @@ const LOCK_PAUSE: std::time::Duration = std::time::Duration::from_micros(100);
 /// It is a [`StreamCore`] with what launches on it share.
 #[derive(Clone, Debug)]
 pub struct Stream(pub(crate) Arc<Lane>);
+
+impl PartialEq for Stream {
+    /// Whether both are the same stream.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Stream {}
 
 impl Deref for Stream {
     type Target = StreamCore;
@@ -93,6 +103,8 @@ pub(crate) struct Lane {
     state: Mutex<LaneState>,
     slots: Mutex<ResultSlots>,
     retired: AtomicUsize,
+    /// The names of kernels that may be launched here, by [`Kernel::id`].
+    names: Mutex<HashMap<u64, Arc<str>>>,
     pub(crate) core: StreamCore,
     /// For branches of graphs; their work is before what comes behind it on the lane's own stream.
     side: Mutex<Vec<OwnedStream>>,
@@ -111,7 +123,6 @@ pub(crate) struct LaneState {
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) kernel: u64,
-    pub(crate) name: Arc<str>,
     /// The kernarg segment at its full size; hidden arguments and padding stay zero.
     pub(crate) kernarg: Vec<u8>,
     pub(crate) scratch: DeviceScratchBuffer,
@@ -123,7 +134,8 @@ pub(crate) struct Entry {
 #[derive(Debug)]
 struct Recent {
     sequence: u64,
-    handle: KernelHandle,
+    /// [`Kernel::id`].
+    kernel: u64,
     dims: LaunchDims,
     bytes: u32,
     start: [u8; REMEMBERED_BYTES],
@@ -133,6 +145,8 @@ struct Recent {
 struct Retired {
     sequence: u64,
     fence: Event,
+    /// The kernel whose name may be forgotten then.
+    kernel: Option<u64>,
     _kept: Box<dyn std::any::Any + Send>,
 }
 
@@ -155,6 +169,7 @@ impl Lane {
             state: Mutex::new(state),
             slots: Mutex::new(ResultSlots::default()),
             retired: AtomicUsize::new(0),
+            names: Mutex::default(),
             core,
             side: Mutex::default(),
             options: stream,
@@ -183,7 +198,22 @@ impl Lane {
         Ok(side.iter().take(count).map(OwnedStream::raw).collect())
     }
 
-    /// Keeps `module`, and the scratch of kernel `kernel`, until all work enqueued so far has finished.
+    fn names(&self) -> MutexGuard<'_, HashMap<u64, Arc<str>>> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers the name of a kernel that is about to be launched here, until its last launch has finished.
+    pub(super) fn note_name(&self, kernel: &Kernel) {
+        self.names().insert(kernel.id, kernel.name.clone());
+    }
+
+    fn forget_name(&self, kernel: Option<u64>) {
+        if let Some(id) = kernel {
+            self.names().remove(&id);
+        }
+    }
+
+    /// Keeps `module`, and the name and the scratch of kernel `kernel`, until all work enqueued so far has finished.
     pub(crate) fn retire(&self, kernel: u64, module: &Module) {
         let entries: Vec<Entry> = {
             let mut state = self.lock();
@@ -191,17 +221,23 @@ impl Lane {
                 state.entries.iter().filter(|(_, e)| e.kernel == kernel).map(|(h, _)| *h).collect();
             gone.iter().filter_map(|h| state.entries.remove(h)).collect()
         };
-        self.keep_until_done(Box::new((module.clone(), entries)));
+        self.keep(Some(kernel), Box::new((module.clone(), entries)));
     }
 
     /// Keeps something that work on the stream uses until all enqueued so far has finished.
     pub(crate) fn keep_until_done(&self, what: Box<dyn std::any::Any + Send>) {
+        self.keep(None, what);
+    }
+
+    /// As [`keep_until_done`](Lane::keep_until_done), with the name of `kernel`.
+    fn keep(&self, kernel: Option<u64>, what: Box<dyn std::any::Any + Send>) {
         let fence = Event::new(self.core.device(), false);
         let mut state = self.lock();
         let sequence = self.core.enqueued();
         if self.core.completed() >= sequence || self.core.device().check().is_err() {
             drop(state);
             drop(what);
+            self.forget_name(kernel);
             return;
         }
         let fence = fence.and_then(|e| {
@@ -212,7 +248,7 @@ impl Lane {
         });
         match fence {
             Ok(fence) => {
-                state.retired.push(Retired { sequence, fence, _kept: what });
+                state.retired.push(Retired { sequence, fence, kernel, _kept: what });
                 self.retired.store(state.retired.len(), Ordering::Relaxed);
             }
             Err(e) => {
@@ -222,6 +258,7 @@ impl Lane {
                     log::warn!("waiting for a stream: {e}");
                 }
                 drop(what);
+                self.forget_name(kernel);
             }
         }
     }
@@ -245,6 +282,7 @@ impl Lane {
             }
             self.retired.store(state.retired.len(), Ordering::Relaxed);
         }
+        done.iter().for_each(|r| self.forget_name(r.kernel));
         // Unloading and freeing are driver calls: not under the lock.
         drop(done);
     }
@@ -264,16 +302,13 @@ impl Lane {
                 Err(TryLockError::WouldBlock) => return Vec::new(),
             }
         };
-        let completed = self.core.completed();
+        let (completed, names) = (self.core.completed(), self.names());
         state
             .recent
             .iter()
             .filter(|r| r.sequence > completed)
             .map(|r| InFlight {
-                kernel: match state.entries.get(&r.handle) {
-                    Some(e) => e.name.clone(),
-                    None => Arc::from(format!("unregistered {:?}", r.handle)),
-                },
+                kernel: names.get(&r.kernel).cloned().unwrap_or_else(|| Arc::from("(unregistered)")),
                 stream: self.core.number(),
                 sequence: r.sequence,
                 grid: r.dims.grid,
@@ -297,7 +332,7 @@ pub(crate) fn entry_of<'a>(
     handle: KernelHandle,
     kernel: &Kernel,
 ) -> &'a mut Entry {
-    let entry = entries.entry(handle).or_insert_with(|| Entry::new(lane, kernel));
+    let entry = entries.entry(handle).or_insert_with(|| Entry::new(lane));
     if entry.kernel != kernel.id {
         entry.belongs_to(lane, kernel);
     }
@@ -306,10 +341,9 @@ pub(crate) fn entry_of<'a>(
 
 impl Entry {
     #[cold]
-    fn new(lane: &Lane, kernel: &Kernel) -> Entry {
+    fn new(lane: &Lane) -> Entry {
         Entry {
             kernel: 0,
-            name: kernel.name.clone(),
             kernarg: Vec::new(),
             scratch: DeviceScratchBuffer::new(lane.core.device()),
             shadow: Vec::new(),
@@ -322,7 +356,6 @@ impl Entry {
     fn belongs_to(&mut self, lane: &Arc<Lane>, kernel: &Kernel) {
         kernel.runs_on(lane);
         self.kernel = kernel.id;
-        self.name = kernel.name.clone();
         self.kernarg.clear();
         self.kernarg.resize(kernel.kernarg_bytes as usize, 0);
     }
@@ -345,21 +378,21 @@ impl RecentLaunches {
     pub(crate) fn push(
         &mut self,
         sequence: u64,
-        handle: KernelHandle,
+        kernel: u64,
         dims: LaunchDims,
         explicit_bytes: u32,
         kernarg: &[u8],
     ) {
         if self.ring.len() < REMEMBERED {
             let recent =
-                Recent { sequence, handle, dims, bytes: explicit_bytes, start: [0; REMEMBERED_BYTES] };
+                Recent { sequence, kernel, dims, bytes: explicit_bytes, start: [0; REMEMBERED_BYTES] };
             self.ring.push(recent);
             self.next = self.ring.len() - 1;
         }
         let next = self.next;
         self.next = if next + 1 < REMEMBERED { next + 1 } else { 0 };
         let Some(recent) = self.ring.get_mut(next) else { return };
-        (recent.sequence, recent.handle, recent.dims) = (sequence, handle, dims);
+        (recent.sequence, recent.kernel, recent.dims) = (sequence, kernel, dims);
         recent.bytes = explicit_bytes;
         match kernarg.first_chunk::<REMEMBERED_BYTES>() {
             Some(first) => recent.start = *first,

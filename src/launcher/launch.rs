@@ -11,10 +11,10 @@
 
 use std::sync::Arc;
 
-use crate::driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess};
 use crate::error::{Error, LaunchProblem, Result};
 use crate::memory::pool::Caller;
 use crate::memory::{Failed, ResultSlot};
+use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess};
 
 use super::args::{Arg, Block, HostData, LaunchDims, PatchTarget, Staging};
 use super::kernel::Kernel;
@@ -32,7 +32,8 @@ const MAX_IMAGE: u64 = 1 << 31;
 pub(super) enum Source<'a> {
     /// One value for each parameter.
     Args(&'a [Arg<'a>]),
-    /// The explicit part of the kernarg segment, packed by a compiler that knows the layout.
+    /// The explicit part of the kernarg segment, packed by a compiler that knows the layout, perhaps with padding
+    /// behind it.
     Packed(&'a [u8]),
 }
 
@@ -109,10 +110,7 @@ pub(super) fn launch(kernel: &Kernel, lane: &Arc<Lane>, mut request: Request<'_>
     let image = match request.source {
         Source::Args(args) => check_args(kernel, lane, args)?,
         Source::Packed(bytes) => {
-            if bytes.len() != kernel.explicit_bytes as usize {
-                let (expected, got) = (kernel.explicit_bytes, bytes.len());
-                return Err(kernel.refuse(LaunchProblem::PackedSize { expected, got }));
-            }
+            kernel.check_packed(bytes.len())?;
             Image::default()
         }
     };
@@ -334,7 +332,11 @@ fn put_arg(kernarg: &mut [u8], offset: u32, bytes: &[u8]) {
 #[inline]
 fn pack(kernel: &Kernel, kernarg: &mut [u8], source: Source<'_>, mut cursor: Cursor) {
     let args = match source {
-        Source::Packed(bytes) => return put_arg(kernarg, 0, bytes),
+        // What lies behind it is padding, or where hidden arguments go.
+        Source::Packed(bytes) => {
+            let explicit = bytes.get(..kernel.explicit_bytes as usize).unwrap_or_default();
+            return put_arg(kernarg, 0, explicit);
+        }
         Source::Args(args) => args,
     };
     for (arg, parameter) in args.iter().zip(&kernel.parameters) {
@@ -457,16 +459,20 @@ fn enqueue(
     match outcome {
         Ok(()) if staged.copy_from.is_some() => entry.shadow_good = true,
         Ok(()) => {}
-        Err(Stopped { failed, slot_in_use }) => {
+        Err(Stopped { failed, slot_in_use, launched }) => {
             if let Some(slot) = staged.slot
                 && !slot_in_use
             {
                 lane.slots().release(slot);
             }
+            // The kernel's own fault may be why the calls behind it were refused.
+            if launched {
+                recent.push(sequence, kernel.id, request.dims, kernel.explicit_bytes, &entry.kernarg);
+            }
             return Err(failed);
         }
     }
-    recent.push(sequence, request.handle, request.dims, kernel.explicit_bytes, &entry.kernarg);
+    recent.push(sequence, kernel.id, request.dims, kernel.explicit_bytes, &entry.kernarg);
     let spans = if staged.slot.is_some() { output_spans(request.source, image) } else { Spans::new() };
     Ok(Ticket::new(lane.clone(), sequence, staged.slot, spans))
 }
@@ -562,6 +568,8 @@ struct Stopped {
     failed: Failed,
     /// Work that was enqueued may write the result slot, and no event tells when.
     slot_in_use: bool,
+    /// The kernel was enqueued.
+    launched: bool,
 }
 
 /// What the launch is known to touch: what it stages, its buffers, which it reads at least, and its destination.
@@ -592,7 +600,8 @@ fn submit(
 ) -> std::result::Result<(), Stopped> {
     let (device, stream) = (lane.core.device(), lane.core.raw());
     let (driver, id) = (device.raw(), device.id());
-    let free = |e: DriverError| Stopped { failed: e.into(), slot_in_use: false };
+    let stopped = |e: DriverError, slot_in_use, launched| Stopped { failed: e.into(), slot_in_use, launched };
+    let free = |e| stopped(e, false, false);
     let mapped = request.staging == Staging::Mapped;
     if let Some(host) = staged.copy_from {
         // SAFETY: the ring keeps the staged bytes until its fence; the scratch is at least as long as the image.
@@ -646,9 +655,8 @@ fn submit(
         let from = DevicePtr(staged.cursor.inout);
         // SAFETY: the slot is this launch's until its ticket gives it back, after the event recorded below.
         unsafe { driver.memcpy_dtoh_async(id, slot.host.as_ptr(), from, image.to_host(), stream) }
-            .map_err(free)?;
+            .map_err(|e| stopped(e, false, true))?;
     }
     // SAFETY: the slot's own event and a live stream of one device.
-    unsafe { driver.event_record(id, slot.event, stream) }
-        .map_err(|e| Stopped { failed: e.into(), slot_in_use: true })
+    unsafe { driver.event_record(id, slot.event, stream) }.map_err(|e| stopped(e, true, true))
 }

@@ -29,26 +29,27 @@ pub use lane::Stream;
 pub use registry::KernelHandle;
 pub use ticket::{Output, Ticket};
 
+use crate::backend::{self, Backend};
 use crate::device::Device;
-use crate::driver::backend::{self, Backend};
-use crate::driver::timeline::Timeline;
-use crate::driver::validation::ValidationDriver;
-use crate::driver::{DeviceId, Driver, StreamOptions};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, GraphCache};
-use crate::lds::LdsLayout;
 use crate::memory::PoolOptions;
 use crate::module::Module;
-pub(crate) use kernel::Kernel;
+use hip_driver::{DeviceId, Driver, StreamOptions};
+use hip_driver_layers::timeline::Timeline;
+use hip_driver_layers::validation::ValidationDriver;
+pub use kernel::Kernel;
 use lane::LaneOptions;
 pub(crate) use lane::{Lane, LaneState, REMEMBERED};
 use launch::{Request, Source};
+use lds_layout::LdsLayout;
 use registry::Registry;
 
 /// Opens a [`Launcher`] with options.
 #[derive(Debug, Default)]
 pub struct LauncherBuilder {
     backend: Backend,
+    emulator: Option<backend::Emulator>,
     driver: Option<Arc<dyn Driver>>,
     validate: Option<bool>,
     segment_bytes: Option<usize>,
@@ -62,6 +63,26 @@ impl LauncherBuilder {
     #[must_use]
     pub fn backend(mut self, backend: Backend) -> Self {
         self.backend = backend;
+        self
+    }
+
+    /// What the emulator is, where [`Backend::Emulator`] or [`Backend::Auto`] opens it: its target, its devices. Without
+    /// this, what [`EmulatorOptions::from_env`](crate::driver::emulated::EmulatorOptions::from_env) says.
+    ///
+    /// A GPU if there is one, else an emulated gfx942:
+    ///
+    /// ```
+    /// use hiplaunch::Launcher;
+    /// use hiplaunch::driver::emulated::EmulatorOptions;
+    ///
+    /// let options = EmulatorOptions { target: "gfx942".parse()?, ..EmulatorOptions::from_env()? };
+    /// let launcher = Launcher::builder().emulator(options).build()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "emulator")]
+    #[must_use]
+    pub fn emulator(mut self, options: backend::Emulator) -> Self {
+        self.emulator = Some(options);
         self
     }
 
@@ -106,13 +127,24 @@ impl LauncherBuilder {
     /// Opens the driver and every device it has.
     ///
     /// # Errors
-    /// [`Error::Open`] when no driver can be opened, the driver's, and [`Error::Invalid`] when there is no device.
+    /// [`Error::Open`] when no driver can be opened; [`Error::Invalid`] when there is no device, or for options of the
+    /// emulator with [`Backend::Hip`]; [`Error::Driver`] for options that no emulator can have, even where there is a GPU;
+    /// the driver's.
     pub fn build(self) -> Result<Launcher> {
         let (mut driver, tried) = match self.driver {
             Some(driver) => (driver, Vec::new()),
             None => {
-                let opened =
-                    backend::open(self.backend, Some(false)).map_err(|e| Error::Open(Box::new(e)))?;
+                if self.emulator.is_some() && self.backend == Backend::Hip {
+                    let problem =
+                        "options of the emulator with Backend::Hip; use Backend::Auto or Backend::Emulator";
+                    return Err(Error::invalid("Launcher", problem));
+                }
+                #[cfg(feature = "emulator")]
+                if let Some(options) = &self.emulator {
+                    options.check()?;
+                }
+                let opened = backend::open_with(self.backend, Some(false), self.emulator)
+                    .map_err(|e| Error::Open(Box::new(e)))?;
                 (opened.driver, opened.tried)
             }
         };
@@ -280,7 +312,7 @@ impl Launcher {
     /// As [`register`](Launcher::register).
     pub fn register_from(&self, module: &Module, kernel: &str) -> Result<KernelHandle> {
         self.own(module.device())?;
-        self.0.registry.insert(Arc::new(Kernel::new(module, kernel)?))
+        Ok(self.0.registry.insert(Arc::new(Kernel::new(module, kernel)?)))
     }
 
     /// Loads a code object and registers one of its kernels with the layout of its dynamic LDS, as
@@ -303,7 +335,7 @@ impl Launcher {
         self.own(module.device())?;
         let kernel = Kernel::new(&module, kernel)?;
         kernel.set_lds_layout(layout.total())?;
-        self.0.registry.insert(Arc::new(kernel))
+        Ok(self.0.registry.insert(Arc::new(kernel)))
     }
 
     /// Gives a kernel the layout that its code was generated for. A launch from now on whose
@@ -386,7 +418,7 @@ impl Launcher {
     }
 
     /// A registered kernel.
-    pub(crate) fn kernel(&self, handle: KernelHandle) -> Result<Arc<Kernel>> {
+    pub fn kernel(&self, handle: KernelHandle) -> Result<Arc<Kernel>> {
         self.0.registry.get(handle)
     }
 
@@ -457,9 +489,8 @@ impl Launcher {
     ///
     /// # Safety
     /// As [`launch`](Launcher::launch); `handle` is the kernel's.
-    #[cfg(feature = "capi")]
     #[inline]
-    pub(crate) unsafe fn launch_found(
+    pub unsafe fn launch_found(
         (handle, kernel): (KernelHandle, &Kernel),
         stream: &Stream,
         dims: LaunchDims,
@@ -520,6 +551,10 @@ impl Launcher {
 
     /// Launches a kernel with arguments packed by the caller: the kernarg segment from its start to the end of the last
     /// explicit argument, at the metadata's offsets.
+    ///
+    /// A C struct with the arguments as its fields will do: bytes behind the last explicit argument are ignored, up to
+    /// the kernarg segment's size or the struct's padding, whichever ends later. Hidden arguments are never taken from
+    /// them.
     ///
     /// # Safety
     /// As [`launch`](Launcher::launch).

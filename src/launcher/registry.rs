@@ -1,7 +1,8 @@
-//! The registry: generational handles to kernels.
+//! The registry: a launcher's kernels by handle. All launchers of the process take their handles from one numbering.
 
 use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use dashmap::DashMap;
 
@@ -9,8 +10,11 @@ use crate::error::{Error, Result};
 
 use super::kernel::Kernel;
 
-/// Names a registered kernel: a plain `u64`, slot index in the low half and generation in the high half, so that a
-/// handle outlived by its kernel is told from its slot's next owner. 0 is never a handle.
+/// Names a registered kernel: a plain `u64`, which compiled code can hold as a constant.
+///
+/// No two kernels of a process ever have the same handle, whichever launchers they are registered with: the handle of
+/// another launcher, of one that was dropped, or of a kernel that was unregistered is [`Error::StaleHandle`]. No handle
+/// fits into 32 bits, and 0 is none.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
 pub struct KernelHandle(pub u64);
@@ -41,39 +45,24 @@ impl Hasher for HandleHasher {
     }
 }
 
-#[derive(Debug, Default)]
-struct Slots {
-    /// Generation of each slot; odd while it is taken.
-    generations: Vec<u32>,
-    free: Vec<u32>,
+/// A handle that no other call returns: 2^64 of them do not run out.
+fn next_handle() -> KernelHandle {
+    // Small numbers and handles cut to 32 bits are mistakes, and should not name a kernel.
+    static NEXT: AtomicU64 = AtomicU64::new(1 << 32);
+    KernelHandle(NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// Handles to kernels.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     kernels: DashMap<KernelHandle, Arc<Kernel>, BuildHasherDefault<HandleHasher>>,
-    slots: Mutex<Slots>,
 }
 
 impl Registry {
-    pub(crate) fn insert(&self, kernel: Arc<Kernel>) -> Result<KernelHandle> {
-        let handle = {
-            let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-            let index = match slots.free.pop() {
-                Some(index) => index,
-                None => {
-                    let index = u32::try_from(slots.generations.len())
-                        .map_err(|_| Error::invalid("register", "2^32 kernels are registered"))?;
-                    slots.generations.push(0);
-                    index
-                }
-            };
-            let generation = &mut slots.generations[index as usize];
-            *generation = generation.wrapping_add(1) | 1;
-            KernelHandle(u64::from(*generation) << 32 | u64::from(index))
-        };
+    pub(crate) fn insert(&self, kernel: Arc<Kernel>) -> KernelHandle {
+        let handle = next_handle();
         self.kernels.insert(handle, kernel);
-        Ok(handle)
+        handle
     }
 
     /// The kernel itself, not a guard: none lives across a driver call.
@@ -94,17 +83,7 @@ impl Registry {
     }
 
     pub(crate) fn remove(&self, handle: KernelHandle) -> Result<Arc<Kernel>> {
-        let (_, kernel) = self.kernels.remove(&handle).ok_or(Error::StaleHandle(handle.0))?;
-        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        let index = handle.0 as u32;
-        if let Some(generation) = slots.generations.get_mut(index as usize) {
-            *generation = generation.wrapping_add(1);
-            // A slot whose generations are used up is never given out again.
-            if *generation < u32::MAX - 1 {
-                slots.free.push(index);
-            }
-        }
-        Ok(kernel)
+        self.kernels.remove(&handle).map(|(_, kernel)| kernel).ok_or(Error::StaleHandle(handle.0))
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -1,8 +1,8 @@
 //! The proofs that can fail: with a safeguard taken out, the validation layer reports it.
 
 use super::*;
-use crate::driver::validation::{ValidationDriver, Violation};
 use crate::{Arg, Block, Patch, PatchTarget};
+use hip_driver_layers::validation::{ValidationDriver, Violation};
 
 const JIT: &[u8] = include_bytes!("../../hip/jit.gfx90a.co");
 

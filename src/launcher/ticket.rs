@@ -30,22 +30,13 @@ pub struct Ticket {
     spans: Spans,
     waiting: Option<Arc<Registration>>,
     /// Whether the launch has finished well and its outputs may be looked at.
-    #[cfg(feature = "capi")]
     finished: bool,
 }
 
 impl Ticket {
     #[inline]
     pub(crate) fn new(lane: Arc<Lane>, sequence: u64, slot: Option<ResultSlot>, spans: Spans) -> Ticket {
-        Ticket {
-            lane,
-            sequence,
-            slot,
-            spans,
-            waiting: None,
-            #[cfg(feature = "capi")]
-            finished: false,
-        }
+        Ticket { lane, sequence, slot, spans, waiting: None, finished: false }
     }
 
     /// How many outputs the launch has: its inout and out arrays and result blocks, in the order of the arguments.
@@ -84,9 +75,8 @@ impl Ticket {
     }
 
     /// As [`read`](Ticket::read), with the outputs left where they are: [`output`](Ticket::output) gives them.
-    #[cfg(feature = "capi")]
     #[inline]
-    pub(crate) fn finish(&mut self) -> Result<()> {
+    pub fn finish(&mut self) -> Result<()> {
         if !self.finished {
             self.wait()?;
             self.note_read();
@@ -96,9 +86,8 @@ impl Ticket {
     }
 
     /// Output `index` of a launch that [`finish`](Ticket::finish) has waited for.
-    #[cfg(feature = "capi")]
     #[inline]
-    pub(crate) fn output(&self, index: usize) -> Result<&[u8]> {
+    pub fn output(&self, index: usize) -> Result<&[u8]> {
         match &self.slot {
             // SAFETY: the launch has finished, and `self` keeps the slot.
             Some(slot) if self.finished => unsafe { output_of(slot, &self.spans, index) },
@@ -169,7 +158,6 @@ impl Future for Ticket {
             slot: this.slot.take(),
             spans: std::mem::take(&mut this.spans),
             waiting: None,
-            #[cfg(feature = "capi")]
             finished: false,
         };
         Poll::Ready(ticket.read())

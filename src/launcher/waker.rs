@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
-use crate::driver::RawEvent;
+use hip_driver::RawEvent;
 
 use super::lane::Lane;
 

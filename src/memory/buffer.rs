@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytemuck::Pod;
 
 use crate::device::Device;
-use crate::driver::DevicePtr;
 use crate::error::{Error, Result};
 use crate::stream::StreamCore;
+use hip_driver::DevicePtr;
 
 use super::layout::{Layout, elements};
 use super::pool::{Caller, PoolBlock};
@@ -243,13 +243,28 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 
     /// Whether `len` elements for `stream` need no new memory.
-    pub(crate) fn fits(&self, stream: &StreamCore, len: usize) -> bool {
+    pub fn fits(&self, stream: &StreamCore, len: usize) -> bool {
         len <= self.capacity && (self.device == *stream.device() || len == 0)
     }
 
-    /// Takes a shape that there is room for; nothing else changes.
+    /// Takes a layout that there is room for; nothing else changes.
     pub(crate) fn set_layout(&mut self, layout: Layout) {
         self.layout = layout;
+    }
+
+    /// Takes a shape that the buffer's memory has room for. Makes no device call; the memory stays as it is.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the shape has more elements than the memory has room for; the buffer is then as it was.
+    pub fn set_shape(&mut self, shape: &[usize]) -> Result<()> {
+        let len = elements(shape)?;
+        if len > self.capacity {
+            let problem =
+                format!("shape {shape:?} has {len} elements, the memory has room for {}", self.capacity);
+            return Err(Error::invalid("DeviceBuffer::set_shape", problem));
+        }
+        self.layout = Layout::contiguous(0, shape)?;
+        Ok(())
     }
 
     /// All of it, as a view that keeps the memory alive.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::device::Device;
-use crate::driver::DevicePtr;
 use crate::error::{Error, Result};
 use crate::stream::StreamCore;
+use hip_driver::DevicePtr;
 
 use super::pool::{
     BlockInfo, Caller, CaptureMark, CaptureToken, PoolBlock, PoolCounters, PoolSnapshot, StreamArena,
@@ -215,7 +215,7 @@ pub struct CapturedMemory {
     device: Device,
     arena: Option<Arc<StreamArena>>,
     token: Option<Arc<CaptureToken>>,
-    recording: Option<(Arc<crate::driver::OwnedStream>, Arc<StreamArena>)>,
+    recording: Option<(Arc<crate::owned_stream::OwnedStream>, Arc<StreamArena>)>,
 }
 
 impl CapturedMemory {

@@ -20,7 +20,7 @@ pub struct Layout {
 }
 
 /// How many elements a shape has.
-pub(crate) fn elements(shape: &[usize]) -> Result<usize> {
+pub fn elements(shape: &[usize]) -> Result<usize> {
     let product = |sum: usize, &n: &usize| sum.checked_mul(n);
     // A 0 anywhere makes the product 0, whatever the rest.
     if shape.contains(&0) {

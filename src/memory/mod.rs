@@ -23,7 +23,8 @@ mod view;
 pub use buffer::DeviceBuffer;
 pub use device_pool::{CapturedMemory, Pool, ReclaimCallback};
 pub use layout::Layout;
-pub(crate) use layout::elements;
+pub use layout::elements;
+pub use pool::report;
 pub use pool::{
     Action, BlockInfo, BlockSnapshot, BlockState, ClassCounters, POOL_VARIABLE, PoolBackend, PoolBlock,
     PoolCalls, PoolCounters, PoolError, PoolOptions, PoolSnapshot, Rung, SegmentSnapshot, StreamCounters,
@@ -36,8 +37,8 @@ pub(crate) use ring::PinnedRing;
 pub(crate) use slots::{ResultSlot, ResultSlots};
 
 use crate::device::Device;
-use crate::driver::DriverError;
 use crate::error::Error;
+use hip_driver::DriverError;
 
 /// A failure under a stream's lock. Turned into an [`Error`] once the lock is gone, as a fault's report looks at every
 /// stream.

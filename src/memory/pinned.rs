@@ -1,7 +1,7 @@
 //! An owned pinned host allocation.
 
 use crate::device::Device;
-use crate::driver::PinnedAllocation;
+use hip_driver::PinnedAllocation;
 
 use super::Failed;
 

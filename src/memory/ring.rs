@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 
-use crate::driver::{DevicePtr, DriverError, EventOptions, RawEvent};
 use crate::stream::StreamCore;
+use hip_driver::{DevicePtr, DriverError, EventOptions, RawEvent};
 
 use super::Failed;
 use super::pinned::Pinned;
@@ -67,7 +67,7 @@ impl PinnedRing {
             self.next_segment(stream, bytes)?;
         }
         let Some(segment) = self.segments.back() else {
-            return Err(DriverError::new("hipHostMalloc", crate::driver::ErrorCode::OUT_OF_MEMORY).into());
+            return Err(DriverError::new("hipHostMalloc", hip_driver::ErrorCode::OUT_OF_MEMORY).into());
         };
         let memory = segment.memory.get();
         let at = self.used;

@@ -1,8 +1,8 @@
 //! Device scratch of one (kernel, stream) pair: grows lazily, and never loses what it has.
 
 use crate::device::Device;
-use crate::driver::{DevicePtr, ErrorCode};
 use crate::stream::StreamCore;
+use hip_driver::{DevicePtr, ErrorCode};
 
 use super::Failed;
 use super::pool::{Caller, PoolBlock};

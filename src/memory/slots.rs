@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 
-use crate::driver::{DevicePtr, EventOptions, RawEvent};
 use crate::stream::StreamCore;
+use hip_driver::{DevicePtr, EventOptions, RawEvent};
 
 use super::Failed;
 use super::pinned::Pinned;
@@ -82,7 +82,7 @@ impl ResultSlots {
         match self.classes[index].free.pop() {
             Some(slot) => Ok(slot),
             None => {
-                Err(crate::driver::DriverError::new("hipHostMalloc", crate::driver::ErrorCode::OUT_OF_MEMORY)
+                Err(hip_driver::DriverError::new("hipHostMalloc", hip_driver::ErrorCode::OUT_OF_MEMORY)
                     .into())
             }
         }

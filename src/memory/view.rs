@@ -5,9 +5,9 @@ use std::marker::PhantomData;
 use bytemuck::Pod;
 
 use crate::device::Device;
-use crate::driver::DevicePtr;
 use crate::error::{Error, Result};
 use crate::stream::StreamCore;
+use hip_driver::DevicePtr;
 
 use super::buffer::{Memory, download};
 use super::layout::Layout;

@@ -12,9 +12,6 @@ mod streams;
 mod subject;
 mod threads;
 
-#[path = "../timeline/well_formed.rs"]
-mod well_formed;
-
 /// Makes a test of each case for each driver, named `driver::room::case`.
 macro_rules! conformance {
     (@driver $driver:ident, $subject:expr, { $($room:ident: [$($case:ident),* $(,)?])* }) => {

@@ -7,7 +7,7 @@ use hiplaunch::{Backend, DeviceBuffer, Error, LaunchDims, Launcher, Ticket};
 use proptest::prelude::*;
 
 use crate::order::{Kernels, M, N, Operation, VALUES, run};
-use crate::support::*;
+use hiplaunch_testing::rig::*;
 
 /// Branches of `x`, each a chain, which meet in the end: `out = sum over b of (b + 2)^length * x`.
 fn fan(
@@ -254,29 +254,85 @@ fn a_failure_in_a_branch_names_the_node_and_leaves_the_stream_in_order() {
     });
 }
 
-#[test]
-fn a_fault_in_a_branch_comes_out_where_the_graph_is_waited_for() {
-    // On the emulator alone: a GPU may need a reset afterwards.
-    let rig = Rig::open(Launcher::builder(), Backend::Emulator);
-    let k = Kernels::of(&rig);
+/// Two branches, of which the second stores out of bounds, and a read of the first.
+fn stray(rig: &Rig, k: &Kernels, x: &DeviceBuffer<f32>, outs: &[DeviceBuffer<f32>; 2]) -> Graph {
     let store = rig.kernel(&PROBE, "oob_store");
-    let x = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; N]).unwrap();
-    let outs = [(); 2].map(|()| DeviceBuffer::<f32>::on(&rig.stream, N).unwrap());
     let mut g = rig.launcher.graph(&rig.device).unwrap();
     g.set_branches(Branches::Streams(2));
-    let [from, a, b] = [&x, &outs[0], &outs[1]].map(|o| g.buffer(o).unwrap());
+    let [from, a, b] = [x, &outs[0], &outs[1]].map(|o| g.buffer(o).unwrap());
     k.scale(&mut g, 2.0, &from, &a);
     let args = [GraphArg::Write(b), (1i64 << 40).into()];
     // SAFETY: the emulator finds the address that is nobody's.
     unsafe { g.launch(store, LaunchDims::linear(1, 64), &args) }.unwrap();
     g.read(&a).unwrap();
-    let ticket = g.compute(&rig.stream).unwrap();
-    match ticket.read() {
-        Err(Error::DeviceLost(report)) => assert!(report.to_string().contains("oob_store"), "{report}"),
+    g
+}
+
+/// The kernels that a report of a lost device says were in flight.
+fn in_flight<T: std::fmt::Debug>(result: hiplaunch::Result<T>) -> Vec<String> {
+    match result {
+        Err(Error::DeviceLost(report)) => report.in_flight.iter().map(|l| l.kernel.to_string()).collect(),
         other => panic!("{other:?}"),
     }
+}
+
+// A GPU may need a reset after a fault: these are for the emulator alone.
+
+#[test]
+fn a_fault_in_a_branch_comes_out_where_the_graph_is_waited_for() {
+    let rig = Rig::open(Launcher::builder(), Backend::Emulator);
+    let k = Kernels::of(&rig);
+    let x = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; N]).unwrap();
+    let outs = [(); 2].map(|()| DeviceBuffer::<f32>::on(&rig.stream, N).unwrap());
+    let graph = stray(&rig, &k, &x, &outs);
+    // Nothing of the graph runs before it is submitted: a kernel that faults earlier ends the submission.
+    let (submitted, wait) = std::sync::mpsc::channel::<()>();
+    let hold = Box::new(move || wait.recv().unwrap_or_default());
+    // SAFETY: a live stream of the device.
+    unsafe { rig.launcher.driver().launch_host_func(rig.device.id(), rig.stream.raw(), hold) }.unwrap();
+    let ticket = graph.compute(&rig.stream).unwrap();
+    submitted.send(()).unwrap();
+    let named = in_flight(ticket.read());
+    assert!(named.iter().any(|kernel| kernel == "oob_store"), "{named:?}");
     let late = fan(&rig, &k, (&x, &outs[0]), (2, 1), Branches::Streams(2)).compute(&rig.stream);
-    assert!(matches!(late, Err(Error::DeviceLost(_))), "{late:?}");
+    assert_eq!(in_flight(late), named, "every later call has the same report");
+}
+
+/// Kernels run while the rest of their graph is submitted, so that the fault of one may come out there.
+#[test]
+fn a_fault_while_a_graph_is_submitted_names_the_launches_before_it() {
+    for branches in [Branches::One, Branches::Streams(2)] {
+        for call in [CallKind::MemcpyDtohAsync, CallKind::EventRecord] {
+            for nth in 1..=3 {
+                let rig = Rig::open(Launcher::builder(), Backend::Emulator);
+                let k = Kernels::of(&rig);
+                let x = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; N]).unwrap();
+                let outs = [(); 2].map(|()| DeviceBuffer::<f32>::on(&rig.stream, N).unwrap());
+                let mut graph = stray(&rig, &k, &x, &outs);
+                graph.set_branches(branches);
+                rig.stream.synchronize().unwrap();
+                // Held back, so that this call fails and no earlier one.
+                let (submitted, wait) = std::sync::mpsc::channel::<()>();
+                let hold = Box::new(move || wait.recv().unwrap_or_default());
+                // SAFETY: a live stream of the device.
+                unsafe { rig.launcher.driver().launch_host_func(rig.device.id(), rig.stream.raw(), hold) }
+                    .unwrap();
+                let before = rig.validation().counts();
+                rig.validation().inject(call, nth, ErrorCode::ILLEGAL_ADDRESS);
+                let outcome = graph.compute(&rig.stream);
+                let fired = rig.validation().pending_injections() == 0;
+                let launches = rig.validation().counts().since(&before).get(CallKind::LaunchKernel);
+                submitted.send(()).unwrap();
+                if !fired {
+                    assert!(outcome.is_ok(), "{outcome:?}");
+                    continue;
+                }
+                let named = in_flight(outcome);
+                let expected = ["vscale", "oob_store"];
+                assert_eq!(named, expected[..launches as usize], "{branches:?} {call} {nth}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use crate::branches::any_operation;
 use crate::order::{Kernels, M, N, VALUES, run};
-use crate::support::*;
+use hiplaunch_testing::rig::*;
 
 /// `out = a * x + y`, with the values of `x`, `y` and `out`; node 0 has `a` as its argument 0.
 fn compiled(rig: &Rig, k: &Kernels, buffers: [&DeviceBuffer<f32>; 3]) -> (CompiledGraph, [Value; 3]) {

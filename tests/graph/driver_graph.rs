@@ -7,7 +7,7 @@ use hiplaunch::graph::{GraphArg, GraphProblem, Submission, Value, measure_break_
 use hiplaunch::{DeviceBuffer, Error, LaunchDims};
 
 use crate::order::{Kernels, N};
-use crate::support::*;
+use hiplaunch_testing::rig::*;
 
 fn has_graphs(rig: &Rig) -> bool {
     let has = rig.launcher.driver().capabilities().has(Capability::Graphs);

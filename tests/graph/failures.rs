@@ -6,7 +6,7 @@ use hiplaunch::graph::{GraphArg, GraphProblem};
 use hiplaunch::{DeviceBuffer, Error, LaunchDims};
 
 use crate::order::{Kernels, N};
-use crate::support::*;
+use hiplaunch_testing::rig::*;
 
 fn graph_problem<T: std::fmt::Debug>(outcome: hiplaunch::Result<T>) -> GraphProblem {
     match outcome {

@@ -5,7 +5,7 @@ use hiplaunch::graph::{Graph, GraphArg, Submission, Value};
 use hiplaunch::{DeviceBuffer, KernelHandle, LaunchDims};
 use proptest::prelude::*;
 
-use crate::support::*;
+use hiplaunch_testing::rig::*;
 
 pub(crate) const N: usize = 500;
 

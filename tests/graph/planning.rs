@@ -5,7 +5,7 @@ use hiplaunch::driver::validation::CallKind;
 use hiplaunch::graph::Value;
 
 use crate::order::{Kernels, N};
-use crate::support::*;
+use hiplaunch_testing::rig::*;
 
 /// `out = x * a^length`, each step into a temporary of its own.
 fn chain(rig: &Rig, k: &Kernels, x: &DeviceBuffer<f32>, out: &DeviceBuffer<f32>, length: usize, a: f32) {

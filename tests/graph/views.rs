@@ -6,7 +6,7 @@ use hiplaunch::{Backend, DeviceBuffer, Error, LaunchDims, Launcher};
 use proptest::prelude::*;
 
 use crate::order::{Kernels, N};
-use crate::support::*;
+use hiplaunch_testing::rig::*;
 
 #[test]
 fn views_of_one_buffer_depend_on_each_other_by_their_bytes() {

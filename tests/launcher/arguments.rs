@@ -2,11 +2,11 @@
 
 use hiplaunch::driver::DevicePtr;
 use hiplaunch::{
-    Arg, Block, DeviceBuffer, Error, HostData, LaunchDims, LaunchProblem, Launcher, Patch, PatchTarget,
-    Staging, args,
+    Arg, Backend, Block, DeviceBuffer, Error, HostData, LaunchDims, LaunchProblem, Launcher, Patch,
+    PatchTarget, Staging, args,
 };
 
-use crate::support::*;
+use hiplaunch_testing::rig::*;
 
 #[test]
 fn values_and_buffers() {
@@ -61,10 +61,74 @@ fn mixed_values_are_packed_at_the_metadata_s_offsets() {
         let short = unsafe {
             rig.launcher.launch_packed(kernel, &rig.stream, LaunchDims::linear(1, 1), &packed[..48])
         };
-        let problem = LaunchProblem::PackedSize { expected: 56, got: 48 };
+        let problem = LaunchProblem::PackedSize { expected: 56, limit: 56, got: 48 };
         assert!(matches!(short, Err(Error::Launch { problem: p, .. }) if *p == problem));
         rig.assert_clean();
     });
+}
+
+/// A C struct of a float, two pointers and an int has 32 bytes, 4 of them padding; the kernel's segment has 28.
+#[test]
+fn packed_arguments_may_end_with_the_padding_of_a_struct() {
+    on_each(|rig| {
+        let saxpy = rig.kernel(&VECTOR, "saxpy");
+        let x = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; 64]).unwrap();
+        let y = DeviceBuffer::from_slice(&rig.stream, &[0.0f32; 64]).unwrap();
+        let mut packed = [0xffu8; 36];
+        packed[..4].copy_from_slice(&2.0f32.to_le_bytes());
+        packed[8..16].copy_from_slice(&x.ptr().0.to_le_bytes());
+        packed[16..24].copy_from_slice(&y.ptr().0.to_le_bytes());
+        packed[24..28].copy_from_slice(&64i32.to_le_bytes());
+        let launch = |bytes: usize| {
+            // SAFETY: packed as `saxpy` takes it, or refused.
+            unsafe {
+                rig.launcher.launch_packed(saxpy, &rig.stream, LaunchDims::linear(1, 64), &packed[..bytes])
+            }
+        };
+        for (done, bytes) in (28..=32).enumerate() {
+            launch(bytes).unwrap();
+            assert_eq!(y.to_vec(&rig.stream).unwrap(), [2.0 * (done + 1) as f32; 64], "{bytes} bytes");
+        }
+        for bytes in [0, 27, 33, 36] {
+            let problem = LaunchProblem::PackedSize { expected: 28, limit: 32, got: bytes };
+            let refused = launch(bytes).unwrap_err();
+            assert!(matches!(&refused, Error::Launch { problem: p, .. } if **p == problem), "{refused}");
+        }
+        rig.assert_clean();
+    });
+}
+
+#[test]
+fn packed_bytes_where_hidden_arguments_lie_are_not_used() {
+    const SAMPLE: &[u8] = include_bytes!("../../crates/code-object/tests/data/v5.co");
+    let rig = Rig::open(Launcher::builder(), Backend::Emulator);
+    // SAFETY: the kernel that is launched below as it wants it.
+    let scale = unsafe { rig.launcher.register(&rig.device, SAMPLE, "scale") }.unwrap();
+    let signature = rig.launcher.signature(scale).unwrap();
+    assert_eq!((signature.explicit_size(), signature.kernarg_size), (32, 288));
+    let x = DeviceBuffer::from_slice(&rig.stream, &(0..128).map(|i| i as f32).collect::<Vec<_>>()).unwrap();
+    // out[i] = 3 * in[i ^ 1] - 3 + [2, 3][i & 1], by the size of a block, which is a hidden argument.
+    let want: Vec<f32> = (0..128).map(|i| 3.0 * (i ^ 1) as f32 - 3.0 + [2.0, 3.0][i & 1]).collect();
+    let mut packed = [0xffu8; 289];
+    packed[8..16].copy_from_slice(&x.ptr().0.to_le_bytes());
+    packed[16..20].copy_from_slice(&3.0f32.to_le_bytes());
+    packed[20..32].copy_from_slice(bytemuck::cast_slice(&[128i32, 1, 0]));
+    for bytes in [32, 33, 40, 287, 288, 289] {
+        let out = DeviceBuffer::from_slice(&rig.stream, &[0.0f32; 128]).unwrap();
+        packed[..8].copy_from_slice(&out.ptr().0.to_le_bytes());
+        // SAFETY: packed as `scale` takes it, or refused.
+        let launched = unsafe {
+            rig.launcher.launch_packed(scale, &rig.stream, LaunchDims::linear(2, 64), &packed[..bytes])
+        };
+        if bytes > 288 {
+            let problem = LaunchProblem::PackedSize { expected: 32, limit: 288, got: bytes };
+            assert!(matches!(launched, Err(Error::Launch { problem: p, .. }) if *p == problem));
+            continue;
+        }
+        launched.unwrap();
+        assert_eq!(out.to_vec(&rig.stream).unwrap(), want, "{bytes} bytes");
+    }
+    rig.assert_clean();
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use hiplaunch::driver::DevicePtr;
 use hiplaunch::{Arg, LaunchDims, Launcher, Staging, Stream};
 
-use crate::support::*;
+use hiplaunch_testing::rig::*;
 
 /// One launch of `jit_echo` whose payload is `seed`'s.
 fn echo(

@@ -8,7 +8,7 @@ use hiplaunch::{
     PatchTarget, args,
 };
 
-use crate::support::*;
+use hiplaunch_testing::rig::*;
 
 const N: usize = 1000;
 

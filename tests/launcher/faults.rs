@@ -2,9 +2,10 @@
 //! ends the process.
 
 use hiplaunch::driver::ErrorCode;
-use hiplaunch::{Arg, Backend, DeviceBuffer, Error, LaunchDims, Launcher};
+use hiplaunch::driver::validation::CallKind;
+use hiplaunch::{Arg, Backend, DeviceBuffer, Error, LaunchDims, Launcher, Staging};
 
-use crate::support::*;
+use hiplaunch_testing::rig::*;
 
 #[test]
 fn a_stray_store_loses_the_device_and_says_so() {
@@ -28,6 +29,7 @@ fn a_stray_store_loses_the_device_and_says_so() {
     assert_eq!(culprit.arguments[8..16], (1i64 << 40).to_le_bytes());
     let text = error.to_string();
     assert!(text.contains("oob_store") && text.contains("hipErrorIllegalAddress"), "{text}");
+    assert!(text.contains("open a new launcher") && !text.contains("new process"), "{text}");
 
     // Everything later fails fast with the same report, without a device call.
     let calls = rig.validation().counts();
@@ -38,9 +40,29 @@ fn a_stray_store_loses_the_device_and_says_so() {
     assert_eq!(rig.validation().counts().since(&calls).device_calls(), 0);
     assert_eq!(rig.device.fault().as_deref(), Some(&**report));
 
+    // A new launcher works, as the message says.
+    let next = Rig::open(Launcher::builder(), Backend::Emulator);
+    let iota = next.kernel(&VECTOR, "iota_u32");
+    let output = next.launch(iota, LaunchDims::linear(1, 64), &good).unwrap().read().unwrap();
+    assert_eq!(output.slice::<u32>(0).unwrap(), [1, 2, 3, 4]);
+
     // And everything can be dropped.
     drop(buffer);
     drop(rig);
+}
+
+#[test]
+fn a_kernel_that_was_unregistered_in_flight_is_named() {
+    let rig = Rig::open(Launcher::builder(), Backend::Emulator);
+    let stray = rig.kernel(&PROBE, "oob_store");
+    let buffer = DeviceBuffer::<f32>::new(&rig.device, 64).unwrap();
+    let args = [Arg::Pointer(buffer.ptr()), Arg::from(1i64 << 40)];
+    rig.launch(stray, LaunchDims::linear(1, 64), &args).unwrap();
+    rig.launcher.unregister(stray).unwrap();
+    match rig.stream.synchronize() {
+        Err(Error::DeviceLost(report)) => assert_eq!(&*report.in_flight[0].kernel, "oob_store", "{report}"),
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
@@ -52,6 +74,37 @@ fn a_ticket_of_a_faulting_launch_returns_the_fault() {
     let args = [Arg::output::<u32>(4), Arg::from(1u32), Arg::from(4i32)];
     match rig.launch(iota, LaunchDims::linear(1, 64), &args).and_then(|t| t.read()) {
         Err(Error::DeviceLost(report)) => assert!(report.code.is_sticky(), "{report}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A kernel runs while its launch is still being submitted, so that its fault may come out of the launch.
+#[test]
+fn a_fault_that_comes_out_of_the_launch_itself_names_the_launch() {
+    for (call, staging) in [
+        (CallKind::MemcpyDtohAsync, Staging::Copy),
+        (CallKind::EventRecord, Staging::Copy),
+        (CallKind::EventRecord, Staging::Mapped),
+    ] {
+        let rig = Rig::open(Launcher::builder(), Backend::Emulator);
+        let iota = rig.kernel(&VECTOR, "iota_u32");
+        let args = [Arg::output::<u32>(4), Arg::from(1u32), Arg::from(4i32)];
+        rig.validation().inject(call, 1, ErrorCode::ILLEGAL_ADDRESS);
+        // SAFETY: as the kernel takes it.
+        let launched = unsafe {
+            rig.launcher.launch_staged(iota, &rig.stream, LaunchDims::linear(1, 64), staging, &args)
+        };
+        let Err(Error::DeviceLost(report)) = launched else { panic!("{launched:?}") };
+        assert_eq!(report.in_flight.len(), 1, "{call} {staging:?}: {report}");
+        assert_eq!(&*report.in_flight[0].kernel, "iota_u32");
+    }
+    // A launch that the driver refused is not in flight.
+    let rig = Rig::open(Launcher::builder(), Backend::Emulator);
+    let iota = rig.kernel(&VECTOR, "iota_u32");
+    rig.validation().inject(CallKind::LaunchKernel, 1, ErrorCode::ILLEGAL_ADDRESS);
+    let args = [Arg::output::<u32>(4), Arg::from(1u32), Arg::from(4i32)];
+    match rig.launch(iota, LaunchDims::linear(1, 64), &args) {
+        Err(Error::DeviceLost(report)) => assert_eq!(report.in_flight, [], "{report}"),
         other => panic!("{other:?}"),
     }
 }

@@ -3,7 +3,7 @@
 use hiplaunch::lds::{LdsBuilder, LdsLayout};
 use hiplaunch::{Arg, Error, LaunchDims, LaunchProblem};
 
-use crate::support::{PROBE, REDUCE, on_each};
+use hiplaunch_testing::rig::{PROBE, REDUCE, on_each};
 
 /// A layout with one buffer of `bytes`.
 fn layout(bytes: u64) -> LdsLayout {

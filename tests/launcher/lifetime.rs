@@ -1,23 +1,83 @@
 //! Handles, modules and streams: replaced, unregistered and dropped while launches are in flight.
 
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::{Arg, Error, LaunchDims, args};
+use hiplaunch::{Arg, DeviceBuffer, Error, LaunchDims, Launcher, args};
 
-use crate::support::*;
+use hiplaunch_testing::rig::*;
 
 #[test]
-fn a_stale_handle_is_told_from_its_slot_s_next_owner() {
+fn the_handle_of_an_unregistered_kernel_is_stale_for_ever() {
     on_each(|rig| {
         let first = rig.kernel(&VECTOR, "saxpy");
         rig.launcher.unregister(first).unwrap();
         let second = rig.kernel(&VECTOR, "vscale");
-        assert_eq!(first.0 as u32, second.0 as u32, "the slot is used again");
         assert_ne!(first, second);
         assert!(matches!(rig.launcher.unregister(first), Err(Error::StaleHandle(h)) if h == first.0));
         let stale = rig.launch(first, LaunchDims::linear(1, 1), &[]);
         assert!(matches!(stale, Err(Error::StaleHandle(h)) if h == first.0));
         assert!(matches!(rig.launcher.signature(first), Err(Error::StaleHandle(_))));
         assert_eq!(rig.launcher.signature(second).unwrap().name, "vscale");
+        rig.assert_clean();
+    });
+}
+
+#[test]
+fn the_handle_of_another_launcher_is_stale_everywhere() {
+    on_each(|rig| {
+        let other = Launcher::builder().driver(rig.launcher.driver().clone()).build().unwrap();
+        let device = other.device(0).unwrap();
+        // SAFETY: kernels of hip/.
+        let register = |name| unsafe { other.register(device, VECTOR.for_device(device), name) }.unwrap();
+        let foreign = ["saxpy", "vadd_f32", "vscale"].map(register);
+        let own = ["iota_u32", "fill_u32", "vscale"].map(|name| rig.kernel(&VECTOR, name));
+        assert!(foreign.iter().all(|handle| !own.contains(handle)), "{foreign:?} {own:?}");
+
+        let dims = LaunchDims::linear(1, 64);
+        let calls = rig.validation().counts();
+        for handle in foreign {
+            let mut out = DeviceBuffer::<u32>::new(&rig.device, 0).unwrap();
+            // SAFETY: refused before anything runs.
+            let refused = unsafe {
+                let mut graph = rig.launcher.graph(&rig.device).unwrap();
+                [
+                    rig.launch(handle, dims, &[]).map(drop),
+                    rig.launcher.launch_packed(handle, &rig.stream, dims, &[0; 16]).map(drop),
+                    rig.launcher
+                        .launch_into(handle, &rig.stream, dims, &[Arg::Destination], &mut out, &[4])
+                        .map(drop),
+                    rig.launcher.replace(handle, VECTOR.for_device(&rig.device), "saxpy"),
+                    rig.launcher.declare_in_place(handle, true),
+                    rig.launcher.signature(handle).map(drop),
+                    graph.launch(handle, dims, &[]).map(drop),
+                    rig.launcher.unregister(handle),
+                ]
+            };
+            for (index, result) in refused.into_iter().enumerate() {
+                assert!(
+                    matches!(result, Err(Error::StaleHandle(h)) if h == handle.0),
+                    "call {index}: {result:?}"
+                );
+            }
+        }
+        assert_eq!(rig.validation().counts().since(&calls).get(CallKind::LaunchKernel), 0);
+        assert_eq!((rig.launcher.registered(), other.registered()), (3, 3));
+        rig.assert_clean();
+    });
+}
+
+#[test]
+fn the_handle_of_a_launcher_that_is_gone_is_stale() {
+    on_each(|rig| {
+        let dead = {
+            let other = Launcher::builder().driver(rig.launcher.driver().clone()).build().unwrap();
+            let device = other.device(0).unwrap();
+            // SAFETY: a kernel of hip/.
+            unsafe { other.register(device, VECTOR.for_device(device), "saxpy") }.unwrap()
+        };
+        let own = rig.kernel(&VECTOR, "iota_u32");
+        assert_ne!(dead, own);
+        let launched = rig.launch(dead, LaunchDims::linear(1, 64), &[]);
+        assert!(matches!(launched, Err(Error::StaleHandle(h)) if h == dead.0), "{launched:?}");
         rig.assert_clean();
     });
 }

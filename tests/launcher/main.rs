@@ -7,7 +7,7 @@ mod faults;
 mod lds;
 mod lifetime;
 mod memory;
+mod opening;
 mod steady_state;
-mod support;
 mod tickets;
 mod views;

@@ -5,7 +5,7 @@ use hiplaunch::driver::validation::CallKind;
 use hiplaunch::{Arg, DeviceScratchBuffer, Error, HostData, LaunchDims};
 use proptest::prelude::*;
 
-use crate::support::*;
+use hiplaunch_testing::rig::*;
 
 fn vadd(rig: &Rig, handle: hiplaunch::KernelHandle, n: usize, seed: f32) -> hiplaunch::Result<()> {
     let (x, y): (Vec<f32>, Vec<f32>) = (0..n).map(|i| (i as f32, seed)).unzip();

@@ -3,7 +3,7 @@
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::{Arg, Block, DeviceBuffer, LaunchDims, Staging, args};
 
-use crate::support::*;
+use hiplaunch_testing::rig::*;
 
 const LAUNCHES: u64 = 200;
 

@@ -8,7 +8,7 @@ use std::thread::Thread;
 
 use hiplaunch::{Arg, Error, LaunchDims, Ticket};
 
-use crate::support::*;
+use hiplaunch_testing::rig::*;
 
 struct Unpark(Thread);
 

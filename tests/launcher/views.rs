@@ -2,7 +2,7 @@
 
 use hiplaunch::{DeviceBuffer, Error, Launcher};
 
-use crate::support::*;
+use hiplaunch_testing::rig::*;
 
 #[test]
 fn parts_are_copied_and_the_rest_stays() {

@@ -12,9 +12,9 @@ use hiplaunch::memory::PoolOptions;
 use hiplaunch::stream::StreamCore;
 use hiplaunch::{Backend, Device};
 
-use crate::counting::heap_allocations;
 use crate::hooked::HookedDriver;
 use crate::rig::{KIB, MIB, Rig, on_each, on_each_with_gates, out_of_memory};
+use hiplaunch_testing::counting::heap_allocations;
 
 #[test]
 fn defect_1_the_live_path_ignores_streams() {

@@ -3,7 +3,6 @@
 
 mod backends;
 mod capture;
-mod counting;
 mod defects;
 mod errors;
 mod failures;
@@ -16,3 +15,6 @@ mod rig;
 mod streams;
 mod threads;
 mod trace;
+
+#[global_allocator]
+static ALLOCATOR: hiplaunch_testing::counting::Counting = hiplaunch_testing::counting::Counting;

@@ -7,7 +7,7 @@ use hiplaunch::graph::{GraphArg, Submission};
 use hiplaunch::{Arg, Backend, DeviceBuffer, LaunchDims, Launcher, args};
 
 use crate::rig::*;
-use crate::well_formed::assert_well_formed;
+use hiplaunch_testing::well_formed::assert_well_formed;
 
 /// A kernel with the dimensions of [`dims`].
 fn kernel(name: &str) -> Work {

@@ -4,7 +4,7 @@ use hiplaunch::driver::timeline::{DeviceTimes, Timeline, TimelineOptions};
 use hiplaunch::{Backend, DeviceBuffer, Launcher, args};
 
 use crate::rig::*;
-use crate::well_formed::assert_well_formed;
+use hiplaunch_testing::well_formed::assert_well_formed;
 
 fn launch(rig: &Rig, launches: usize) {
     let fill = rig.kernel("fill_u32");

@@ -3,6 +3,4 @@
 mod content;
 mod limits;
 mod rig;
-#[cfg(feature = "reports")]
 mod trace;
-mod well_formed;

@@ -11,7 +11,7 @@ use crate::rig::*;
 
 fn written(timeline: &TimelineSnapshot) -> Value {
     let mut bytes = Vec::new();
-    timeline.write_chrome_trace(&mut bytes).unwrap();
+    hiplaunch_reports::write_chrome_trace(&timeline, &mut bytes).unwrap();
     serde_json::from_slice(&bytes).unwrap()
 }
 
@@ -226,10 +226,10 @@ fn a_writer_that_fails_ends_the_trace_with_its_error() {
     rig.kernel("fill_u32");
     let timeline = rig.snapshot();
     let mut whole = Vec::new();
-    timeline.write_chrome_trace(&mut whole).unwrap();
+    hiplaunch_reports::write_chrome_trace(&timeline, &mut whole).unwrap();
     for room in [0, 1, 50, 200, whole.len() - 1] {
-        let error = timeline.write_chrome_trace(&mut Full(room)).unwrap_err();
+        let error = hiplaunch_reports::write_chrome_trace(&timeline, &mut Full(room)).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::StorageFull, "{room}");
     }
-    timeline.write_chrome_trace(&mut Full(whole.len())).unwrap();
+    hiplaunch_reports::write_chrome_trace(&timeline, &mut Full(whole.len())).unwrap();
 }

@@ -2,8 +2,11 @@
 
 mod common;
 
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+use std::{env, io, thread};
 
 use code_object::{CodeObject, Processor, TargetId};
 use common::{Rig, U32, U64, threads};
@@ -106,4 +109,38 @@ fn a_panic_while_printing_is_an_error() {
             assert_eq!(rig.run("print", 40, 64, &args).workgroups, 40);
         }
     }
+}
+
+/// A program may hold the locks of its standard output and error while it waits for kernels that print: this test, run
+/// again in a process of its own, does.
+#[cfg(unix)]
+#[test]
+fn the_default_printer_waits_for_no_lock_of_the_program() {
+    const INSIDE: &str = "GFX9_EMULATOR_TEST_INSIDE";
+    if env::var_os(INSIDE).is_none() {
+        let mut again = Command::new(env::current_exe().unwrap());
+        again.args(["--exact", "the_default_printer_waits_for_no_lock_of_the_program", "--nocapture"]);
+        let output = again.env(INSIDE, "1").output().unwrap();
+        let (out, err) =
+            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        assert!(output.status.success(), "{out}{err}");
+        assert!(out.contains("item 69 of block 0: -42 2.500 a string"), "{out}");
+        assert!(err.contains("values[threadIdx.x] < limit"), "{err}");
+        return;
+    }
+    let locks = (io::stdout().lock(), io::stderr().lock());
+    let (done, ended) = mpsc::channel();
+    // The locks let their own thread through.
+    let other = thread::spawn(move || {
+        let rig = rig_with(1, Printer::default());
+        rig.run("print", 1, 100, &[U32(-42i32 as u32), U64(2.5f64.to_bits())]);
+        let values = rig.words(&[0; 64]);
+        let failed = rig.launch("check", [1, 1, 1], [64, 1, 1], 0, &[U64(values), U32(0)]);
+        assert!(matches!(failed, Err(Error::Fault(_))));
+        done.send(()).unwrap();
+    });
+    let ended = ended.recv_timeout(Duration::from_secs(60));
+    drop(locks);
+    other.join().unwrap();
+    ended.expect("kernels that print end while the locks are held");
 }

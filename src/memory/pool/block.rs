@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::driver::{DeviceId, DevicePtr};
+use hip_driver::{DeviceId, DevicePtr};
 
 use super::arena::Taken;
 use super::bins::GRANULE;

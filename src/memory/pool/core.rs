@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::driver::{DeviceId, Driver, DriverError, DriverResult, ErrorCode, OwnedStream};
+use crate::owned_stream::OwnedStream;
+use hip_driver::{DeviceId, Driver, DriverError, DriverResult, ErrorCode};
 
 use super::arena::Regret;
 use super::bins::GRANULE;

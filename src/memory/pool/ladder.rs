@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::driver::{DriverError, DriverResult, ErrorCode};
+use hip_driver::{DriverError, DriverResult, ErrorCode};
 
 use super::block::PoolBlock;
 use super::core::{Caller, PoolCore, Request};

@@ -33,10 +33,8 @@ mod heap;
 mod ladder;
 mod nodes;
 mod options;
-#[cfg(feature = "reports")]
-mod picture;
 mod raw;
-mod report;
+pub mod report;
 mod shared;
 mod snapshot;
 mod stats;

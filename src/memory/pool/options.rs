@@ -1,7 +1,7 @@
 //! What a pool may do.
 
-use crate::driver::{Capabilities, Capability};
 use crate::error::{Error, Result};
+use hip_driver::{Capabilities, Capability};
 
 /// Where a pool's memory comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub enum PoolBackend {
     #[default]
     Caching,
     /// Every block is a `hipMallocAsync` of its own: HIP's pool does the caching. Needs
-    /// [`Capability::StreamOrderedAllocator`](crate::driver::Capability::StreamOrderedAllocator).
+    /// [`Capability::StreamOrderedAllocator`](hip_driver::Capability::StreamOrderedAllocator).
     StreamOrdered,
     /// Every block is a `hipMalloc`, and every free a `hipFree` that waits for the device: nothing is cached, for
     /// comparison and for finding out whether a fault is the pool's.

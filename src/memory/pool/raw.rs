@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::driver::{DeviceId, DevicePtr};
+use hip_driver::{DeviceId, DevicePtr};
 
 use super::bins::GRANULE;
 use super::block::PoolBlock;

@@ -3,9 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crate::driver::{
-    DeviceId, DevicePtr, Driver, DriverError, DriverResult, ErrorCode, EventOptions, OwnedStream, RawEvent,
-};
+use crate::owned_stream::OwnedStream;
+use hip_driver::{DeviceId, DevicePtr, Driver, DriverError, DriverResult, ErrorCode, EventOptions, RawEvent};
 
 use super::arena::{Fences, Recorded};
 use super::capture::CaptureMark;

@@ -1,6 +1,6 @@
 //! A pool's segments and blocks at a moment.
 
-use crate::driver::DeviceId;
+use hip_driver::DeviceId;
 
 use super::bins::GRANULE;
 use super::core::PoolCore;
@@ -10,7 +10,6 @@ use super::nodes::State;
 
 /// What a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum BlockState {
     /// Handed out.
     InUse,

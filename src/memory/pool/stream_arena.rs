@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::driver::{DevicePtr, DriverResult, OwnedStream};
+use crate::owned_stream::OwnedStream;
+use hip_driver::{DevicePtr, DriverResult};
 
 use super::arena::{Arena, Fences, Recorded, Taken};
 use super::bins::GRANULE;
@@ -233,9 +234,7 @@ impl StreamArena {
         match self.arena.add_segment(ptr.0, units, Kind::of(units), Some((bytes, units))) {
             Some(taken) => Ok(self.block(taken, bytes)),
             // Another thread was given it between: impossible, as the two steps are one.
-            None => {
-                Err(crate::driver::DriverError::new("hipMalloc", crate::driver::ErrorCode::OUT_OF_MEMORY))
-            }
+            None => Err(hip_driver::DriverError::new("hipMalloc", hip_driver::ErrorCode::OUT_OF_MEMORY)),
         }
     }
 
@@ -392,6 +391,6 @@ impl Drop for StreamArena {
 pub(crate) fn units_for(bytes: u64) -> DriverResult<u32> {
     units_of(bytes).ok_or_else(|| {
         let detail = format!("{bytes} bytes in one block are more than any device has");
-        crate::driver::DriverError::with_detail("hipMalloc", crate::driver::ErrorCode::OUT_OF_MEMORY, detail)
+        hip_driver::DriverError::with_detail("hipMalloc", hip_driver::ErrorCode::OUT_OF_MEMORY, detail)
     })
 }

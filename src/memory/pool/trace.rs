@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::driver::{DeviceId, RawEvent};
+use hip_driver::{DeviceId, RawEvent};
 
 /// Operations kept; later ones are counted only.
 const KEPT: usize = 1 << 24;

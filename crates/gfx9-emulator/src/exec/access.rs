@@ -1,13 +1,12 @@
 //! Loads and stores of each size, and how they move between registers and global memory, LDS and scratch.
 
-use crate::decode::{PRIVATE_BASE_HI, SHARED_BASE_HI};
-use crate::fault::{Access, Space};
-use crate::inst::Flow;
-use crate::lanes::lanes_of;
-use crate::lds::CheckedLds;
+use crate::exec::inst::{Ctx, Flow};
+use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
+use crate::memory::lds::CheckedLds;
 use crate::memory::{Addresses, Checked, Element};
-use crate::wave::{Active, LANES, Lanes, Wave};
-use crate::workgroup::Ctx;
+use crate::report::access::{Access, Space};
+use crate::state::bytes::Bytes;
+use crate::state::wave::{Active, LANES, Lanes, Wave, lanes_of};
 
 /// What a load does with what it reads. `put` must be `#[inline(always)]`.
 pub(crate) trait Load {

@@ -1,0 +1,46 @@
+//! The drivers that the pools stand on.
+
+use std::sync::Arc;
+
+use hiplaunch::Error;
+use hiplaunch::driver::Driver;
+
+/// A driver by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Machine {
+    /// Does nothing: what is left is the pool's own.
+    Noop,
+    /// The emulator's: real address ranges, and frees that wait for the device.
+    #[cfg(feature = "emulator")]
+    Emulator,
+}
+
+impl Machine {
+    pub(crate) const ALL: &[Machine] = &[
+        Machine::Noop,
+        #[cfg(feature = "emulator")]
+        Machine::Emulator,
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Machine::Noop => "noop",
+            #[cfg(feature = "emulator")]
+            Machine::Emulator => "emulator",
+        }
+    }
+
+    pub(crate) fn open(self) -> Result<Arc<dyn Driver>, Error> {
+        match self {
+            Machine::Noop => Ok(hiplaunch_testing::noop::NoopDriver::open()),
+            #[cfg(feature = "emulator")]
+            Machine::Emulator => {
+                use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
+                // Of which the workloads touch nothing; small allocations cost host memory all the same.
+                let options =
+                    EmulatorOptions { memory_bytes: 64 << 30, threads: 1, ..EmulatorOptions::default() };
+                Ok(EmulatedDriver::new(options)?)
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Memory pools side by side: this library's, the bare driver, and what else one could write.
+//!
+//! ```text
+//! cargo bench --bench pool                        everything; minutes
+//! cargo bench --bench pool -- --quick             fewer repeats
+//! cargo bench --bench pool -- noop/random threads the workloads whose names have one of these words in them
+//! cargo test --bench pool                         every workload once, small
+//! ```
+//!
+//! Times are of runs over the driver itself; device calls, memory and failures are counted in runs of their own, from
+//! outside of the pool, by a layer over the driver. Bars stand beside the figures of the default pool.
+
+mod best_fit;
+mod destinations;
+mod hits;
+mod launcher;
+mod ledger;
+mod machine;
+mod measure;
+mod naive;
+mod options;
+mod random;
+mod subject;
+mod threads;
+
+use machine::Machine;
+use options::Options;
+
+fn main() -> Result<(), hiplaunch::Error> {
+    let options = Options::from_args();
+    let scale = options.scale;
+    for &machine in Machine::ALL {
+        let wants = |workload: &str| options.wants(&format!("{}/{workload}", machine.name()));
+        if wants("hit") {
+            hits::run(machine, scale)?;
+        }
+        if wants("random") {
+            random::run(machine, scale, 1)?;
+        }
+        if wants("multi-stream") {
+            random::run(machine, scale, 4)?;
+        }
+        // Counts alone: they are the same on any driver.
+        if machine == Machine::Noop && wants("limited") {
+            random::run_limited(machine, scale)?;
+        }
+        if wants("launcher") {
+            launcher::run(machine, scale)?;
+        }
+        if wants("threads") {
+            threads::run(machine, scale)?;
+        }
+        if wants("destinations") {
+            destinations::run(machine, scale)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,654 @@
+//! The driver's calls: each checks its handles and ranges, then enqueues or acts.
+
+use std::ffi::CStr;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+
+use super::command::{Command, HostSource, HostTarget, Work};
+use super::device::{lock, may_wait, memory_error, wait};
+use super::event::{Event, NoTime};
+use super::module::Module;
+use super::stream::Stream;
+use super::{EmulatedDriver, belongs, check_host, exhausted, push, stale, synchronize, unmap, utf8};
+use hip_driver::activity::ActivityObserver;
+use hip_driver::{
+    Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
+    DriverResult, ErrorCode, EventOptions, HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent,
+    RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions,
+};
+
+/// Pageable copies up to this size travel in the stream's batch; larger ones get memory of their own. Bytes.
+const STAGED_IN_BATCH: usize = 64 << 10;
+
+/// Stack of a worker, in bytes; host functions run on it.
+const WORKER_STACK: usize = 2 << 20;
+
+// SAFETY of the unsafe methods below: handles and device addresses are checked here, whatever the caller promised; what
+// is left to the caller is host memory, which `HostSource` and `HostTarget` carry to the worker.
+impl Driver for EmulatedDriver {
+    fn info(&self) -> DriverInfo {
+        let target = self.devices.first().map(|d| d.properties.target.short()).unwrap_or_default();
+        DriverInfo {
+            name: "emulated".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            source: format!("embedded emulator of {target}"),
+            recovery: Recovery::NewDriver,
+        }
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        [
+            Capability::StreamPriority,
+            Capability::EventTiming,
+            Capability::CopyDeviceToDevice,
+            Capability::CopyPeer,
+            Capability::Memset,
+            Capability::BlockingCopy,
+            Capability::MemInfo,
+            Capability::ModuleGlobals,
+            Capability::MappedHostMemory,
+            Capability::PeerAccess,
+            Capability::Occupancy,
+            Capability::StreamOrderedAllocator,
+            Capability::HostFunc,
+            Capability::Graphs,
+        ]
+        .into_iter()
+        .collect()
+    }
+
+    fn device_count(&self) -> DriverResult<u32> {
+        Ok(self.devices.len() as u32)
+    }
+
+    fn device_properties(&self, device: DeviceId) -> DriverResult<DeviceProperties> {
+        Ok(self.any_device("hipDeviceGetAttribute", device)?.properties.clone())
+    }
+
+    fn mem_info(&self, device: DeviceId) -> DriverResult<MemInfo> {
+        Ok(self.device("hipMemGetInfo", device)?.mem_info())
+    }
+
+    fn device_synchronize(&self, device: DeviceId) -> DriverResult<()> {
+        let call = "hipDeviceSynchronize";
+        let device = self.any_device(call, device)?;
+        device.synchronize(call)?;
+        device.check(call)
+    }
+
+    fn can_access_peer(&self, device: DeviceId, peer: DeviceId) -> DriverResult<bool> {
+        let call = "hipDeviceCanAccessPeer";
+        self.any_device(call, device)?;
+        self.any_device(call, peer)?;
+        Ok(device != peer)
+    }
+
+    fn enable_peer_access(&self, device: DeviceId, peer: DeviceId) -> DriverResult<()> {
+        let call = "hipDeviceEnablePeerAccess";
+        let (device, peer) = (self.device(call, device)?, self.device(call, peer)?);
+        if device.id == peer.id {
+            let detail = format!("{} is no peer of itself", device.id);
+            return Err(DriverError::with_detail(call, ErrorCode::INVALID_DEVICE, detail));
+        }
+        peer.allow_access(call, device)
+    }
+
+    fn malloc(&self, device: DeviceId, bytes: usize) -> DriverResult<DevicePtr> {
+        let call = "hipMalloc";
+        self.device(call, device)?.allocate(call, bytes)
+    }
+
+    unsafe fn free(&self, device: DeviceId, ptr: DevicePtr) -> DriverResult<()> {
+        let call = "hipFree";
+        let device = self.any_device(call, device)?;
+        if ptr.is_null() {
+            return Ok(());
+        }
+        device.begin_free(call, ptr)?;
+        device.synchronize(call).inspect_err(|_| device.cancel_free(ptr))?;
+        device.finish_free(ptr);
+        Ok(())
+    }
+
+    unsafe fn malloc_async(
+        &self,
+        device: DeviceId,
+        bytes: usize,
+        stream: RawStream,
+    ) -> DriverResult<DevicePtr> {
+        let call = "hipMallocAsync";
+        let stream = self.stream(call, device, stream)?;
+        match stream.device.allocate(call, bytes) {
+            // What the stream is about to free may be enough, and is free for this call by then.
+            Err(error) if error.code == ErrorCode::OUT_OF_MEMORY && !stream.is_idle() => {
+                synchronize(call, &stream)?;
+                stream.device.allocate(call, bytes)
+            }
+            result => result,
+        }
+    }
+
+    unsafe fn free_async(&self, device: DeviceId, ptr: DevicePtr, stream: RawStream) -> DriverResult<()> {
+        let call = "hipFreeAsync";
+        self.any_device(call, device)?;
+        let stream = self.streams.get(stream.0).ok_or_else(|| stale(call, "stream", stream.0))?;
+        belongs(call, "stream", stream.device.id, device)?;
+        if ptr.is_null() {
+            return Ok(());
+        }
+        stream.device.begin_free(call, ptr)?;
+        push(call, &stream, |_| Command::Free(ptr)).inspect_err(|_| stream.device.cancel_free(ptr)).map(drop)
+    }
+
+    fn mem_pool_trim(&self, device: DeviceId, _keep: usize) -> DriverResult<()> {
+        // The emulated pool keeps nothing: what is freed in stream order goes back to the device at once.
+        self.device("hipMemPoolTrimTo", device).map(drop)
+    }
+
+    fn host_malloc(&self, device: DeviceId, bytes: usize) -> DriverResult<PinnedAllocation> {
+        let call = "hipHostMalloc";
+        self.device(call, device)?;
+        let allocation = self.pinned.allocate(call, bytes)?;
+        // As with HIP's default flags, every device sees it.
+        for (mapped, device) in self.devices.iter().enumerate() {
+            // SAFETY: the memory lives until `host_free`, which waits for all devices, or until the driver is dropped
+            // and no worker is left. The host's side of the sharing is `host_malloc`'s contract: the host does not
+            // touch what a kernel in flight uses.
+            let result = unsafe { device.space.map_host(allocation.host, bytes as u64) };
+            if let Err(error) = result {
+                if let Some(memory) = self.pinned.take(allocation.device.0) {
+                    unmap(&self.devices[..mapped], &memory);
+                }
+                return Err(memory_error(call, &error));
+            }
+        }
+        Ok(allocation)
+    }
+
+    unsafe fn host_free(&self, device: DeviceId, allocation: PinnedAllocation) -> DriverResult<()> {
+        let call = "hipHostFree";
+        self.any_device(call, device)?;
+        if !self.pinned.begins_at(allocation.device.0) {
+            let detail = format!("{} is not the beginning of live pinned memory", allocation.device);
+            return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail));
+        }
+        for device in &self.devices {
+            device.synchronize(call)?;
+        }
+        // Another thread may have freed it meanwhile: then there is nothing left to do.
+        let Some(memory) = self.pinned.take(allocation.device.0) else { return Ok(()) };
+        unmap(&self.devices, &memory);
+        Ok(())
+    }
+
+    unsafe fn memcpy_htod(
+        &self,
+        device: DeviceId,
+        dst: DevicePtr,
+        src: *const u8,
+        bytes: usize,
+    ) -> DriverResult<()> {
+        let call = "hipMemcpyHtoD";
+        let device = self.device(call, device)?;
+        if bytes == 0 {
+            return Ok(());
+        }
+        check_host(call, src)?;
+        // SAFETY: readable for `bytes`, as the caller promises.
+        let source = unsafe { std::slice::from_raw_parts(src, bytes) };
+        device.space.write(dst.0, source).map_err(|error| memory_error(call, &error))
+    }
+
+    unsafe fn memcpy_dtoh(
+        &self,
+        device: DeviceId,
+        dst: *mut u8,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<()> {
+        let call = "hipMemcpyDtoH";
+        let device = self.device(call, device)?;
+        if bytes == 0 {
+            return Ok(());
+        }
+        check_host(call, dst)?;
+        // SAFETY: writable for `bytes`, as the caller promises.
+        let target = unsafe { std::slice::from_raw_parts_mut(dst, bytes) };
+        device.space.read(src.0, target).map_err(|error| memory_error(call, &error))
+    }
+
+    unsafe fn memcpy_htod_async(
+        &self,
+        device: DeviceId,
+        dst: DevicePtr,
+        src: *const u8,
+        bytes: usize,
+        stream: RawStream,
+    ) -> DriverResult<()> {
+        let call = "hipMemcpyHtoDAsync";
+        let stream = self.stream(call, device, stream)?;
+        if bytes == 0 {
+            return Ok(());
+        }
+        check_host(call, src)?;
+        stream.device.check_range(call, "destination", dst, bytes)?;
+        if self.pinned.contains(src, bytes) {
+            let src = HostSource(src);
+            return push(call, &stream, |_| Command::Work(Work::CopyIn { dst, src, bytes })).map(drop);
+        }
+        // SAFETY: readable for `bytes`, as the caller promises.
+        let source = unsafe { std::slice::from_raw_parts(src, bytes) };
+        if bytes <= STAGED_IN_BATCH {
+            return push(call, &stream, |batch| Command::Write { dst, bytes: batch.stage(source) }).map(drop);
+        }
+        let mut copy = Vec::new();
+        if copy.try_reserve_exact(bytes).is_err() {
+            let detail = format!("no host memory to stage {bytes} bytes; pin them");
+            return Err(DriverError::with_detail(call, ErrorCode::OUT_OF_MEMORY, detail));
+        }
+        copy.extend_from_slice(source);
+        push(call, &stream, |_| Command::WriteLarge { dst, bytes: copy.into_boxed_slice() }).map(drop)
+    }
+
+    unsafe fn memcpy_dtoh_async(
+        &self,
+        device: DeviceId,
+        dst: *mut u8,
+        src: DevicePtr,
+        bytes: usize,
+        stream: RawStream,
+    ) -> DriverResult<()> {
+        let call = "hipMemcpyDtoHAsync";
+        let stream = self.stream(call, device, stream)?;
+        if bytes == 0 {
+            return Ok(());
+        }
+        check_host(call, dst)?;
+        stream.device.check_range(call, "source", src, bytes)?;
+        let pinned = self.pinned.contains(dst, bytes);
+        if !pinned {
+            // Before the copy is enqueued: one whose memory nobody waits for must not be.
+            may_wait(call)?;
+        }
+        push(call, &stream, |_| Command::Work(Work::CopyOut { dst: HostTarget(dst), src, bytes }))?;
+        if pinned { Ok(()) } else { synchronize(call, &stream) }
+    }
+
+    unsafe fn memcpy_dtod_async(
+        &self,
+        device: DeviceId,
+        dst: DevicePtr,
+        src: DevicePtr,
+        bytes: usize,
+        stream: RawStream,
+    ) -> DriverResult<()> {
+        let call = "hipMemcpyDtoDAsync";
+        let stream = self.stream(call, device, stream)?;
+        if bytes == 0 {
+            return Ok(());
+        }
+        stream.device.check_range(call, "destination", dst, bytes)?;
+        stream.device.check_range(call, "source", src, bytes)?;
+        push(call, &stream, |_| Command::Work(Work::Copy { dst, src, bytes })).map(drop)
+    }
+
+    unsafe fn memcpy_peer_async(
+        &self,
+        device: DeviceId,
+        dst: DevicePtr,
+        src_device: DeviceId,
+        src: DevicePtr,
+        bytes: usize,
+        stream: RawStream,
+    ) -> DriverResult<()> {
+        let call = "hipMemcpyPeerAsync";
+        let stream = self.stream(call, device, stream)?;
+        let from = Arc::clone(self.device(call, src_device)?);
+        if bytes == 0 {
+            return Ok(());
+        }
+        stream.device.check_range(call, "destination", dst, bytes)?;
+        from.check_range(call, "source", src, bytes)?;
+        push(call, &stream, |_| Command::CopyPeer { dst, from, src, bytes }).map(drop)
+    }
+
+    unsafe fn memset_d8_async(
+        &self,
+        device: DeviceId,
+        dst: DevicePtr,
+        value: u8,
+        bytes: usize,
+        stream: RawStream,
+    ) -> DriverResult<()> {
+        self.fill("hipMemsetD8Async", device, dst, ([value; 4], 1, bytes), stream)
+    }
+
+    unsafe fn memset_d32_async(
+        &self,
+        device: DeviceId,
+        dst: DevicePtr,
+        value: u32,
+        count: usize,
+        stream: RawStream,
+    ) -> DriverResult<()> {
+        let call = "hipMemsetD32Async";
+        if !dst.0.is_multiple_of(4) {
+            let detail = format!("{dst} is not aligned to 4 bytes");
+            return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail));
+        }
+        self.fill(call, device, dst, (value.to_le_bytes(), 4, count), stream)
+    }
+
+    fn stream_create(&self, device: DeviceId, _options: StreamOptions) -> DriverResult<RawStream> {
+        let call = "hipStreamCreateWithFlags";
+        let device = self.device(call, device)?;
+        self.reap();
+        let stream = Arc::new(Stream::new(Arc::clone(device)));
+        let number = self.streams_made.fetch_add(1, Ordering::Relaxed);
+        let worker = Arc::clone(&stream);
+        // Known to the device before it runs: a worker that leaves takes itself off the list.
+        device.add_stream(&stream);
+        let spawned = std::thread::Builder::new()
+            .name(format!("emu{}-stream{number}", device.id.0))
+            .stack_size(WORKER_STACK)
+            .spawn(move || worker.run());
+        match spawned {
+            Ok(handle) => lock(&self.workers).push(handle),
+            Err(error) => {
+                device.forget_stream(&stream);
+                let detail = format!("no thread for the stream: {error}");
+                return Err(DriverError::with_detail(call, ErrorCode::OUT_OF_MEMORY, detail));
+            }
+        }
+        self.streams.insert(Arc::clone(&stream)).map(RawStream).ok_or_else(|| {
+            stream.close();
+            exhausted(call)
+        })
+    }
+
+    unsafe fn stream_destroy(&self, device: DeviceId, stream: RawStream) -> DriverResult<()> {
+        let call = "hipStreamDestroy";
+        self.any_device(call, device)?;
+        let found = self.streams.remove_if(stream.0, |s| belongs(call, "stream", s.device.id, device))?;
+        found.ok_or_else(|| stale(call, "stream", stream.0))?.close();
+        self.reap();
+        Ok(())
+    }
+
+    unsafe fn stream_synchronize(&self, device: DeviceId, stream: RawStream) -> DriverResult<()> {
+        let call = "hipStreamSynchronize";
+        synchronize(call, &self.stream(call, device, stream)?)
+    }
+
+    unsafe fn stream_query(&self, device: DeviceId, stream: RawStream) -> DriverResult<bool> {
+        let call = "hipStreamQuery";
+        let stream = self.stream(call, device, stream)?;
+        let idle = stream.is_idle();
+        // Looked at after the counter: a fault of the work that the counter counts must not be missed.
+        stream.device.check(call)?;
+        Ok(idle)
+    }
+
+    unsafe fn stream_wait_event(
+        &self,
+        device: DeviceId,
+        stream: RawStream,
+        event: RawEvent,
+    ) -> DriverResult<()> {
+        let call = "hipStreamWaitEvent";
+        let stream = self.stream(call, device, stream)?;
+        let event = self.event(call, event)?;
+        match event.mark() {
+            // A stream's own past, and what is reached already, need no waiting.
+            Some(mark) if !Arc::ptr_eq(&mark.stream, &stream) && !mark.is_reached() => {
+                push(call, &stream, |_| Command::Wait(mark)).map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    unsafe fn launch_host_func(
+        &self,
+        device: DeviceId,
+        stream: RawStream,
+        function: HostFunc,
+    ) -> DriverResult<()> {
+        let call = "hipLaunchHostFunc";
+        let stream = self.stream(call, device, stream)?;
+        push(call, &stream, |_| Command::HostFunc(function)).map(drop)
+    }
+
+    fn event_create(&self, device: DeviceId, options: EventOptions) -> DriverResult<RawEvent> {
+        let call = "hipEventCreateWithFlags";
+        let device = self.device(call, device)?.id;
+        let event = Arc::new(Event::new(device, options.timing));
+        self.events.insert(event).map(RawEvent).ok_or_else(|| exhausted(call))
+    }
+
+    unsafe fn event_destroy(&self, device: DeviceId, event: RawEvent) -> DriverResult<()> {
+        let call = "hipEventDestroy";
+        self.any_device(call, device)?;
+        let found = self.events.remove_if(event.0, |e| belongs(call, "event", e.device, device))?;
+        found.map(drop).ok_or_else(|| stale(call, "event", event.0))
+    }
+
+    unsafe fn event_record(&self, device: DeviceId, event: RawEvent, stream: RawStream) -> DriverResult<()> {
+        let call = "hipEventRecord";
+        let stream = self.stream(call, device, stream)?;
+        if self.event_of(call, device, event)?.record(&stream) {
+            return Ok(());
+        }
+        let detail = "the stream was destroyed while it was used";
+        Err(DriverError::with_detail(call, ErrorCode::INVALID_HANDLE, detail))
+    }
+
+    unsafe fn event_query(&self, device: DeviceId, event: RawEvent) -> DriverResult<bool> {
+        let call = "hipEventQuery";
+        let reached = self.event_of(call, device, event)?.mark().is_none_or(|mark| mark.is_reached());
+        self.device(call, device)?;
+        Ok(reached)
+    }
+
+    unsafe fn event_synchronize(&self, device: DeviceId, event: RawEvent) -> DriverResult<()> {
+        let call = "hipEventSynchronize";
+        if let Some(mark) = self.event_of(call, device, event)?.mark() {
+            wait(call, &mark)?;
+        }
+        self.device(call, device).map(drop)
+    }
+
+    unsafe fn event_elapsed_ms(&self, device: DeviceId, start: RawEvent, end: RawEvent) -> DriverResult<f32> {
+        let call = "hipEventElapsedTime";
+        let time = |event| {
+            self.event_of(call, device, event)?.time().map_err(|why| match why {
+                NoTime::NotTimed => {
+                    let detail = "the event was made without timing, or was never recorded";
+                    DriverError::with_detail(call, ErrorCode::INVALID_HANDLE, detail)
+                }
+                NoTime::NotReached => {
+                    let detail = "the event's record has not been reached; synchronize first";
+                    DriverError::with_detail(call, ErrorCode::ILLEGAL_STATE, detail)
+                }
+            })
+        };
+        let (start, end) = (time(start)?, time(end)?);
+        let seconds = match end.checked_duration_since(start) {
+            Some(after) => after.as_secs_f64(),
+            None => -start.duration_since(end).as_secs_f64(),
+        };
+        Ok((seconds * 1e3) as f32)
+    }
+
+    unsafe fn module_load(&self, device: DeviceId, image: &[u8]) -> DriverResult<RawModule> {
+        let call = "hipModuleLoadData";
+        let module = Module::load(call, self.device(call, device)?, image)?;
+        self.modules.insert(Arc::new(module)).map(RawModule).ok_or_else(|| exhausted(call))
+    }
+
+    unsafe fn module_unload(&self, device: DeviceId, module: RawModule) -> DriverResult<()> {
+        let call = "hipModuleUnload";
+        self.any_device(call, device)?;
+        let found = self.modules.remove_if(module.0, |m| belongs(call, "module", m.device.id, device))?;
+        found.ok_or_else(|| stale(call, "module", module.0))?.forget_functions(&self.functions);
+        Ok(())
+    }
+
+    unsafe fn module_get_function(
+        &self,
+        device: DeviceId,
+        module: RawModule,
+        name: &CStr,
+    ) -> DriverResult<RawFunction> {
+        let call = "hipModuleGetFunction";
+        let module = self.module(call, device, module)?;
+        let index = module.find(call, utf8(call, name)?)?;
+        module.function(index, &self.functions).map(RawFunction).ok_or_else(|| exhausted(call))
+    }
+
+    unsafe fn module_get_global(
+        &self,
+        device: DeviceId,
+        module: RawModule,
+        name: &CStr,
+    ) -> DriverResult<(DevicePtr, usize)> {
+        let call = "hipModuleGetGlobal";
+        self.module(call, device, module)?.global(call, utf8(call, name)?)
+    }
+
+    unsafe fn occupancy(
+        &self,
+        device: DeviceId,
+        function: RawFunction,
+        block_threads: u32,
+        dynamic_lds: u32,
+    ) -> DriverResult<u32> {
+        let call = "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor";
+        self.device(call, device)?;
+        let function = self.function(call, device, function)?;
+        if block_threads == 0 {
+            return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, "a block of 0 work-items"));
+        }
+        Ok(function.occupancy(block_threads, dynamic_lds))
+    }
+
+    unsafe fn launch_kernel(&self, device: DeviceId, launch: &KernelLaunch<'_>) -> DriverResult<()> {
+        let call = "hipModuleLaunchKernel";
+        let stream = self.stream(call, device, launch.stream)?;
+        let function = self.function(call, device, launch.function)?;
+        let KernelLaunch { grid, block, dynamic_lds, .. } = *launch;
+        function.check_configuration(call, grid, block, dynamic_lds)?;
+        let explicit = function.explicit(call, launch.kernarg)?;
+        push(call, &stream, |batch| {
+            let kernarg = batch.stage(explicit);
+            Command::Work(Work::Launch { function, grid, block, dynamic_lds, kernarg })
+        })
+        .map(drop)
+    }
+    fn graph_create(&self, device: DeviceId) -> DriverResult<RawGraph> {
+        self.create_graph(device)
+    }
+
+    unsafe fn graph_destroy(&self, device: DeviceId, graph: RawGraph) -> DriverResult<()> {
+        self.destroy_graph(device, graph)
+    }
+
+    unsafe fn graph_add_kernel(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+        launch: &KernelLaunch<'_>,
+    ) -> DriverResult<RawGraphNode> {
+        self.add_kernel((device, graph), dependencies, launch)
+    }
+
+    unsafe fn graph_add_memcpy_htod(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+        dst: DevicePtr,
+        src: *const u8,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        self.add_copy_in((device, graph), dependencies, dst, src, bytes)
+    }
+
+    unsafe fn graph_add_memcpy_dtoh(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+        dst: *mut u8,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        self.add_copy_out((device, graph), dependencies, dst, src, bytes)
+    }
+
+    unsafe fn graph_add_memcpy_dtod(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+        dst: DevicePtr,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        self.add_copy((device, graph), dependencies, dst, src, bytes)
+    }
+
+    unsafe fn graph_add_memset_d8(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+        dst: DevicePtr,
+        value: u8,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        self.add_fill((device, graph), dependencies, dst, ([value; 4], 1, bytes))
+    }
+
+    unsafe fn graph_add_memset_d32(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+        dst: DevicePtr,
+        value: u32,
+        count: usize,
+    ) -> DriverResult<RawGraphNode> {
+        self.add_fill((device, graph), dependencies, dst, (value.to_le_bytes(), 4, count))
+    }
+
+    unsafe fn graph_add_empty(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        dependencies: &[RawGraphNode],
+    ) -> DriverResult<RawGraphNode> {
+        self.add_empty((device, graph), dependencies)
+    }
+
+    unsafe fn graph_instantiate(&self, device: DeviceId, graph: RawGraph) -> DriverResult<RawGraphExec> {
+        self.instantiate(device, graph)
+    }
+
+    unsafe fn graph_launch(
+        &self,
+        device: DeviceId,
+        exec: RawGraphExec,
+        stream: RawStream,
+    ) -> DriverResult<()> {
+        self.launch_graph(device, exec, stream)
+    }
+
+    unsafe fn graph_exec_destroy(&self, device: DeviceId, exec: RawGraphExec) -> DriverResult<()> {
+        self.destroy_exec(device, exec)
+    }
+
+    fn watch_activity(&self, observer: Weak<dyn ActivityObserver>) -> bool {
+        self.watch.begin(observer)
+    }
+}

@@ -1,0 +1,239 @@
+//! One emulated device: its memory, its streams, and the fault that ended it, if one did.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+use gfx9_emulator::{AddressSpace, Machine, Profile};
+
+use super::stream::{Mark, Stream, on_worker};
+use super::watch::{Watch, Watched};
+use hip_driver::{DeviceId, DeviceProperties, DevicePtr, DriverError, DriverResult, ErrorCode, MemInfo};
+
+/// How device memory was allocated and whether it is still to be used.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Allocation {
+    Live,
+    /// `hipFreeAsync` was called; the stream has not come to it.
+    FreeEnqueued,
+}
+
+/// What ended a device.
+struct Poison {
+    code: ErrorCode,
+    report: Box<str>,
+}
+
+/// See the [module](self).
+pub(super) struct Device {
+    pub(super) id: DeviceId,
+    pub(super) properties: DeviceProperties,
+    pub(super) space: Arc<AddressSpace>,
+    pub(super) machine: Machine,
+    poison: OnceLock<Poison>,
+    /// Every stream whose worker has not left, destroyed ones included.
+    streams: Mutex<Vec<Arc<Stream>>>,
+    allocations: Mutex<HashMap<u64, Allocation>>,
+    /// Devices whose kernels may use this device's memory.
+    accessors: Mutex<Vec<Weak<Device>>>,
+    watch: Arc<Watch>,
+    /// What each kernel did, where that is counted.
+    pub(super) profiles: Mutex<BTreeMap<String, Profile>>,
+}
+
+impl Device {
+    pub(super) fn new(
+        id: DeviceId,
+        properties: DeviceProperties,
+        space: Arc<AddressSpace>,
+        machine: Machine,
+        watch: Arc<Watch>,
+    ) -> Self {
+        Device {
+            id,
+            properties,
+            space,
+            machine,
+            poison: OnceLock::new(),
+            streams: Mutex::default(),
+            allocations: Mutex::default(),
+            accessors: Mutex::default(),
+            watch,
+            profiles: Mutex::default(),
+        }
+    }
+
+    /// Who is to be told of work that was enqueued under `correlation`.
+    #[inline]
+    pub(super) fn watched(&self, correlation: u64) -> Watched {
+        if correlation == 0 { Watched::NOBODY } else { self.watch.watched(correlation) }
+    }
+
+    /// Fails if the device had a fault, with the fault's report.
+    pub(super) fn check(&self, call: &'static str) -> DriverResult<()> {
+        match self.poison.get() {
+            None => Ok(()),
+            Some(poison) => Err(DriverError::with_detail(call, poison.code, &*poison.report)),
+        }
+    }
+
+    pub(super) fn is_poisoned(&self) -> bool {
+        self.poison.get().is_some()
+    }
+
+    /// Ends the device: every later call fails with `code`. The first fault counts.
+    pub(super) fn poison(&self, code: ErrorCode, report: String) {
+        if self.poison.set(Poison { code, report: report.into_boxed_str() }).is_ok()
+            && let Some(poison) = self.poison.get()
+        {
+            log::error!("{} is lost: {}: {}", self.id, poison.code, poison.report);
+        }
+    }
+
+    // Streams.
+
+    pub(super) fn add_stream(&self, stream: &Arc<Stream>) {
+        lock(&self.streams).push(Arc::clone(stream));
+    }
+
+    /// Called by a worker that leaves.
+    pub(super) fn forget_stream(&self, stream: &Arc<Stream>) {
+        lock(&self.streams).retain(|s| !Arc::ptr_eq(s, stream));
+    }
+
+    /// Waits for all work enqueued so far, on destroyed streams too.
+    pub(super) fn synchronize(&self, call: &'static str) -> DriverResult<()> {
+        let marks: Vec<Mark> = lock(&self.streams).iter().map(Stream::mark).collect();
+        for mark in marks {
+            wait(call, &mark)?;
+        }
+        Ok(())
+    }
+
+    // Memory.
+
+    /// Checks that `bytes` at `ptr` lie in one range that the device can address.
+    pub(super) fn check_range(
+        &self,
+        call: &'static str,
+        what: &str,
+        ptr: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<()> {
+        let region = self.space.lookup(ptr.0);
+        if region.is_some_and(|r| bytes as u64 <= r.len - (ptr.0 - r.base)) {
+            return Ok(());
+        }
+        let detail = match region {
+            Some(r) => format!(
+                "{what}: {bytes} bytes at {ptr} run past the end of the allocation {:#x}..{:#x}",
+                r.base,
+                r.base + r.len
+            ),
+            None => format!("{what}: {bytes} bytes at {ptr} are in no live allocation of {}", self.id),
+        };
+        Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail))
+    }
+
+    pub(super) fn mem_info(&self) -> MemInfo {
+        let usage = self.space.usage();
+        MemInfo { free: usage.capacity - usage.used, total: usage.capacity }
+    }
+
+    pub(super) fn allocate(&self, call: &'static str, bytes: usize) -> DriverResult<DevicePtr> {
+        if bytes == 0 {
+            return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, "an allocation of 0 bytes"));
+        }
+        let address = self.space.alloc(bytes as u64, 0).map_err(|error| memory_error(call, &error))?;
+        lock(&self.allocations).insert(address, Allocation::Live);
+        for accessor in self.accessors() {
+            // It fails only when the accessor has something at the address, which the arenas rule out.
+            if let Err(error) = self.space.share(address, &accessor.space) {
+                log::error!("{} cannot see {address:#x} of {}: {error}", accessor.id, self.id);
+            }
+        }
+        Ok(DevicePtr(address))
+    }
+
+    /// Notes that an allocation is about to be freed; from then on it is not to be freed again.
+    pub(super) fn begin_free(&self, call: &'static str, ptr: DevicePtr) -> DriverResult<()> {
+        match lock(&self.allocations).get_mut(&ptr.0) {
+            Some(allocation @ Allocation::Live) => {
+                *allocation = Allocation::FreeEnqueued;
+                Ok(())
+            }
+            found => {
+                let detail = match found {
+                    Some(_) => format!("{ptr} is being freed already"),
+                    None => format!("{ptr} is not the beginning of a live allocation of {}", self.id),
+                };
+                Err(DriverError::with_detail(call, ErrorCode::INVALID_DEVICE_POINTER, detail))
+            }
+        }
+    }
+
+    /// Undoes [`begin_free`](Device::begin_free).
+    pub(super) fn cancel_free(&self, ptr: DevicePtr) {
+        lock(&self.allocations).insert(ptr.0, Allocation::Live);
+    }
+
+    /// Frees what [`begin_free`](Device::begin_free) was called for.
+    pub(super) fn finish_free(&self, ptr: DevicePtr) {
+        for accessor in self.accessors() {
+            accessor.space.unshare(ptr.0);
+        }
+        // Out of the map first: the address may be given out again as soon as it is free.
+        lock(&self.allocations).remove(&ptr.0);
+        if let Err(error) = self.space.free(ptr.0) {
+            log::error!("{ptr} of {}: {error}", self.id);
+        }
+    }
+
+    /// Allows kernels on `accessor` to use this device's memory, what is allocated later included.
+    pub(super) fn allow_access(&self, call: &'static str, accessor: &Arc<Device>) -> DriverResult<()> {
+        let mut accessors = lock(&self.accessors);
+        let weak = Arc::downgrade(accessor);
+        if accessors.iter().any(|a| a.ptr_eq(&weak)) {
+            return Ok(());
+        }
+        for address in lock(&self.allocations).keys() {
+            self.space.share(*address, &accessor.space).map_err(|error| memory_error(call, &error))?;
+        }
+        accessors.push(weak);
+        Ok(())
+    }
+
+    fn accessors(&self) -> Vec<Arc<Device>> {
+        lock(&self.accessors).iter().filter_map(Weak::upgrade).collect()
+    }
+}
+
+/// Waits for a mark. A host function would wait for itself, so there it is an error.
+pub(super) fn wait(call: &'static str, mark: &Mark) -> DriverResult<()> {
+    if !mark.is_reached() {
+        may_wait(call)?;
+        mark.wait();
+    }
+    Ok(())
+}
+
+/// Fails in a host function, which must not wait for its own stream and what waits for that.
+pub(super) fn may_wait(call: &'static str) -> DriverResult<()> {
+    if on_worker() {
+        let detail = "a host function must not wait for the driver";
+        return Err(DriverError::with_detail(call, ErrorCode::ILLEGAL_STATE, detail));
+    }
+    Ok(())
+}
+
+pub(super) fn memory_error(call: &'static str, error: &gfx9_emulator::Error) -> DriverError {
+    let code = match error {
+        gfx9_emulator::Error::OutOfMemory { .. } => ErrorCode::OUT_OF_MEMORY,
+        _ => ErrorCode::INVALID_VALUE,
+    };
+    DriverError::with_detail(call, code, error.to_string())
+}
+
+/// Locks; nothing here leaves the data half-changed when it panics.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,89 @@
+//! An event: a place in a stream, and the time when it was reached.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use super::stream::{Mark, Stream};
+use hip_driver::DeviceId;
+
+use super::command::Command;
+
+/// An event. Recording it again makes it another place; waits that were enqueued before keep the one they saw.
+pub(super) struct Event {
+    pub(super) device: DeviceId,
+    pub(super) timing: bool,
+    record: Mutex<Option<Record>>,
+    /// The newest record that was reached, and when.
+    reached: Mutex<Option<(u64, Instant)>>,
+}
+
+#[derive(Clone)]
+struct Record {
+    /// Counts the event's records from 1.
+    number: u64,
+    mark: Mark,
+}
+
+/// What an event cannot answer.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum NoTime {
+    /// It was made without timing, or was never recorded.
+    NotTimed,
+    /// Its last record has not been reached.
+    NotReached,
+}
+
+impl Event {
+    pub(super) fn new(device: DeviceId, timing: bool) -> Self {
+        Event { device, timing, record: Mutex::new(None), reached: Mutex::new(None) }
+    }
+
+    /// Records the event after all work that is on the stream now; `false` when the stream was destroyed meanwhile.
+    pub(super) fn record(self: &Arc<Self>, stream: &Arc<Stream>) -> bool {
+        let mut record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = record.as_ref().map_or(1, |r| r.number + 1);
+        let mark = if self.timing {
+            let Some(sequence) =
+                stream.push(|_| Command::EventReached { event: Arc::clone(self), record: number })
+            else {
+                return false;
+            };
+            Mark { stream: Arc::clone(stream), sequence }
+        } else {
+            // Without the time there is nothing to run: the last command's number says when it is reached.
+            stream.mark()
+        };
+        *record = Some(Record { number, mark });
+        true
+    }
+
+    /// The place of the last record; `None` if there was none.
+    pub(super) fn mark(&self) -> Option<Mark> {
+        self.record.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|r| r.mark.clone())
+    }
+
+    /// Called by the worker that reaches a record.
+    pub(super) fn reach(&self, number: u64) {
+        let now = Instant::now();
+        let mut reached = self.reached.lock().unwrap_or_else(PoisonError::into_inner);
+        // Records on two streams may be reached in either order; the newest one's time counts.
+        if reached.is_none_or(|(newest, _)| newest <= number) {
+            *reached = Some((number, now));
+        }
+    }
+
+    /// When the last record was reached.
+    pub(super) fn time(&self) -> Result<Instant, NoTime> {
+        let record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(last) = record.as_ref().filter(|_| self.timing) else { return Err(NoTime::NotTimed) };
+        if !last.mark.is_reached() {
+            return Err(NoTime::NotReached);
+        }
+        let reached = self.reached.lock().unwrap_or_else(PoisonError::into_inner);
+        match *reached {
+            Some((number, when)) if number == last.number => Ok(when),
+            // Reached, but skipped: the device has a fault.
+            _ => Err(NoTime::NotReached),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Loaded code objects, their kernels, and what a launch of one must respect.
+
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+
+use code_object::{CodeObject, KernelKind, KernelSignature};
+use gfx9_emulator::{Dispatch, Program};
+
+use super::device::{Device, lock, memory_error};
+use super::handles::Table;
+use hip_driver::{DeviceProperties, DevicePtr, DriverError, DriverResult, ErrorCode};
+
+// Per compute unit of gfx90a and gfx942: clr, `rocdevice.cpp` (`populateOCLDeviceConstants`) and `hip_platform.cpp`
+// (`ihipOccupancyMaxActiveBlocksPerMultiprocessor`), whose calculation `occupancy` follows.
+const SIMDS: u32 = 4;
+const MAX_WAVES_PER_SIMD: u32 = 8;
+const VGPRS_PER_SIMD: u32 = 512;
+const SGPRS_PER_SIMD: u32 = 800;
+const SGPR_GRANULE: u32 = 16;
+
+/// A code object on a device.
+pub(super) struct Module {
+    pub(super) device: Arc<Device>,
+    pub(super) program: Program,
+    /// Handles of the kernels that were looked up, in the order of the code object.
+    functions: Mutex<Vec<Option<u64>>>,
+}
+
+/// A kernel of a module, which it keeps loaded: unloading a module does not take it from work in flight.
+pub(super) struct Function {
+    pub(super) module: Arc<Module>,
+    pub(super) index: usize,
+    /// Bytes of the kernarg segment that the caller fills.
+    explicit_size: usize,
+}
+
+impl Module {
+    pub(super) fn load(call: &'static str, device: &Arc<Device>, image: &[u8]) -> DriverResult<Module> {
+        let target = &device.properties.target;
+        let object = CodeObject::from_any(image, target).map_err(|error| {
+            let code = match error {
+                code_object::Error::NoMatchingTarget { .. } => ErrorCode::NO_BINARY_FOR_GPU,
+                _ => ErrorCode::INVALID_IMAGE,
+            };
+            DriverError::with_detail(call, code, error.to_string())
+        })?;
+        if !object.target().is_compatible_with(target) {
+            let detail = format!(
+                "the code object is for {}, {} is {}",
+                object.target().short(),
+                device.id,
+                target.short()
+            );
+            return Err(DriverError::with_detail(call, ErrorCode::NO_BINARY_FOR_GPU, detail));
+        }
+        let program = device.machine.load(&object).map_err(|error| match error {
+            gfx9_emulator::Error::OutOfMemory { .. } => memory_error(call, &error),
+            _ => DriverError::with_detail(call, ErrorCode::SHARED_OBJECT_INIT_FAILED, error.to_string()),
+        })?;
+        construct(call, device, &program)?;
+        let functions = Mutex::new(vec![None; object.kernels().len()]);
+        Ok(Module { device: Arc::clone(device), program, functions })
+    }
+
+    /// The kernel's place in the code object.
+    pub(super) fn find(&self, call: &'static str, name: &str) -> DriverResult<usize> {
+        self.program.kernel_index(name).ok_or_else(|| {
+            // The code object's own error lists the kernels that there are.
+            let detail = self.program.code_object().kernel(name).err().map(|error| error.to_string());
+            DriverError { call, code: ErrorCode::NOT_FOUND, detail: detail.map(String::into_boxed_str) }
+        })
+    }
+
+    /// The handle of a kernel, made at its first look-up; `None` when no handles are left.
+    pub(super) fn function(self: &Arc<Self>, index: usize, table: &Table<Arc<Function>>) -> Option<u64> {
+        let mut functions = lock(&self.functions);
+        let slot = functions.get_mut(index)?;
+        if slot.is_none() {
+            *slot = table.insert(Arc::new(Function::new(Arc::clone(self), index)));
+        }
+        *slot
+    }
+
+    /// Makes the kernels' handles stale.
+    pub(super) fn forget_functions(&self, table: &Table<Arc<Function>>) {
+        for handle in lock(&self.functions).iter_mut().filter_map(Option::take) {
+            drop(table.remove_if(handle, |_| Ok::<(), Infallible>(())));
+        }
+    }
+
+    pub(super) fn global(&self, call: &'static str, name: &str) -> DriverResult<(DevicePtr, usize)> {
+        match self.program.global(name) {
+            Some((address, size)) => Ok((DevicePtr(address), size as usize)),
+            None => {
+                let names: Vec<&str> =
+                    self.program.code_object().globals().iter().map(|g| g.name.as_str()).collect();
+                let detail = format!("no global `{name}`; the module has {}", names.join(", "));
+                Err(DriverError::with_detail(call, ErrorCode::NOT_FOUND, detail))
+            }
+        }
+    }
+}
+
+/// Runs the constructors of the code object's variables: compilers put calls of them into kernels of the kind `init`,
+/// which HIP's runtime runs with one work-item when it loads a module (ROCm CLR, devprogram.cpp).
+fn construct(call: &'static str, device: &Device, program: &Program) -> DriverResult<()> {
+    let kernels = program.kernels().iter().enumerate();
+    for (kernel, _) in kernels.filter(|(_, kernel)| kernel.kind == KernelKind::Init) {
+        let launch = Dispatch { kernel, grid: [1; 3], block: [1; 3], dynamic_lds: 0, kernarg: &[] };
+        device.machine.dispatch(program, &launch).map_err(|error| {
+            DriverError::with_detail(call, ErrorCode::SHARED_OBJECT_INIT_FAILED, error.to_string())
+        })?;
+    }
+    Ok(())
+}
+
+impl Function {
+    pub(super) fn new(module: Arc<Module>, index: usize) -> Self {
+        let explicit_size = module.program.code_object().kernels()[index].explicit_size() as usize;
+        Function { module, index, explicit_size }
+    }
+
+    pub(super) fn signature(&self) -> &KernelSignature {
+        &self.module.program.code_object().kernels()[self.index]
+    }
+
+    /// The part of a kernarg segment that the caller fills, if the segment has the right length.
+    pub(super) fn explicit<'a>(&self, call: &'static str, kernarg: &'a [u8]) -> DriverResult<&'a [u8]> {
+        let kernel = self.signature();
+        match kernarg.get(..self.explicit_size) {
+            Some(explicit) if kernarg.len() == kernel.kernarg_size as usize => Ok(explicit),
+            // No explicit arguments: the hidden ones are filled in anyhow.
+            Some(explicit) if kernarg.is_empty() => Ok(explicit),
+            _ => {
+                let detail = format!(
+                    "kernel {}: {} bytes of kernel arguments were given, its kernarg segment has {}",
+                    kernel.name,
+                    kernarg.len(),
+                    kernel.kernarg_size
+                );
+                Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail))
+            }
+        }
+    }
+
+    /// Checks a launch against the device's limits and the kernel's.
+    pub(super) fn check_configuration(
+        &self,
+        call: &'static str,
+        grid: [u32; 3],
+        block: [u32; 3],
+        dynamic_lds: u32,
+    ) -> DriverResult<()> {
+        let (kernel, limits) = (self.signature(), &self.module.device.properties);
+        let Some(reason) = configuration_fault(kernel, limits, grid, block, dynamic_lds) else {
+            return Ok(());
+        };
+        let detail = format!("kernel {}: {reason}", kernel.name);
+        Err(DriverError::with_detail(call, ErrorCode::INVALID_CONFIGURATION, detail))
+    }
+
+    /// Workgroups of `block_threads` work-items that a compute unit holds at once.
+    pub(super) fn occupancy(&self, block_threads: u32, dynamic_lds: u32) -> u32 {
+        let (kernel, limits) = (self.signature(), &self.module.device.properties);
+        if block_threads > limits.max_threads_per_block {
+            return 0;
+        }
+        let by_vgprs = VGPRS_PER_SIMD / kernel.descriptor.vgprs();
+        let by_sgprs = SGPRS_PER_SIMD / kernel.sgpr_count.max(1).next_multiple_of(SGPR_GRANULE);
+        let waves = SIMDS * MAX_WAVES_PER_SIMD.min(by_vgprs).min(by_sgprs);
+        let by_waves = waves / block_threads.max(1).div_ceil(limits.wavefront_size);
+        let lds = kernel.group_segment_fixed_size.saturating_add(dynamic_lds);
+        limits.max_lds_per_block.checked_div(lds).map_or(by_waves, |by_lds| by_waves.min(by_lds))
+    }
+}
+
+fn configuration_fault(
+    kernel: &KernelSignature,
+    limits: &DeviceProperties,
+    grid: [u32; 3],
+    block: [u32; 3],
+    dynamic_lds: u32,
+) -> Option<String> {
+    if grid.contains(&0) || block.contains(&0) {
+        return Some(format!("grid {grid:?} and block {block:?} must not have a 0"));
+    }
+    for axis in 0..3 {
+        let name = ["x", "y", "z"][axis];
+        if grid[axis] > limits.max_grid[axis] {
+            return Some(format!("grid {grid:?} exceeds {} in {name}", limits.max_grid[axis]));
+        }
+        if block[axis] > limits.max_block[axis] {
+            return Some(format!("block {block:?} exceeds {} in {name}", limits.max_block[axis]));
+        }
+        // An AQL packet counts work-items in 32 bits.
+        if grid[axis].checked_mul(block[axis]).is_none() {
+            return Some(format!("grid {grid:?} by block {block:?} exceeds 2^32 - 1 work-items in {name}"));
+        }
+    }
+    let threads: u64 = block.iter().map(|&n| u64::from(n)).product();
+    let most = limits.max_threads_per_block.min(kernel.max_flat_workgroup_size);
+    if threads > u64::from(most) {
+        return Some(format!("block {block:?} has {threads} work-items, at most {most} are allowed"));
+    }
+    if let Some(required) = kernel.reqd_workgroup_size.filter(|required| *required != block) {
+        return Some(format!("block {block:?}, but the kernel is compiled for {required:?} alone"));
+    }
+    let lds = u64::from(kernel.group_segment_fixed_size) + u64::from(dynamic_lds);
+    if lds > u64::from(limits.max_lds_per_block) {
+        return Some(format!(
+            "{} static and {dynamic_lds} dynamic bytes of LDS exceed {}",
+            kernel.group_segment_fixed_size, limits.max_lds_per_block
+        ));
+    }
+    None
+}

@@ -1,0 +1,49 @@
+//! Who is told of work that has run, and when it ran.
+
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Instant;
+
+use gfx9_emulator::Error;
+
+use super::command::Ran;
+use super::device::lock;
+use hip_driver::activity::{Activity, ActivityObserver};
+
+/// The driver's observer, if it has one.
+#[derive(Default)]
+pub(super) struct Watch(Mutex<Option<Weak<dyn ActivityObserver>>>);
+
+impl Watch {
+    /// Takes an observer, unless another one is alive.
+    pub(super) fn begin(&self, observer: Weak<dyn ActivityObserver>) -> bool {
+        let mut slot = lock(&self.0);
+        if slot.as_ref().is_some_and(|other| other.strong_count() > 0) {
+            return false;
+        }
+        *slot = Some(observer);
+        true
+    }
+
+    pub(super) fn watched(&self, correlation: u64) -> Watched {
+        let observer = lock(&self.0).as_ref().and_then(Weak::upgrade);
+        Watched(observer.map(|observer| (observer, correlation)))
+    }
+}
+
+/// Who is told of one command, and the number under which it was enqueued.
+pub(super) struct Watched(Option<(Arc<dyn ActivityObserver>, u64)>);
+
+impl Watched {
+    pub(super) const NOBODY: Watched = Watched(None);
+
+    /// Does a piece of work, of a graph `node`, and says when it ran.
+    #[inline]
+    pub(super) fn time(&self, node: Option<u32>, work: impl FnOnce() -> Ran) -> Result<(), (String, Error)> {
+        let Some((observer, correlation)) = &self.0 else { return work().map(drop) };
+        let begin = Instant::now();
+        let ran = work();
+        let counts = ran.as_ref().ok().copied().flatten();
+        observer.ran(&Activity { correlation: *correlation, node, begin, end: Instant::now(), counts });
+        ran.map(drop)
+    }
+}

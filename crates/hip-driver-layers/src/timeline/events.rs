@@ -1,0 +1,313 @@
+//! Times of a device's work by timed events: one before it, one behind it, read when both were reached.
+//!
+//! A driver says how far apart two events are, in a 32-bit float of milliseconds: exact for what is near, microseconds off
+//! after minutes. So each event's time is taken from the one before it on the stream, back to the first, which is recorded
+//! and waited for when the stream is made, and which the host's clock is read around.
+//!
+//! Causes come before effects, whatever two clocks say: work begins after the call that enqueued it began, and has ended by
+//! the time when the host sees that. Where a stream's times contradict that, they are moved.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard};
+
+use hip_driver::{DeviceId, Driver, DriverResult, EventOptions, RawEvent, RawStream};
+
+use super::record::WorkRecord;
+use super::recorder::{Recorder, lock};
+
+/// Pieces of work on a stream whose times are not read yet, at most; what comes then gets none.
+const MOST_PENDING: usize = 8192;
+
+/// After how many pieces of work it is looked which were reached.
+const LOOK_AFTER: u32 = 64;
+
+/// How often a stream's first event is recorded, until the host waits for it no longer than this, in nanoseconds: the first
+/// use of a stream may take milliseconds.
+const ANCHORS: u32 = 4;
+const GOOD_ANCHOR: u64 = 50_000;
+
+/// The events of one stream.
+pub(super) struct Track {
+    device: DeviceId,
+    stream: RawStream,
+    state: Mutex<TrackState>,
+}
+
+pub(super) struct TrackState {
+    /// The last event whose time is known, and when that was, in nanoseconds of the timeline.
+    last: (RawEvent, f64),
+    /// When the last work that is known ended.
+    end: u64,
+    pending: VecDeque<Pending>,
+    /// Events to be used again.
+    free: Vec<RawEvent>,
+    since_look: u32,
+}
+
+/// Work whose events were recorded.
+struct Pending {
+    correlation: u64,
+    begin: RawEvent,
+    end: End,
+    /// When the first event was recorded, and when the call began.
+    asked: u64,
+    called: u64,
+}
+
+impl TrackState {
+    /// Gives up the times that were not read, and counts them.
+    fn lose(&mut self, recorder: &Recorder) {
+        for lost in self.pending.drain(..) {
+            recorder.work.drop_one();
+            self.free.extend(lost.events());
+        }
+    }
+}
+
+impl Pending {
+    /// Its events in the order of recording.
+    fn events(&self) -> impl Iterator<Item = RawEvent> + use<> {
+        let end = match self.end {
+            End::Event(end) => Some(end),
+            End::Seen(_) => None,
+        };
+        [self.begin].into_iter().chain(end)
+    }
+}
+
+/// How the end of work is known.
+#[derive(Clone, Copy)]
+enum End {
+    Event(RawEvent),
+    /// The call waited for it: the host's time. An event behind it would make the stream busy that the call has waited for.
+    Seen(u64),
+}
+
+/// Work between whose events the caller stands.
+pub(super) struct Begun {
+    begin: RawEvent,
+    end: RawEvent,
+    asked: u64,
+}
+
+impl Track {
+    /// Takes the time of a new stream. Waits for it, which is idle.
+    pub(super) fn new(
+        driver: &dyn Driver,
+        recorder: &Recorder,
+        device: DeviceId,
+        stream: RawStream,
+    ) -> DriverResult<Track> {
+        let event = driver.event_create(device, EventOptions { timing: true })?;
+        match anchor(driver, recorder, device, stream, event) {
+            Ok(time) => {
+                let state = TrackState {
+                    last: (event, time),
+                    end: 0,
+                    pending: VecDeque::new(),
+                    free: Vec::new(),
+                    since_look: 0,
+                };
+                Ok(Track { device, stream, state: Mutex::new(state) })
+            }
+            Err(error) => {
+                destroy(driver, device, event);
+                Err(error)
+            }
+        }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, TrackState> {
+        lock(&self.state)
+    }
+
+    /// Records the event before a piece of work; none where that is not possible.
+    pub(super) fn begin(
+        &self,
+        state: &mut TrackState,
+        driver: &dyn Driver,
+        recorder: &Recorder,
+    ) -> Option<Begun> {
+        state.since_look += 1;
+        if state.since_look >= LOOK_AFTER {
+            self.collect(state, driver, recorder);
+        }
+        if state.pending.len() >= MOST_PENDING {
+            return None;
+        }
+        let begin = self.event(state, driver)?;
+        let Some(end) = self.event(state, driver) else {
+            state.free.push(begin);
+            return None;
+        };
+        let asked = recorder.now();
+        // SAFETY: an event of this track, on its stream, which the caller of the layer vouches for.
+        match unsafe { driver.event_record(self.device, begin, self.stream) } {
+            Ok(()) => Some(Begun { begin, end, asked }),
+            Err(_) => {
+                state.free.extend([begin, end]);
+                None
+            }
+        }
+    }
+
+    /// Records the event behind a piece of work; `false` where its times are lost. `waited` says that the call has waited
+    /// for the stream, as far as is known. The call's own times are `called` and `returned`.
+    pub(super) fn end(
+        &self,
+        state: &mut TrackState,
+        driver: &dyn Driver,
+        begun: Begun,
+        correlation: u64,
+        (called, returned): (u64, u64),
+        waited: bool,
+    ) -> bool {
+        let Begun { begin, end, asked } = begun;
+        // SAFETY: an event of this track that is alive.
+        let end = if waited && unsafe { driver.event_query(self.device, begin) }.is_ok_and(|reached| reached)
+        {
+            state.free.push(end);
+            End::Seen(returned)
+        } else {
+            // SAFETY: as in `begin`.
+            if unsafe { driver.event_record(self.device, end, self.stream) }.is_err() {
+                state.free.extend([begin, end]);
+                return false;
+            }
+            End::Event(end)
+        };
+        state.pending.push_back(Pending { correlation, begin, end, asked, called });
+        true
+    }
+
+    /// Gives back the events of work that was refused.
+    pub(super) fn cancel(state: &mut TrackState, begun: &Begun) {
+        state.free.extend([begun.begin, begun.end]);
+    }
+
+    fn event(&self, state: &mut TrackState, driver: &dyn Driver) -> Option<RawEvent> {
+        let made = || driver.event_create(self.device, EventOptions { timing: true }).ok();
+        state.free.pop().or_else(made)
+    }
+
+    /// Takes the times of the work that was reached; never waits.
+    pub(super) fn collect(&self, state: &mut TrackState, driver: &dyn Driver, recorder: &Recorder) {
+        state.since_look = 0;
+        while let Some(next) = state.pending.front() {
+            let last = next.events().last().unwrap_or(next.begin);
+            // SAFETY: an event of this track that is alive.
+            match unsafe { driver.event_query(self.device, last) } {
+                Ok(false) => return,
+                Ok(true) => {}
+                Err(error) if error.code.is_sticky() => {
+                    // Nothing of the device comes any more.
+                    state.lose(recorder);
+                    return;
+                }
+                Err(_) => {}
+            }
+            let Some(next) = state.pending.pop_front() else { return };
+            self.resolve(state, driver, recorder, next);
+        }
+    }
+
+    /// Takes the times of one piece of work whose events were reached.
+    fn resolve(&self, state: &mut TrackState, driver: &dyn Driver, recorder: &Recorder, work: Pending) {
+        let elapsed = |from, to| {
+            // SAFETY: timed events of this track that are alive.
+            let ms = unsafe { driver.event_elapsed_ms(self.device, from, to) }.ok()?;
+            Some(f64::from(ms) * 1e6)
+        };
+        let (last, last_time) = state.last;
+        let took = match work.end {
+            End::Event(end) => elapsed(work.begin, end),
+            End::Seen(_) => Some(0.0),
+        };
+        let (Some(before), Some(took)) = (elapsed(last, work.begin), took) else {
+            state.free.extend(work.events());
+            recorder.work.drop_one();
+            return;
+        };
+        let seen = match work.end {
+            End::Event(_) => recorder.now(),
+            End::Seen(end) => end,
+        };
+        let time = in_order(last_time + before, took, work.asked as f64, seen as f64);
+        let begin = (time as u64).max(work.called).max(state.end);
+        let end = match work.end {
+            End::Event(_) => (time + took) as u64,
+            End::Seen(end) => end,
+        };
+        let end = end.max(begin + 1);
+        state.end = end;
+        state.free.extend([last].into_iter().chain(work.events().skip(1)));
+        state.last = (work.begin, time);
+        let correlation = work.correlation;
+        recorder.record_work(WorkRecord { correlation, begin, end, node: None, counts: None });
+    }
+
+    /// Whether nothing is left to be read.
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().pending.is_empty()
+    }
+
+    /// Destroys the events. Times that were not read are lost, and counted.
+    pub(super) fn destroy(&self, driver: &dyn Driver, recorder: &Recorder) {
+        let mut state = self.lock();
+        let state = &mut *state;
+        state.lose(recorder);
+        destroy(driver, self.device, state.last.0);
+        state.free.drain(..).for_each(|event| destroy(driver, self.device, event));
+    }
+}
+
+/// Records a stream's first event and waits for it; the host's time of it, in nanoseconds.
+fn anchor(
+    driver: &dyn Driver,
+    recorder: &Recorder,
+    device: DeviceId,
+    stream: RawStream,
+    event: RawEvent,
+) -> DriverResult<f64> {
+    let mut time = 0.0;
+    for _ in 0..ANCHORS {
+        let before = recorder.now();
+        // SAFETY: a live stream and event of the device.
+        unsafe {
+            driver.event_record(device, event, stream)?;
+            driver.event_synchronize(device, event)?;
+        }
+        let waited = recorder.now() - before;
+        time = before as f64 + waited as f64 / 2.0;
+        if waited <= GOOD_ANCHOR {
+            break;
+        }
+    }
+    Ok(time)
+}
+
+/// When work begins that took so long, moved to where it neither begins before it was asked for nor ends after it was seen
+/// to have ended; where it can't do both, it does the first.
+fn in_order(begin: f64, took: f64, asked: f64, seen: f64) -> f64 {
+    begin.min(seen - took).max(asked)
+}
+
+fn destroy(driver: &dyn Driver, device: DeviceId, event: RawEvent) {
+    // SAFETY: an event of the track, which lets go of it here.
+    if let Err(error) = unsafe { driver.event_destroy(device, event) } {
+        log::debug!("destroying an event of the timeline: {error}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_order;
+
+    #[test]
+    fn times_are_moved_only_where_an_effect_would_come_first() {
+        assert_eq!(in_order(100.0, 10.0, 90.0, 200.0), 100.0);
+        assert_eq!(in_order(80.0, 10.0, 90.0, 200.0), 90.0);
+        assert_eq!(in_order(195.0, 10.0, 90.0, 200.0), 190.0);
+        assert_eq!(in_order(195.0, 150.0, 90.0, 200.0), 90.0);
+    }
+}

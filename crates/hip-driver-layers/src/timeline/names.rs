@@ -1,0 +1,167 @@
+//! What handles and numbers stood for, and since when: a driver gives the same handle out again.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use hip_driver::{DeviceId, RawFunction, RawGraphExec, RawStream};
+
+use super::record::RawWork;
+use super::work::Work;
+
+/// Most kernels, streams, names of spans, and nodes of graphs that are remembered, each.
+const MOST: usize = 1 << 20;
+
+/// A stream's place in the timeline.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StreamName {
+    /// Counts the streams of the timeline from 1.
+    pub(super) number: u32,
+    pub(super) driver: u32,
+    pub(super) device: DeviceId,
+}
+
+/// Values of a handle, each from a time on.
+#[derive(Debug)]
+struct History<T> {
+    values: HashMap<(u32, u64), Vec<(u64, T)>>,
+    len: usize,
+}
+
+impl<T> Default for History<T> {
+    fn default() -> Self {
+        History { values: HashMap::new(), len: 0 }
+    }
+}
+
+impl<T> History<T> {
+    /// Notes what a driver's handle stands for from `since` on; `weight` is how much room that takes.
+    fn add(&mut self, (driver, handle): (u32, u64), since: u64, value: T, weight: usize) -> bool {
+        if self.len.saturating_add(weight) > MOST {
+            return false;
+        }
+        self.len += weight;
+        let values = self.values.entry((driver, handle)).or_default();
+        // At the end, but where two threads come here in another order than they looked at the clock.
+        let place = values.partition_point(|(earlier, _)| *earlier <= since);
+        values.insert(place, (since, value));
+        true
+    }
+
+    /// What the handle stood for at a time.
+    fn at(&self, driver: u32, handle: u64, time: u64) -> Option<&T> {
+        let values = self.values.get(&(driver, handle))?;
+        let later = values.partition_point(|(since, _)| *since <= time);
+        values.get(later.checked_sub(1)?).map(|(_, value)| value)
+    }
+}
+
+/// All names of a timeline.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    kernels: History<Arc<str>>,
+    streams: History<StreamName>,
+    graphs: History<Arc<[Work]>>,
+    streams_made: u32,
+    spans: Vec<Arc<str>>,
+    span_numbers: HashMap<Arc<str>, u32>,
+    /// Names of the devices that have streams, by driver and device.
+    pub(super) devices: HashMap<(u32, DeviceId), String>,
+}
+
+impl Names {
+    pub(super) fn add_kernel(&mut self, driver: u32, function: RawFunction, since: u64, name: &str) {
+        // A kernel that is looked up again takes no more room.
+        let known = self.kernels.at(driver, function.0, since).is_some_and(|known| **known == *name);
+        if !known {
+            self.kernels.add((driver, function.0), since, name.into(), 1);
+        }
+    }
+
+    pub(super) fn kernel(&self, driver: u32, function: RawFunction, time: u64) -> Arc<str> {
+        match self.kernels.at(driver, function.0, time) {
+            Some(name) => Arc::clone(name),
+            None => format!("kernel {:#x}", function.0).into(),
+        }
+    }
+
+    pub(super) fn add_stream(&mut self, driver: u32, device: DeviceId, stream: RawStream, since: u64) {
+        let name = StreamName { number: self.streams_made + 1, driver, device };
+        if self.streams.add((driver, stream.0), since, name, 1) {
+            self.streams_made += 1;
+        }
+    }
+
+    pub(super) fn stream(&self, driver: u32, stream: RawStream, time: u64) -> Option<StreamName> {
+        self.streams.at(driver, stream.0, time).copied()
+    }
+
+    pub(super) fn add_graph(&mut self, driver: u32, exec: RawGraphExec, since: u64, nodes: Arc<[Work]>) {
+        let weight = nodes.len().max(1);
+        self.graphs.add((driver, exec.0), since, nodes, weight);
+    }
+
+    /// The number of a span's name; none when there are too many.
+    pub(super) fn span(&mut self, name: &str) -> Option<u32> {
+        if let Some(number) = self.span_numbers.get(name) {
+            return Some(*number);
+        }
+        let number = u32::try_from(self.spans.len()).ok().filter(|number| (*number as usize) < MOST)?;
+        let name: Arc<str> = name.into();
+        self.spans.push(Arc::clone(&name));
+        self.span_numbers.insert(name, number);
+        Some(number)
+    }
+
+    pub(super) fn span_name(&self, number: u32) -> Option<&Arc<str>> {
+        self.spans.get(number as usize)
+    }
+
+    /// Work with its names, as they were at a time.
+    pub(super) fn work(&self, driver: u32, work: RawWork, time: u64) -> Work {
+        match work {
+            RawWork::Kernel { function, grid, block, dynamic_lds } => {
+                Work::Kernel { name: self.kernel(driver, function, time), grid, block, dynamic_lds }
+            }
+            RawWork::Copy { direction, bytes } => Work::Copy { direction, bytes },
+            RawWork::Fill { bytes } => Work::Fill { bytes },
+            RawWork::HostFunction => Work::HostFunction,
+            RawWork::Graph(exec) => {
+                let nodes = self.graphs.at(driver, exec.0, time);
+                Work::Graph { nodes: nodes.map_or_else(|| Arc::from([]), Arc::clone) }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handle_stands_for_what_it_was_at_the_time() {
+        let mut names = Names::default();
+        names.add_kernel(0, RawFunction(5), 10, "old");
+        names.add_kernel(0, RawFunction(5), 15, "old");
+        names.add_kernel(0, RawFunction(5), 30, "newest");
+        names.add_kernel(0, RawFunction(5), 20, "new");
+        let kernel = |driver, time| names.kernel(driver, RawFunction(5), time).to_string();
+        assert_eq!(
+            [kernel(0, 10), kernel(0, 19), kernel(0, 20), kernel(0, 29), kernel(0, 99)],
+            ["old", "old", "new", "new", "newest"]
+        );
+        assert_eq!([kernel(0, 9), kernel(1, 30)], ["kernel 0x5", "kernel 0x5"]);
+        assert_eq!(names.kernels.len, 3);
+    }
+
+    #[test]
+    fn what_is_too_much_is_not_remembered() {
+        let mut history = History::default();
+        assert!(history.add((0, 1), 0, 'a', MOST - 1));
+        assert!(!history.add((0, 2), 0, 'b', 2));
+        assert!(history.add((0, 2), 5, 'c', 1));
+        assert_eq!(
+            (history.at(0, 1, 0), history.at(0, 2, 4), history.at(0, 2, 5)),
+            (Some(&'a'), None, Some(&'c'))
+        );
+    }
+}

@@ -1,0 +1,91 @@
+//! What is written down while the program runs: small and without names, which are looked up when somebody reads it.
+
+use crate::validation::CallKind;
+use hip_driver::activity::KernelCounts;
+use hip_driver::{DeviceId, ErrorCode, RawFunction, RawGraphExec, RawStream};
+
+use super::work::CopyDirection;
+
+/// A call of the driver, or a span of the program's own. Times are nanoseconds since the timeline began.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CallRecord {
+    pub(super) begin: u64,
+    pub(super) end: u64,
+    pub(super) what: What,
+    /// The number under which it enqueued work; 0 if it did not.
+    pub(super) correlation: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum What {
+    /// The number of a span's name.
+    Span(u32),
+    Call {
+        kind: CallKind,
+        driver: u32,
+        device: DeviceId,
+        error: ErrorCode,
+        detail: Detail,
+    },
+}
+
+/// What a call is about.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Detail {
+    None,
+    Bytes(u64),
+    Stream(RawStream),
+    StreamBytes(RawStream, u64),
+    /// Work that the call does itself, before it returns.
+    Done(RawWork),
+    Enqueued(RawStream, RawWork),
+}
+
+impl Detail {
+    pub(super) fn stream(self) -> Option<RawStream> {
+        match self {
+            Detail::Stream(stream) | Detail::StreamBytes(stream, _) | Detail::Enqueued(stream, _) => {
+                Some(stream)
+            }
+            Detail::None | Detail::Bytes(_) | Detail::Done(_) => None,
+        }
+    }
+}
+
+/// Work, by the driver's handles.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum RawWork {
+    Kernel { function: RawFunction, grid: [u32; 3], block: [u32; 3], dynamic_lds: u32 },
+    Copy { direction: CopyDirection, bytes: u64 },
+    Fill { bytes: u64 },
+    HostFunction,
+    Graph(RawGraphExec),
+}
+
+impl RawWork {
+    pub(super) fn is_to_host(self) -> bool {
+        matches!(self, RawWork::Copy { direction: CopyDirection::DeviceToHost, .. })
+    }
+}
+
+/// Work that has run. Times are nanoseconds since the timeline began.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WorkRecord {
+    pub(super) correlation: u64,
+    pub(super) begin: u64,
+    pub(super) end: u64,
+    pub(super) node: Option<u32>,
+    pub(super) counts: Option<KernelCounts>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `TimelineOptions::limit` says of memory.
+    #[test]
+    fn entries_are_small() {
+        let (call, work) = (size_of::<CallRecord>(), size_of::<WorkRecord>());
+        assert!(call <= 96 && work <= 72, "{call} {work}");
+    }
+}

@@ -1,0 +1,98 @@
+//! Work of a device, as a timeline names it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use hip_driver::DeviceId;
+
+/// Where a copy goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CopyDirection {
+    /// Host to device.
+    HostToDevice,
+    /// Device to host.
+    DeviceToHost,
+    /// Within a device.
+    DeviceToDevice,
+    /// From another device.
+    FromPeer(DeviceId),
+}
+
+/// Work of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Work {
+    /// A kernel.
+    Kernel {
+        /// Its name.
+        name: Arc<str>,
+        /// Workgroups in x, y and z.
+        grid: [u32; 3],
+        /// Work-items of a workgroup in x, y and z.
+        block: [u32; 3],
+        /// Dynamic LDS in bytes.
+        dynamic_lds: u32,
+    },
+    /// A copy.
+    Copy {
+        /// Where it goes.
+        direction: CopyDirection,
+        /// How many bytes.
+        bytes: u64,
+    },
+    /// A fill.
+    Fill {
+        /// How many bytes.
+        bytes: u64,
+    },
+    /// A function of the host's in stream order.
+    HostFunction,
+    /// A graph.
+    Graph {
+        /// Its nodes in the order of adding.
+        nodes: Arc<[Work]>,
+    },
+    /// A graph's node that does nothing.
+    Empty,
+}
+
+impl Work {
+    /// The kind of work in one or two words.
+    pub const fn category(&self) -> &'static str {
+        match self {
+            Work::Kernel { .. } => "kernel",
+            Work::Copy { .. } => "copy",
+            Work::Fill { .. } => "fill",
+            Work::HostFunction => "host function",
+            Work::Graph { .. } => "graph",
+            Work::Empty => "empty node",
+        }
+    }
+
+    /// The bytes that it copies or fills; of a graph, those of all nodes.
+    pub fn bytes(&self) -> Option<u64> {
+        match self {
+            Work::Copy { bytes, .. } | Work::Fill { bytes } => Some(*bytes),
+            Work::Graph { nodes } => Some(nodes.iter().filter_map(Work::bytes).sum()),
+            Work::Kernel { .. } | Work::HostFunction | Work::Empty => None,
+        }
+    }
+}
+
+/// What a track shows: the kernel's name, or what is done.
+impl fmt::Display for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Work::Kernel { name, .. } => f.write_str(name),
+            Work::Copy { direction, .. } => f.write_str(match direction {
+                CopyDirection::HostToDevice => "H2D copy",
+                CopyDirection::DeviceToHost => "D2H copy",
+                CopyDirection::DeviceToDevice => "D2D copy",
+                CopyDirection::FromPeer(_) => "peer copy",
+            }),
+            Work::Graph { nodes } => write!(f, "graph of {} nodes", nodes.len()),
+            Work::Fill { .. } | Work::HostFunction | Work::Empty => f.write_str(self.category()),
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Happens-before: a vector clock for each stream and one for the host.
+//!
+//! Work on a stream is numbered from 1. A clock says, for each stream, up to which number its work has happened before.
+//! The host is one party, however many threads it has: what one thread has learned counts for all of them.
+
+use hip_driver::{DeviceId, RawStream};
+
+/// For each slot, the number of the last work that has happened before; 0 for none.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Clock(Vec<u64>);
+
+impl Clock {
+    #[inline]
+    pub(super) fn get(&self, slot: u32) -> u64 {
+        self.0.get(slot as usize).copied().unwrap_or(0)
+    }
+
+    pub(super) fn raise(&mut self, slot: u32, seq: u64) {
+        if self.0.len() <= slot as usize {
+            self.0.resize(slot as usize + 1, 0);
+        }
+        let entry = &mut self.0[slot as usize];
+        *entry = (*entry).max(seq);
+    }
+
+    /// Raises this clock to `other` where that is further; whether it changed.
+    pub(super) fn merge(&mut self, other: &Clock) -> bool {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        let mut changed = false;
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            if *mine < *theirs {
+                *mine = *theirs;
+                changed = true;
+            }
+        }
+        changed
+    }
+}
+
+/// One piece of work: its stream's slot and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Work {
+    pub(super) slot: u32,
+    pub(super) seq: u64,
+}
+
+#[derive(Debug)]
+struct Slot {
+    device: DeviceId,
+    stream: RawStream,
+    /// The number of the last work.
+    seq: u64,
+    /// The number of the last work of the slot's streams before this one.
+    base: u64,
+    /// What happens before the next work, besides the slot's own.
+    clock: Clock,
+    /// The host's version that `clock` has taken in.
+    host_version: u64,
+    live: bool,
+}
+
+/// The order of all work, as far as it is fixed.
+#[derive(Debug, Default)]
+pub(super) struct Order {
+    slots: Vec<Slot>,
+    host: Clock,
+    host_version: u64,
+}
+
+impl Order {
+    /// A slot for a new stream. One of a destroyed stream is used again, its numbers going on, but only when the host
+    /// knows all its work to have finished: then the new stream's work does come after it.
+    pub(super) fn add_stream(&mut self, device: DeviceId, stream: RawStream) -> u32 {
+        let free = (0..self.slots.len() as u32)
+            .find(|&i| !self.slots[i as usize].live && self.host.get(i) >= self.slots[i as usize].seq);
+        let seq = free.map_or(0, |i| self.slots[i as usize].seq);
+        let slot = Slot {
+            device,
+            stream,
+            seq,
+            base: seq,
+            clock: Clock::default(),
+            host_version: u64::MAX,
+            live: true,
+        };
+        match free {
+            Some(i) => {
+                self.slots[i as usize] = slot;
+                i
+            }
+            None => {
+                self.slots.push(slot);
+                self.slots.len() as u32 - 1
+            }
+        }
+    }
+
+    /// The stream is destroyed; its work goes on.
+    pub(super) fn remove_stream(&mut self, slot: u32) {
+        self.slots[slot as usize].live = false;
+    }
+
+    /// The stream of work, and its number there, from 1. Not for work of a stream whose slot was used again.
+    pub(super) fn place(&self, work: Work) -> (RawStream, u64) {
+        let slot = &self.slots[work.slot as usize];
+        (slot.stream, work.seq.saturating_sub(slot.base))
+    }
+
+    /// What the host knows happens before everything enqueued from now on.
+    fn take_host(&mut self, slot: u32) -> &mut Slot {
+        let slot = &mut self.slots[slot as usize];
+        if slot.host_version != self.host_version {
+            slot.clock.merge(&self.host);
+            slot.host_version = self.host_version;
+        }
+        slot
+    }
+
+    /// Numbers new work on a stream.
+    pub(super) fn enqueue(&mut self, slot: u32) -> Work {
+        let s = self.take_host(slot);
+        s.seq += 1;
+        Work { slot, seq: s.seq }
+    }
+
+    /// Lets the stream know what the host knows.
+    pub(super) fn catch_up(&mut self, slot: u32) {
+        self.take_host(slot);
+    }
+
+    /// Whether `earlier` happens before everything enqueued on `slot` from now on; the stream has
+    /// [caught up](Order::catch_up).
+    #[inline]
+    pub(super) fn is_before(&self, earlier: Work, slot: u32) -> bool {
+        earlier.slot == slot || earlier.seq <= self.slots[slot as usize].clock.get(earlier.slot)
+    }
+
+    /// Whether the host knows that `work` has finished.
+    #[inline]
+    pub(super) fn is_known(&self, work: Work) -> bool {
+        work.seq <= self.host.get(work.slot)
+    }
+
+    /// Puts into `into` all that happens before the point where the stream is now.
+    pub(super) fn snapshot_into(&mut self, slot: u32, into: &mut Clock) {
+        let s = self.take_host(slot);
+        into.0.clone_from(&s.clock.0);
+        let seq = s.seq;
+        into.raise(slot, seq);
+    }
+
+    /// All that happens before the point where all streams of the device are now.
+    pub(super) fn snapshot_device(&mut self, device: DeviceId) -> Clock {
+        let mut all = Clock::default();
+        for (i, slot) in self.slots.iter().enumerate().filter(|(_, s)| s.device == device) {
+            all.merge(&slot.clock);
+            all.raise(i as u32, slot.seq);
+        }
+        all
+    }
+
+    /// The work of a lost device: none of it runs any more.
+    pub(super) fn abandon(&mut self, device: DeviceId) {
+        let mut all = Clock::default();
+        for (i, slot) in self.slots.iter().enumerate().filter(|(_, s)| s.device == device) {
+            all.raise(i as u32, slot.seq);
+        }
+        self.host_learns(&all);
+    }
+
+    /// The host has waited for, or seen, everything in `clock`.
+    pub(super) fn host_learns(&mut self, clock: &Clock) {
+        if self.host.merge(clock) {
+            self.host_version += 1;
+        }
+    }
+
+    /// Later work on the stream waits for everything in `clock`.
+    pub(super) fn stream_waits(&mut self, slot: u32, clock: &Clock) {
+        self.take_host(slot).clock.merge(clock);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEVICE: DeviceId = DeviceId(0);
+
+    fn streams<const N: usize>() -> (Order, [u32; N]) {
+        let mut order = Order::default();
+        let slots = std::array::from_fn(|i| order.add_stream(DEVICE, RawStream(i as u64)));
+        (order, slots)
+    }
+
+    #[test]
+    fn events_order_transitively() {
+        let (mut order, [a, b, c]) = streams();
+        let first = order.enqueue(a);
+        let mut event = Clock::default();
+        order.snapshot_into(a, &mut event);
+        let after_event = order.enqueue(a);
+        order.stream_waits(b, &event);
+        order.snapshot_into(b, &mut event);
+        order.stream_waits(c, &event);
+        assert!(order.is_before(first, b) && order.is_before(first, c));
+        assert!(!order.is_before(after_event, b) && !order.is_before(after_event, c));
+        assert!(!order.is_known(first));
+    }
+
+    #[test]
+    fn what_the_host_learned_orders_every_stream() {
+        let (mut order, [a, b]) = streams();
+        let work = order.enqueue(a);
+        let mut seen = Clock::default();
+        order.snapshot_into(a, &mut seen);
+        let later = order.enqueue(a);
+        order.host_learns(&seen);
+        order.enqueue(b);
+        assert!(order.is_known(work) && order.is_before(work, b));
+        assert!(!order.is_known(later) && !order.is_before(later, b));
+    }
+
+    #[test]
+    fn a_destroyed_streams_slot_waits_for_its_work() {
+        let (mut order, [a]) = streams();
+        let work = order.enqueue(a);
+        order.remove_stream(a);
+        let b = order.add_stream(DEVICE, RawStream(7));
+        assert_ne!(a, b);
+        assert!(!order.is_before(work, b));
+        let all = order.snapshot_device(DEVICE);
+        order.host_learns(&all);
+        let c = order.add_stream(DEVICE, RawStream(8));
+        assert_eq!(a, c);
+        assert_eq!(order.enqueue(c).seq, 2);
+    }
+}

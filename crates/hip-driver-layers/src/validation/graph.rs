@@ -1,0 +1,312 @@
+//! Graphs: what their nodes touch, which of them are ordered, and which launches may be in flight.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use hip_driver::{DeviceId, DriverResult, KernelLaunch, RawGraph, RawGraphExec, RawGraphNode, RawStream};
+
+use super::ValidationDriver;
+use super::clock::{Clock, Work};
+use super::counts::CallKind;
+use super::memory::{RegionKey, Touch};
+use super::ranges::{Ranges, Record};
+use super::state::State;
+use super::steps::Checked;
+use super::violation::{Operation, Violation};
+
+/// A node.
+#[derive(Clone, Debug)]
+struct Node {
+    operation: Operation,
+    touches: Box<[Touch]>,
+    /// Its place in the graph's own order, where chains of dependent nodes are what streams are elsewhere.
+    place: Work,
+    /// What it depends on, directly or not.
+    before: Clock,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct GraphState {
+    nodes: Vec<Node>,
+    /// Indices of the nodes, by handle.
+    indices: HashMap<RawGraphNode, usize>,
+    /// How many nodes each chain has.
+    chains: Vec<u64>,
+}
+
+impl GraphState {
+    /// Takes in a node. It goes on with a chain that one of its dependencies ends, or begins one.
+    fn add(
+        &mut self,
+        handle: RawGraphNode,
+        dependencies: &[RawGraphNode],
+        operation: Operation,
+        touches: &[Touch],
+    ) {
+        let mut before = Clock::default();
+        let mut chain = None;
+        for node in dependencies.iter().filter_map(|d| self.nodes.get(*self.indices.get(d)?)) {
+            before.merge(&node.before);
+            before.raise(node.place.slot, node.place.seq);
+            if self.chains.get(node.place.slot as usize) == Some(&node.place.seq) {
+                chain = chain.or(Some(node.place.slot));
+            }
+        }
+        let slot = chain.unwrap_or_else(|| {
+            self.chains.push(0);
+            self.chains.len() as u32 - 1
+        });
+        let Some(length) = self.chains.get_mut(slot as usize) else { return };
+        *length += 1;
+        let place = Work { slot, seq: *length };
+        self.indices.insert(handle, self.nodes.len());
+        self.nodes.push(Node { operation, touches: touches.into(), place, before });
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct ExecState {
+    nodes: Arc<[Node]>,
+    /// The last launch on each stream.
+    launches: Vec<Work>,
+}
+
+impl State {
+    /// Checks what a new node depends on.
+    fn check_dependencies(
+        &mut self,
+        call: CallKind,
+        (device, graph, dependencies): (DeviceId, RawGraph, &[RawGraphNode]),
+    ) -> Checked<()> {
+        let state = self.graphs.of(call, device, graph.0)?;
+        match dependencies.iter().find(|d| !state.indices.contains_key(d)) {
+            Some(d) => Err(Box::new(Violation::NodeOfOtherGraph { call, node: d.0, graph: graph.0 })),
+            None => Ok(()),
+        }
+    }
+
+    /// Reports nodes of a graph that touch the same bytes without an order, each pair once.
+    fn report_graph_races(&mut self, graph: RawGraph) {
+        let Some(state) = self.graphs.get(graph.0) else { return };
+        let mut accesses: HashMap<RegionKey, Ranges> = HashMap::new();
+        let mut pairs: HashSet<(Work, Work)> = HashSet::new();
+        let mut races: Vec<(Record, Record, RegionKey, (u64, u64))> = Vec::new();
+        for node in &state.nodes {
+            for touch in &node.touches {
+                // What was freed meanwhile is reported when the graph is launched.
+                let Ok(Some((key, range))) = self.regions.find(node.operation.call, touch) else { continue };
+                let second = Record { work: node.place, write: touch.write, operation: node.operation };
+                let ordered = |w: Work| w.slot == node.place.slot || w.seq <= node.before.get(w.slot);
+                accesses.entry(key).or_default().access(
+                    range,
+                    second,
+                    ordered,
+                    |_| false,
+                    |first, common| {
+                        if pairs.insert((first.work, second.work)) {
+                            races.push((*first, second, key, common));
+                        }
+                    },
+                );
+            }
+        }
+        for (first, second, key, common) in races {
+            let Some((memory, range)) = self.regions.get_mut(key).map(|region| region.name(common)) else {
+                continue;
+            };
+            let first = self.access_of(first.operation, first.write);
+            let second = self.access_of(second.operation, second.write);
+            self.report(Violation::GraphRace { graph: graph.0, first, second, memory, range });
+        }
+    }
+
+    /// Checks everything about a graph's launch that does not depend on order.
+    fn check_graph_launch(
+        &mut self,
+        device: DeviceId,
+        exec: RawGraphExec,
+        stream: RawStream,
+    ) -> Checked<Arc<[Node]>> {
+        let call = CallKind::GraphLaunch;
+        self.streams.of(call, device, stream.0)?;
+        let nodes = Arc::clone(&self.execs.of(call, device, exec.0)?.nodes);
+        for node in nodes.iter() {
+            if let Some(function) = node.operation.function {
+                self.functions.of(call, device, function.0)?;
+            }
+            node.touches.iter().try_for_each(|touch| self.regions.find_for_node(call, touch).map(drop))?;
+        }
+        Ok(nodes)
+    }
+
+    /// Takes in a launch that the driver has accepted: its nodes are one piece of work, touch after touch.
+    fn commit_graph(&mut self, exec: RawGraphExec, stream: RawStream, nodes: &[Node]) {
+        let call = CallKind::GraphLaunch;
+        let Some(&slot) = self.streams.get(stream.0) else { return };
+        let work = self.order.enqueue(slot);
+        self.report_in_flight(call, exec, Some(slot));
+        if let Some(state) = self.execs.get_mut(exec.0) {
+            state.launches.retain(|w| w.slot != slot);
+            state.launches.push(work);
+        }
+        for node in nodes {
+            self.take_in(node.operation, work, node.touches.iter().copied());
+        }
+    }
+
+    /// Reports launches that the host does not know to have finished, or for another launch those that are not ordered
+    /// before it.
+    fn report_in_flight(&mut self, call: CallKind, exec: RawGraphExec, slot: Option<u32>) {
+        let Some(state) = self.execs.get(exec.0) else { return };
+        let finished = |work: Work| match slot {
+            Some(slot) => self.order.is_before(work, slot),
+            None => self.order.is_known(work),
+        };
+        let in_flight: Vec<Work> = state.launches.iter().copied().filter(|&w| !finished(w)).collect();
+        for work in in_flight {
+            let operation = Operation::of(CallKind::GraphLaunch);
+            let in_flight = self.access(&Record { work, write: true, operation });
+            self.report(Violation::ExecInFlight { call, exec: exec.0, in_flight });
+        }
+    }
+}
+
+impl ValidationDriver {
+    pub(super) fn destroy_graph(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        inner: impl FnOnce() -> DriverResult<()>,
+    ) -> DriverResult<()> {
+        let call = CallKind::GraphDestroy;
+        self.begin(call)?;
+        // Out of the tables before the driver can give the handle out again.
+        let removed = self.check(call, |state| {
+            state.graphs.of(call, device, graph.0)?;
+            Ok(state.graphs.remove(graph.0))
+        })?;
+        let result = self.seen(device, inner());
+        if let (Err(_), Some(removed)) = (&result, removed) {
+            self.lock().graphs.put_back(graph.0, removed);
+        }
+        result
+    }
+
+    /// Adds a node other than a kernel.
+    pub(super) fn add_node(
+        &self,
+        call: CallKind,
+        at: (DeviceId, RawGraph, &[RawGraphNode]),
+        touches: &[Touch],
+        inner: impl FnOnce() -> DriverResult<RawGraphNode>,
+    ) -> DriverResult<RawGraphNode> {
+        self.begin(call)?;
+        self.check(call, |state| {
+            state.check_dependencies(call, at)?;
+            check_shape(call, touches)?;
+            touches.iter().try_for_each(|touch| state.regions.find_for_node(call, touch).map(drop))
+        })?;
+        self.added(at, Operation::of(call), touches, inner)
+    }
+
+    pub(super) fn add_kernel(
+        &self,
+        at: (DeviceId, RawGraph, &[RawGraphNode]),
+        launch: &KernelLaunch<'_>,
+        inner: impl FnOnce() -> DriverResult<RawGraphNode>,
+    ) -> DriverResult<RawGraphNode> {
+        let call = CallKind::GraphAddKernel;
+        let device = at.0;
+        self.begin(call)?;
+        self.check(call, |state| {
+            state.check_dependencies(call, at)?;
+            state.check_kernel(call, device, launch)
+        })?;
+        let touches: Vec<Touch> =
+            launch.accesses.iter().map(|a| Touch::device(device, a.ptr, a.bytes, a.write)).collect();
+        let operation = Operation { function: Some(launch.function), ..Operation::of(call) };
+        self.added(at, operation, &touches, inner)
+    }
+
+    /// Lets the driver add a node that was checked, and takes it in.
+    fn added(
+        &self,
+        (device, graph, dependencies): (DeviceId, RawGraph, &[RawGraphNode]),
+        operation: Operation,
+        touches: &[Touch],
+        inner: impl FnOnce() -> DriverResult<RawGraphNode>,
+    ) -> DriverResult<RawGraphNode> {
+        let node = self.seen(device, inner())?;
+        let operation = Operation { node: Some(node), ..operation };
+        if let Some(state) = self.lock().graphs.get_mut(graph.0) {
+            state.add(node, dependencies, operation, touches);
+        }
+        Ok(node)
+    }
+
+    pub(super) fn instantiate(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        inner: impl FnOnce() -> DriverResult<RawGraphExec>,
+    ) -> DriverResult<RawGraphExec> {
+        let call = CallKind::GraphInstantiate;
+        self.begin(call)?;
+        let nodes: Arc<[Node]> =
+            self.check(call, |state| Ok(state.graphs.of(call, device, graph.0)?.nodes.as_slice().into()))?;
+        let exec = self.seen(device, inner())?;
+        let mut state = self.lock();
+        state.report_graph_races(graph);
+        state.execs.add(exec.0, device, ExecState { nodes, launches: Vec::new() });
+        Ok(exec)
+    }
+
+    pub(super) fn launch_graph(
+        &self,
+        device: DeviceId,
+        exec: RawGraphExec,
+        stream: RawStream,
+        inner: impl FnOnce() -> DriverResult<()>,
+    ) -> DriverResult<()> {
+        let call = CallKind::GraphLaunch;
+        self.begin(call)?;
+        let nodes = self.check(call, |state| state.check_graph_launch(device, exec, stream))?;
+        self.seen(device, inner())?;
+        self.lock().commit_graph(exec, stream, &nodes);
+        Ok(())
+    }
+
+    pub(super) fn destroy_exec(
+        &self,
+        device: DeviceId,
+        exec: RawGraphExec,
+        inner: impl FnOnce() -> DriverResult<()>,
+    ) -> DriverResult<()> {
+        let call = CallKind::GraphExecDestroy;
+        self.begin(call)?;
+        let removed = self.check(call, |state| {
+            state.execs.of(call, device, exec.0)?;
+            state.report_in_flight(call, exec, None);
+            Ok(state.execs.remove(exec.0))
+        })?;
+        let result = self.seen(device, inner());
+        if let (Err(_), Some(removed)) = (&result, removed) {
+            self.lock().execs.put_back(exec.0, removed);
+        }
+        result
+    }
+}
+
+/// Checks what the addresses of a copy or fill say by themselves.
+fn check_shape(call: CallKind, touches: &[Touch]) -> Checked<()> {
+    match (call, touches) {
+        (CallKind::GraphAddMemcpyDtod, [src, dst]) if dst.address.abs_diff(src.address) < dst.bytes => {
+            let (dst, src, bytes) = (dst.address, src.address, dst.bytes);
+            Err(Box::new(Violation::Overlap { call, dst, src, bytes }))
+        }
+        (CallKind::GraphAddMemsetD32, [dst]) if !dst.address.is_multiple_of(4) => {
+            Err(Box::new(Violation::Misaligned { call, address: dst.address, align: 4 }))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,428 @@
+//! Every piece of memory that is alive, who touches it, and what was freed lately.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use hip_driver::{DeviceId, DevicePtr, PinnedAllocation, RawModule};
+
+use super::counts::CallKind;
+use super::pool::{Blocks, FreedBlocks};
+use super::ranges::Ranges;
+use super::violation::{ByteRange, Memory, MemoryKind, Violation};
+
+/// Freed memory that is remembered, to tell a use after free from a foreign address.
+pub(super) const REMEMBERED: usize = 1024;
+
+/// Memory that is alive.
+#[derive(Debug)]
+pub(super) struct Region {
+    pub(super) memory: Memory,
+    /// Where kernels see it: `memory.address` but for pinned memory.
+    device_address: u64,
+    module: Option<RawModule>,
+    /// The live blocks in it, if it is a pool's segment.
+    pub(super) blocks: Option<Blocks>,
+    /// Goes by bytes, not by blocks: what used a block that was freed still counts for the block that comes after it.
+    pub(super) accesses: Ranges,
+}
+
+impl Region {
+    pub(super) fn key(&self) -> RegionKey {
+        match self.memory.kind {
+            MemoryKind::Pinned => RegionKey::Pinned(self.memory.address),
+            _ => RegionKey::Device(self.memory.device, self.memory.address),
+        }
+    }
+
+    /// Bytes of the region in the words of a message: those of a pool's block, where they lie in one.
+    pub(super) fn name(&self, (start, end): (u64, u64)) -> (Memory, ByteRange) {
+        match self.blocks.as_ref().and_then(|blocks| blocks.at(start)) {
+            Some((at, block)) if end - at <= block.bytes => {
+                (block, ByteRange { start: start - at, end: end - at })
+            }
+            _ => (self.memory, ByteRange { start, end }),
+        }
+    }
+}
+
+/// Names a region while it is alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum RegionKey {
+    /// Device and device address of memory of the device.
+    Device(DeviceId, u64),
+    /// Host address of pinned memory.
+    Pinned(u64),
+}
+
+/// A range of addresses that a call touches.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Touch {
+    pub(super) space: Space,
+    pub(super) address: u64,
+    pub(super) bytes: u64,
+    pub(super) write: bool,
+}
+
+/// How an address is to be understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Space {
+    /// As kernels of this device see it.
+    Device(DeviceId),
+    /// As the host sees it; pinned memory or any other.
+    Host,
+}
+
+impl Touch {
+    pub(super) fn device(device: DeviceId, ptr: DevicePtr, bytes: usize, write: bool) -> Touch {
+        Touch { space: Space::Device(device), address: ptr.0, bytes: bytes as u64, write }
+    }
+
+    pub(super) fn host(ptr: *const u8, bytes: usize, write: bool) -> Touch {
+        Touch { space: Space::Host, address: ptr as u64, bytes: bytes as u64, write }
+    }
+}
+
+/// A touch found: the region and the offsets of its first byte and behind its last.
+pub(super) type Found = (RegionKey, (u64, u64));
+
+#[derive(Debug, Default)]
+pub(super) struct Regions {
+    /// By device and first address: allocations and module globals.
+    device: BTreeMap<(DeviceId, u64), Region>,
+    /// Pinned memory by first host address, and the way there from the device's address.
+    pinned: BTreeMap<u64, Region>,
+    pinned_by_device: BTreeMap<u64, u64>,
+    peers: Vec<(DeviceId, DeviceId)>,
+    freed: VecDeque<(Memory, u64)>,
+    pub(super) freed_blocks: FreedBlocks,
+    made: u64,
+}
+
+impl Regions {
+    /// The number of the next memory.
+    pub(super) fn next_number(&mut self) -> u64 {
+        self.made += 1;
+        self.made
+    }
+
+    fn region(
+        &mut self,
+        kind: MemoryKind,
+        device: DeviceId,
+        address: u64,
+        seen: u64,
+        bytes: usize,
+    ) -> Region {
+        let memory = Memory { kind, device, address, bytes: bytes as u64, number: self.next_number() };
+        Region { memory, device_address: seen, module: None, blocks: None, accesses: Ranges::default() }
+    }
+
+    pub(super) fn add_device(&mut self, kind: MemoryKind, device: DeviceId, ptr: DevicePtr, bytes: usize) {
+        let region = self.region(kind, device, ptr.0, ptr.0, bytes);
+        self.device.insert((device, ptr.0), region);
+    }
+
+    /// A global of a module; asking for one twice keeps what is known of it.
+    pub(super) fn add_global(&mut self, device: DeviceId, module: RawModule, ptr: DevicePtr, bytes: usize) {
+        if bytes == 0 || self.device.contains_key(&(device, ptr.0)) {
+            return;
+        }
+        let mut region = self.region(MemoryKind::Global, device, ptr.0, ptr.0, bytes);
+        region.module = Some(module);
+        self.device.insert((device, ptr.0), region);
+    }
+
+    /// Takes the globals of a module out.
+    pub(super) fn remove_globals(&mut self, module: RawModule) -> Vec<Region> {
+        let of_module = self.device.iter().filter(|(_, region)| region.module == Some(module));
+        let keys: Vec<_> =
+            of_module.map(|(&(device, address), _)| RegionKey::Device(device, address)).collect();
+        keys.into_iter().filter_map(|key| self.remove(key)).collect()
+    }
+
+    pub(super) fn add_pinned(&mut self, device: DeviceId, pinned: &PinnedAllocation) {
+        let host = pinned.host.as_ptr() as u64;
+        let region = self.region(MemoryKind::Pinned, device, host, pinned.device.0, pinned.bytes);
+        self.pinned.insert(host, region);
+        self.pinned_by_device.insert(pinned.device.0, host);
+    }
+
+    pub(super) fn add_peer(&mut self, device: DeviceId, peer: DeviceId) {
+        if !self.peers.contains(&(device, peer)) {
+            self.peers.push((device, peer));
+        }
+    }
+
+    /// Whether the host address is in pinned memory.
+    pub(super) fn is_pinned(&self, ptr: *const u8) -> bool {
+        self.pinned_at(ptr as u64).is_some()
+    }
+
+    fn pinned_at(&self, address: u64) -> Option<&Region> {
+        let (_, region) = self.pinned.range(..=address).next_back()?;
+        (address - region.memory.address < region.memory.bytes).then_some(region)
+    }
+
+    fn device_at(&self, device: DeviceId, address: u64) -> Option<&Region> {
+        let (_, region) = self.device.range((device, 0)..=(device, address)).next_back()?;
+        (address - region.memory.address < region.memory.bytes).then_some(region)
+    }
+
+    fn pinned_at_device(&self, address: u64) -> Option<&Region> {
+        let (start, host) = self.pinned_by_device.range(..=address).next_back()?;
+        let region = self.pinned.get(host)?;
+        (address - start < region.memory.bytes).then_some(region)
+    }
+
+    fn of_other_device(&self, device: DeviceId, address: u64) -> Option<&Region> {
+        // Once for each device that has memory, not for each region.
+        let mut from = (DeviceId(0), 0);
+        while let Some(((other, _), _)) = self.device.range(from..).next() {
+            if *other != device
+                && let Some(region) = self.device_at(*other, address)
+            {
+                return Some(region);
+            }
+            from = (DeviceId(other.0.checked_add(1)?), 0);
+        }
+        None
+    }
+
+    pub(super) fn get_mut(&mut self, key: RegionKey) -> Option<&mut Region> {
+        match key {
+            RegionKey::Device(device, address) => self.device.get_mut(&(device, address)),
+            RegionKey::Pinned(host) => self.pinned.get_mut(&host),
+        }
+    }
+
+    /// Finds what a call touches; `None` for nothing at all and for host memory that is not pinned.
+    pub(super) fn find(&self, call: CallKind, touch: &Touch) -> Result<Option<Found>, Box<Violation>> {
+        match self.locate(call, touch) {
+            Ok(Some((region, offset))) => self.range_in(call, region, offset, touch).map(Some),
+            Ok(None) => Ok(None),
+            Err(violation) => Err(self.freed_blocks.name_in(violation)),
+        }
+    }
+
+    /// As [`find`](Regions::find), for the touch of a graph's node: host memory has to be pinned.
+    pub(super) fn find_for_node(
+        &self,
+        call: CallKind,
+        touch: &Touch,
+    ) -> Result<Option<Found>, Box<Violation>> {
+        let Touch { space, address, bytes, .. } = *touch;
+        let found = self.find(call, touch)?;
+        if found.is_some() || bytes == 0 || space != Space::Host {
+            return Ok(found);
+        }
+        let holds = |(memory, _): &&(Memory, u64)| {
+            memory.kind == MemoryKind::Pinned
+                && address.checked_sub(memory.address).is_some_and(|offset| offset < memory.bytes)
+        };
+        Err(Box::new(match self.freed.iter().rev().find(holds) {
+            Some((memory, _)) => Violation::UseAfterFree { call, address, memory: *memory },
+            None => Violation::NotPinned { call, address, bytes },
+        }))
+    }
+
+    /// The region that holds the first byte of a touch, and the byte's offset there; `None` as for
+    /// [`find`](Regions::find). Where in the region may be touched is not asked.
+    pub(super) fn locate(
+        &self,
+        call: CallKind,
+        touch: &Touch,
+    ) -> Result<Option<(&Region, u64)>, Box<Violation>> {
+        let Touch { space, address, bytes, .. } = *touch;
+        if bytes == 0 {
+            return Ok(None);
+        }
+        let device = match space {
+            Space::Device(device) => device,
+            Space::Host => {
+                return Ok(self.pinned_at(address).map(|region| (region, address - region.memory.address)));
+            }
+        };
+        if let Some(region) = self.device_at(device, address).or_else(|| self.pinned_at_device(address)) {
+            return Ok(Some((region, address - region.device_address)));
+        }
+        if let Some(region) = self.of_other_device(device, address) {
+            if self.peers.contains(&(device, region.memory.device)) {
+                return Ok(Some((region, address - region.device_address)));
+            }
+            let memory = region.memory;
+            return Err(Box::new(Violation::MemoryOfOtherDevice { call, address, memory, given: device }));
+        }
+        if let Some(memory) = self.freed_at(device, address) {
+            return Err(Box::new(Violation::UseAfterFree { call, address, memory }));
+        }
+        let nearest = self.device.range((device, 0)..(device, address)).next_back().map(|(_, r)| r.memory);
+        Err(Box::new(Violation::UnknownAddress { call, device, address, bytes, nearest }))
+    }
+
+    /// As [`locate`](Regions::locate), for what is done to memory and not to its bytes: peers may not do it.
+    pub(super) fn own(
+        &self,
+        call: CallKind,
+        touch: &Touch,
+        device: DeviceId,
+    ) -> Result<(&Region, u64), Box<Violation>> {
+        let Touch { address, bytes, .. } = *touch;
+        match self.locate(call, touch)? {
+            Some((region, _))
+                if region.memory.kind != MemoryKind::Pinned && region.memory.device != device =>
+            {
+                let memory = region.memory;
+                Err(Box::new(Violation::MemoryOfOtherDevice { call, address, memory, given: device }))
+            }
+            Some(found) => Ok(found),
+            None => Err(Box::new(Violation::UnknownAddress { call, device, address, bytes, nearest: None })),
+        }
+    }
+
+    /// The touched range in a region that holds its first byte, at `offset`. In a pool's segment it lies in one live
+    /// block.
+    fn range_in(
+        &self,
+        call: CallKind,
+        region: &Region,
+        offset: u64,
+        touch: &Touch,
+    ) -> Result<Found, Box<Violation>> {
+        let Touch { address, bytes, .. } = *touch;
+        let (start, memory) = match &region.blocks {
+            None => (0, region.memory),
+            Some(blocks) => blocks.at(offset).ok_or_else(|| {
+                let device = region.memory.device;
+                Box::new(match self.freed_blocks.holding(device, address) {
+                    Some(memory) => Violation::UseAfterFree { call, address, memory },
+                    None => {
+                        let nearest = blocks.before(offset);
+                        Violation::UnknownAddress { call, device, address, bytes, nearest }
+                    }
+                })
+            })?,
+        };
+        let room = memory.bytes - (offset - start);
+        if bytes > room {
+            return Err(Box::new(Violation::OutOfRange { call, address, bytes, over: bytes - room, memory }));
+        }
+        Ok((region.key(), (offset, offset + bytes)))
+    }
+
+    /// The latest memory freed that held the device address. Pinned memory counts too.
+    fn freed_at(&self, device: DeviceId, address: u64) -> Option<Memory> {
+        let holds = |(memory, seen): &&(Memory, u64)| {
+            (memory.device == device || memory.kind == MemoryKind::Pinned)
+                && address.checked_sub(*seen).is_some_and(|offset| offset < memory.bytes)
+        };
+        self.freed.iter().rev().find(holds).map(|(memory, _)| *memory)
+    }
+
+    /// What a free of device memory frees.
+    pub(super) fn find_to_free(
+        &self,
+        call: CallKind,
+        kind: MemoryKind,
+        device: DeviceId,
+        ptr: DevicePtr,
+    ) -> Result<RegionKey, Box<Violation>> {
+        match self.own(call, &Touch::device(device, ptr, 1, true), device) {
+            Ok((region, 0)) if region.memory.kind == kind => {
+                match region.blocks.as_ref().map_or(0, Blocks::len) {
+                    0 => Ok(region.key()),
+                    blocks => Err(Box::new(Violation::SegmentFreed { call, memory: region.memory, blocks })),
+                }
+            }
+            Ok((region, offset)) => {
+                let (memory, _) = region.name((offset, offset + 1));
+                Err(Box::new(Violation::WrongFree { call, address: ptr.0, memory }))
+            }
+            Err(violation) => Err(match *violation {
+                Violation::UseAfterFree { memory, address, .. } if memory.address == address => {
+                    Box::new(Violation::DoubleFree { call, memory })
+                }
+                _ => violation,
+            }),
+        }
+    }
+
+    /// What a free of pinned memory frees.
+    pub(super) fn find_pinned_to_free(
+        &self,
+        call: CallKind,
+        device: DeviceId,
+        pinned: &PinnedAllocation,
+    ) -> Result<RegionKey, Box<Violation>> {
+        let address = pinned.host.as_ptr() as u64;
+        let Some(region) = self.pinned_at(address) else {
+            let freed =
+                |(memory, _): &&(Memory, u64)| memory.kind == MemoryKind::Pinned && memory.address == address;
+            return Err(Box::new(match self.freed.iter().rev().find(freed) {
+                Some((memory, _)) => Violation::DoubleFree { call, memory: *memory },
+                None => {
+                    let bytes = pinned.bytes as u64;
+                    Violation::UnknownAddress { call, device, address, bytes, nearest: None }
+                }
+            }));
+        };
+        let memory = region.memory;
+        if memory.device != device {
+            return Err(Box::new(Violation::MemoryOfOtherDevice { call, address, memory, given: device }));
+        }
+        let same = memory.address == address
+            && memory.bytes == pinned.bytes as u64
+            && region.device_address == pinned.device.0;
+        if same {
+            Ok(RegionKey::Pinned(address))
+        } else {
+            Err(Box::new(Violation::WrongFree { call, address, memory }))
+        }
+    }
+
+    pub(super) fn memory(&self, key: RegionKey) -> Option<Memory> {
+        match key {
+            RegionKey::Device(device, address) => self.device.get(&(device, address)),
+            RegionKey::Pinned(host) => self.pinned.get(&host),
+        }
+        .map(|region| region.memory)
+    }
+
+    /// Takes a region out: it counts as freed.
+    pub(super) fn remove(&mut self, key: RegionKey) -> Option<Region> {
+        let region = match key {
+            RegionKey::Device(device, address) => self.device.remove(&(device, address)),
+            RegionKey::Pinned(host) => {
+                let region = self.pinned.remove(&host);
+                if let Some(region) = &region {
+                    self.pinned_by_device.remove(&region.device_address);
+                }
+                region
+            }
+        }?;
+        if self.freed.len() == REMEMBERED {
+            self.freed.pop_front();
+        }
+        self.freed.push_back((region.memory, region.device_address));
+        Some(region)
+    }
+
+    /// Puts a region back whose free failed.
+    pub(super) fn put_back(&mut self, region: Region) {
+        self.freed.retain(|(memory, _)| memory.number != region.memory.number);
+        let Memory { kind, device, address, .. } = region.memory;
+        if kind == MemoryKind::Pinned {
+            self.pinned_by_device.insert(region.device_address, address);
+            self.pinned.insert(address, region);
+        } else {
+            self.device.insert((device, address), region);
+        }
+    }
+
+    /// Everything that somebody has to free; behind a pool's segment its live blocks.
+    pub(super) fn owned(&self) -> impl Iterator<Item = Memory> + '_ {
+        let regions = self.device.values().chain(self.pinned.values());
+        let owned = regions.filter(|region| region.memory.kind != MemoryKind::Global);
+        owned.flat_map(|region| {
+            std::iter::once(region.memory).chain(region.blocks.iter().flat_map(Blocks::iter))
+        })
+    }
+}

@@ -1,0 +1,187 @@
+//! What pools do inside of driver allocations: which blocks of a segment are live, and which were freed lately.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use hip_driver::{DeviceId, DevicePtr};
+
+use super::counts::CallKind;
+use super::memory::{REMEMBERED, RegionKey, Regions, Touch};
+use super::violation::{Memory, MemoryKind, Violation};
+
+/// The live blocks of a segment, by offset. They do not overlap.
+#[derive(Debug, Default)]
+pub(super) struct Blocks(BTreeMap<u64, Memory>);
+
+impl Blocks {
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = Memory> + '_ {
+        self.0.values().copied()
+    }
+
+    /// The block that holds the byte at `offset`, behind its own offset.
+    pub(super) fn at(&self, offset: u64) -> Option<(u64, Memory)> {
+        let (&start, &block) = self.0.range(..=offset).next_back()?;
+        (offset - start < block.bytes).then_some((start, block))
+    }
+
+    /// The last block that begins before `offset`.
+    pub(super) fn before(&self, offset: u64) -> Option<Memory> {
+        self.0.range(..offset).next_back().map(|(_, &block)| block)
+    }
+
+    /// A block with bytes in `start..end`.
+    fn overlapping(&self, start: u64, end: u64) -> Option<Memory> {
+        let (&at, &block) = self.0.range(..end).next_back()?;
+        (at + block.bytes > start).then_some(block)
+    }
+}
+
+/// Blocks that were freed, the latest last.
+#[derive(Debug, Default)]
+pub(super) struct FreedBlocks(VecDeque<Memory>);
+
+impl FreedBlocks {
+    fn add(&mut self, block: Memory) {
+        if self.0.len() == REMEMBERED {
+            self.0.pop_front();
+        }
+        self.0.push_back(block);
+    }
+
+    fn latest(&self, device: DeviceId, is_it: impl Fn(&Memory) -> bool) -> Option<Memory> {
+        self.0.iter().rev().find(|block| block.device == device && is_it(block)).copied()
+    }
+
+    /// The latest that held the address.
+    pub(super) fn holding(&self, device: DeviceId, address: u64) -> Option<Memory> {
+        self.latest(device, |b| address.checked_sub(b.address).is_some_and(|offset| offset < b.bytes))
+    }
+
+    /// The latest that began at the address.
+    fn starting(&self, device: DeviceId, address: u64) -> Option<Memory> {
+        self.latest(device, |b| b.address == address)
+    }
+
+    /// A use after free of a whole segment in the words of the block that was there.
+    pub(super) fn name_in(&self, mut violation: Box<Violation>) -> Box<Violation> {
+        if let Violation::UseAfterFree { address, memory, .. } = &mut *violation
+            && let Some(block) = self.holding(memory.device, *address)
+            // One made before was in earlier memory at the same address.
+            && block.number > memory.number
+        {
+            *memory = block;
+        }
+        violation
+    }
+}
+
+/// What pools say. What is wrong changes nothing.
+impl Regions {
+    /// An allocation is a pool's segment from now on. Saying so twice is fine.
+    pub(super) fn add_segment(
+        &mut self,
+        call: CallKind,
+        device: DeviceId,
+        segment: DevicePtr,
+    ) -> Result<(), Box<Violation>> {
+        let (region, offset) = self.own(call, &Touch::device(device, segment, 1, true), device)?;
+        let (memory, key) = (region.memory, region.key());
+        if memory.kind != MemoryKind::Device || offset != 0 {
+            return Err(Box::new(Violation::WrongPoolNote { call, address: segment.0, memory }));
+        }
+        if let Some(region) = self.get_mut(key) {
+            region.blocks.get_or_insert_default();
+        }
+        Ok(())
+    }
+
+    /// A pool hands out a block.
+    pub(super) fn add_block(
+        &mut self,
+        call: CallKind,
+        device: DeviceId,
+        block: DevicePtr,
+        bytes: usize,
+    ) -> Result<(), Box<Violation>> {
+        if bytes == 0 {
+            return Err(Box::new(Violation::ZeroBytes { call }));
+        }
+        let touch = Touch::device(device, block, bytes, true);
+        let Touch { address, bytes, .. } = touch;
+        let (region, offset) = self.own(call, &touch, device)?;
+        let (memory, key) = (region.memory, region.key());
+        let Some(blocks) = &region.blocks else {
+            return Err(Box::new(Violation::WrongPoolNote { call, address, memory }));
+        };
+        let room = memory.bytes - offset;
+        if bytes > room {
+            return Err(Box::new(Violation::OutOfRange { call, address, bytes, over: bytes - room, memory }));
+        }
+        if let Some(live) = blocks.overlapping(offset, offset + bytes) {
+            return Err(Box::new(Violation::PoolOverlap { call, address, bytes, live }));
+        }
+        let number = self.next_number();
+        let block = Memory { kind: MemoryKind::Pooled, device, address, bytes, number };
+        if let Some(blocks) = self.get_mut(key).and_then(|region| region.blocks.as_mut()) {
+            blocks.0.insert(offset, block);
+        }
+        Ok(())
+    }
+
+    /// A block is given back.
+    pub(super) fn free_block(
+        &mut self,
+        call: CallKind,
+        device: DeviceId,
+        block: DevicePtr,
+    ) -> Result<(), Box<Violation>> {
+        let address = block.0;
+        let wrong = |memory| Violation::WrongFree { call, address, memory };
+        let (key, offset) = self.live_block(call, device, block, wrong).map_err(|violation| {
+            let gone =
+                matches!(*violation, Violation::UseAfterFree { .. } | Violation::UnknownAddress { .. });
+            match self.freed_blocks.starting(device, address) {
+                Some(memory) if gone => Box::new(Violation::DoubleFree { call, memory }),
+                _ => violation,
+            }
+        })?;
+        let blocks = self.get_mut(key).and_then(|region| region.blocks.as_mut());
+        if let Some(block) = blocks.and_then(|blocks| blocks.0.remove(&offset)) {
+            self.freed_blocks.add(block);
+        }
+        Ok(())
+    }
+
+    /// Somebody says that a stream uses a block.
+    pub(super) fn check_block(
+        &self,
+        call: CallKind,
+        device: DeviceId,
+        block: DevicePtr,
+    ) -> Result<(), Box<Violation>> {
+        let wrong = |memory| Violation::WrongPoolNote { call, address: block.0, memory };
+        self.live_block(call, device, block, wrong).map(drop)
+    }
+
+    /// The live block that begins at an address: its segment, and its offset there. `wrong` is for any other address in
+    /// live memory.
+    fn live_block(
+        &self,
+        call: CallKind,
+        device: DeviceId,
+        block: DevicePtr,
+        wrong: impl Fn(Memory) -> Violation,
+    ) -> Result<(RegionKey, u64), Box<Violation>> {
+        let touch = Touch::device(device, block, 1, true);
+        self.find(call, &touch)?;
+        let (region, offset) = self.own(call, &touch, device)?;
+        match region.blocks.as_ref().and_then(|blocks| blocks.at(offset)) {
+            Some((start, _)) if start == offset => Ok((region.key(), offset)),
+            Some((_, block)) => Err(Box::new(wrong(block))),
+            None => Err(Box::new(wrong(region.memory))),
+        }
+    }
+}

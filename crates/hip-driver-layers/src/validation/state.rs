@@ -1,0 +1,463 @@
+//! What the layer knows at a moment: live handles, live memory, the order of work, and what was found.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::CStr;
+use std::sync::Arc;
+
+use hip_driver::{DeviceId, ErrorCode, KernelLaunch, RawEvent, RawFunction, RawModule, RawStream};
+
+use super::clock::{Clock, Order, Work};
+use super::counts::CallKind;
+use super::graph::{ExecState, GraphState};
+use super::memory::{Region, RegionKey, Regions, Touch};
+use super::ranges::Record;
+use super::violation::{Access, ByteRange, HandleKind, Leak, Memory, Operation, Violation};
+
+/// Violations kept; more are only counted.
+const KEPT: usize = 1024;
+/// Destroyed handles that are remembered, of each kind.
+const REMEMBERED: usize = 1024;
+
+/// Live handles of one kind and some that were destroyed.
+#[derive(Debug)]
+pub(super) struct Handles<T> {
+    kind: HandleKind,
+    live: BTreeMap<u64, (DeviceId, T)>,
+    destroyed: VecDeque<u64>,
+}
+
+impl<T> Handles<T> {
+    fn new(kind: HandleKind) -> Self {
+        Handles { kind, live: BTreeMap::new(), destroyed: VecDeque::new() }
+    }
+
+    pub(super) fn add(&mut self, handle: u64, device: DeviceId, value: T) {
+        self.live.insert(handle, (device, value));
+    }
+
+    /// The live object behind a handle, on whichever device.
+    pub(super) fn any(&mut self, call: CallKind, handle: u64) -> Result<(DeviceId, &mut T), Box<Violation>> {
+        let kind = self.kind;
+        match self.live.get_mut(&handle) {
+            Some((owner, value)) => Ok((*owner, value)),
+            // A destroyed handle may have been given out again: what is alive comes first.
+            None if self.destroyed.contains(&handle) => {
+                Err(Box::new(Violation::DestroyedHandle { call, kind, handle }))
+            }
+            None => Err(Box::new(Violation::UnknownHandle { call, kind, handle })),
+        }
+    }
+
+    /// The live object behind a handle of this device.
+    pub(super) fn of(
+        &mut self,
+        call: CallKind,
+        device: DeviceId,
+        handle: u64,
+    ) -> Result<&mut T, Box<Violation>> {
+        let kind = self.kind;
+        let (owner, value) = self.any(call, handle)?;
+        if owner == device {
+            Ok(value)
+        } else {
+            Err(Box::new(Violation::HandleOfOtherDevice { call, kind, handle, owner, given: device }))
+        }
+    }
+
+    pub(super) fn get(&self, handle: u64) -> Option<&T> {
+        self.live.get(&handle).map(|(_, value)| value)
+    }
+
+    pub(super) fn get_mut(&mut self, handle: u64) -> Option<&mut T> {
+        self.live.get_mut(&handle).map(|(_, value)| value)
+    }
+
+    pub(super) fn remove(&mut self, handle: u64) -> Option<(DeviceId, T)> {
+        let removed = self.live.remove(&handle)?;
+        if self.destroyed.len() == REMEMBERED {
+            self.destroyed.pop_front();
+        }
+        self.destroyed.push_back(handle);
+        Some(removed)
+    }
+
+    /// Puts an object back whose destruction failed.
+    pub(super) fn put_back(&mut self, handle: u64, (device, value): (DeviceId, T)) {
+        self.destroyed.retain(|&h| h != handle);
+        self.live.insert(handle, (device, value));
+    }
+
+    fn leaks(&self) -> impl Iterator<Item = Leak> + '_ {
+        self.live.iter().map(|(&handle, &(device, _))| Leak::Handle { kind: self.kind, device, handle })
+    }
+}
+
+/// An event: what happens before its last record; `None` before the first.
+#[derive(Debug, Default)]
+pub(super) struct EventState {
+    pub(super) recorded: Option<Clock>,
+}
+
+#[derive(Debug)]
+pub(super) struct ModuleState {
+    /// Kernarg bytes by kernel name, where the code object could be read.
+    pub(super) kernarg: BTreeMap<Box<str>, u32>,
+    functions: Vec<RawFunction>,
+    /// The last launch on each stream.
+    launches: Vec<(Work, Operation)>,
+}
+
+#[derive(Debug)]
+pub(super) struct FunctionState {
+    module: RawModule,
+    name: Arc<str>,
+    kernarg: Option<u32>,
+}
+
+/// Everything behind the layer's lock.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) order: Order,
+    pub(super) regions: Regions,
+    /// Streams with their slots in the order.
+    pub(super) streams: Handles<u32>,
+    pub(super) events: Handles<EventState>,
+    pub(super) modules: Handles<ModuleState>,
+    pub(super) functions: Handles<FunctionState>,
+    pub(super) graphs: Handles<GraphState>,
+    pub(super) execs: Handles<ExecState>,
+    violations: Vec<Violation>,
+    dropped: u64,
+}
+
+impl State {
+    pub(super) fn new() -> State {
+        State {
+            order: Order::default(),
+            regions: Regions::default(),
+            streams: Handles::new(HandleKind::Stream),
+            events: Handles::new(HandleKind::Event),
+            modules: Handles::new(HandleKind::Module),
+            functions: Handles::new(HandleKind::Kernel),
+            graphs: Handles::new(HandleKind::Graph),
+            execs: Handles::new(HandleKind::GraphExec),
+            violations: Vec::new(),
+            dropped: 0,
+        }
+    }
+
+    pub(super) fn report(&mut self, violation: Violation) {
+        log::error!("{violation}");
+        if self.violations.len() < KEPT {
+            self.violations.push(violation);
+        } else {
+            self.dropped += 1;
+        }
+    }
+
+    pub(super) fn violations(&self) -> (&[Violation], u64) {
+        (&self.violations, self.dropped)
+    }
+
+    pub(super) fn take_violations(&mut self) -> Vec<Violation> {
+        self.dropped = 0;
+        std::mem::take(&mut self.violations)
+    }
+
+    pub(super) fn leaks(&self) -> Vec<Leak> {
+        let memory = self.regions.owned().map(Leak::Memory);
+        let ordering = self.streams.leaks().chain(self.events.leaks());
+        let graphs = self.graphs.leaks().chain(self.execs.leaks());
+        memory.chain(ordering).chain(self.modules.leaks()).chain(graphs).collect()
+    }
+
+    pub(super) fn add_module(
+        &mut self,
+        device: DeviceId,
+        module: RawModule,
+        kernarg: BTreeMap<Box<str>, u32>,
+    ) {
+        let state = ModuleState { kernarg, functions: Vec::new(), launches: Vec::new() };
+        self.modules.add(module.0, device, state);
+    }
+
+    pub(super) fn add_function(
+        &mut self,
+        device: DeviceId,
+        module: RawModule,
+        function: RawFunction,
+        name: &CStr,
+    ) {
+        let name = name.to_string_lossy();
+        let Some(state) = self.modules.get_mut(module.0) else { return };
+        // HIP returns the same handle each time a kernel is looked up.
+        if !state.functions.contains(&function) {
+            state.functions.push(function);
+        }
+        let kernarg = state.kernarg.get(&*name).copied();
+        self.functions.add(function.0, device, FunctionState { module, name: name.into(), kernarg });
+    }
+
+    /// Takes a module out, with its kernels and globals; reports launches that may be in flight.
+    pub(super) fn remove_module(&mut self, call: CallKind, module: RawModule) -> Option<RemovedModule> {
+        let (device, state) = self.modules.remove(module.0)?;
+        for &(work, operation) in &state.launches {
+            if !self.order.is_known(work) {
+                let in_flight = self.access(&Record { work, write: true, operation });
+                self.report(Violation::UnloadInFlight { call, module: module.0, in_flight });
+            }
+        }
+        let functions =
+            state.functions.iter().filter_map(|f| self.functions.remove(f.0).map(|s| (f.0, s))).collect();
+        let globals = self.regions.remove_globals(module);
+        Some(RemovedModule { module, state: (device, state), functions, globals })
+    }
+
+    /// Puts a module back that could not be unloaded.
+    pub(super) fn put_back_module(&mut self, removed: RemovedModule) {
+        self.modules.put_back(removed.module.0, removed.state);
+        for (handle, state) in removed.functions {
+            self.functions.put_back(handle, state);
+        }
+        removed.globals.into_iter().for_each(|region| self.regions.put_back(region));
+    }
+
+    /// Checks everything about a launch that does not depend on order.
+    pub(super) fn check_launch(
+        &mut self,
+        device: DeviceId,
+        launch: &KernelLaunch<'_>,
+    ) -> Result<(), Box<Violation>> {
+        let call = CallKind::LaunchKernel;
+        self.streams.of(call, device, launch.stream.0)?;
+        self.check_kernel(call, device, launch)
+    }
+
+    /// As [`check_launch`](State::check_launch), but for the stream.
+    pub(super) fn check_kernel(
+        &mut self,
+        call: CallKind,
+        device: DeviceId,
+        launch: &KernelLaunch<'_>,
+    ) -> Result<(), Box<Violation>> {
+        let function = self.functions.of(call, device, launch.function.0)?;
+        let kernel = || Arc::clone(&function.name);
+        if launch.grid.contains(&0) || launch.block.contains(&0) {
+            let KernelLaunch { grid, block, .. } = *launch;
+            return Err(Box::new(Violation::ZeroDimension { call, kernel: kernel(), grid, block }));
+        }
+        if let Some(needed) = function.kernarg.map(|n| n as usize)
+            && launch.kernarg.len() < needed
+        {
+            let given = launch.kernarg.len();
+            return Err(Box::new(Violation::ShortKernarg { call, kernel: kernel(), given, needed }));
+        }
+        for access in launch.accesses {
+            self.regions.find(call, &Touch::device(device, access.ptr, access.bytes, access.write))?;
+        }
+        Ok(())
+    }
+
+    /// A module's kernel was launched: the module must stay until the host knows that it has run.
+    fn note_launch(&mut self, operation: Operation, work: Work) {
+        let Some(function) = operation.function else { return };
+        let Some(module) = self.functions.get(function.0).map(|f| f.module) else { return };
+        let Some(state) = self.modules.get_mut(module.0) else { return };
+        match state.launches.iter_mut().find(|(w, _)| w.slot == work.slot) {
+            Some(last) => *last = (work, operation),
+            None => state.launches.push((work, operation)),
+        }
+    }
+
+    /// Takes in work that the driver has accepted on a stream; reports races.
+    pub(super) fn commit(
+        &mut self,
+        operation: Operation,
+        stream: RawStream,
+        touches: impl Iterator<Item = Touch>,
+    ) {
+        let Some(&slot) = self.streams.get(stream.0) else { return };
+        let work = self.order.enqueue(slot);
+        self.take_in(operation, work, touches);
+    }
+
+    /// Takes in what a part of numbered work touches; reports races.
+    pub(super) fn take_in(&mut self, operation: Operation, work: Work, touches: impl Iterator<Item = Touch>) {
+        self.note_launch(operation, work);
+        for touch in touches {
+            match self.regions.find(operation.call, &touch) {
+                Ok(Some((key, range))) => {
+                    self.touch(key, range, Record { work, write: touch.write, operation })
+                }
+                Ok(None) => {}
+                // Freed by another thread while the call was under way.
+                Err(violation) => self.report(*violation),
+            }
+        }
+    }
+
+    /// Takes in one access to a region; reports races.
+    pub(super) fn touch(&mut self, key: RegionKey, range: (u64, u64), record: Record) {
+        let State { order, regions, .. } = self;
+        let Some(region) = regions.get_mut(key) else { return };
+        let slot = record.work.slot;
+        let mut races: Vec<(Record, (u64, u64))> = Vec::new();
+        region.accesses.access(
+            range,
+            record,
+            |work| order.is_before(work, slot),
+            |work| order.is_known(work),
+            |first, common| races.push((*first, common)),
+        );
+        let named: Vec<_> = races.into_iter().map(|(first, common)| (first, region.name(common))).collect();
+        for (first, (memory, range)) in named {
+            let (first, second) = (self.access(&first), self.access(&record));
+            self.report(Violation::Race { first, second, memory, range });
+        }
+    }
+
+    /// A blocking copy: it comes after what the host knows, and the host knows it at once.
+    pub(super) fn blocking(&mut self, call: CallKind, touches: impl Iterator<Item = Touch>) {
+        for touch in touches {
+            let found = self.regions.find(call, &touch);
+            let Ok(Some((key, range))) = found else { continue };
+            for (first, memory, range) in self.unordered(key, range, touch.write, None) {
+                let second =
+                    Access { call, kernel: None, node: None, stream: None, sequence: 0, write: touch.write };
+                self.report(Violation::Race { first, second, memory, range });
+            }
+        }
+    }
+
+    /// The host touches memory itself, where it is pinned.
+    pub(super) fn host_access(&mut self, touch: Touch) {
+        let call = if touch.write { CallKind::NoteHostWrite } else { CallKind::NoteHostRead };
+        match self.regions.find(call, &touch) {
+            Ok(Some((key, range))) => {
+                for (in_flight, memory, range) in self.unordered(key, range, touch.write, None) {
+                    self.report(Violation::HostRace { write: touch.write, in_flight, memory, range });
+                }
+            }
+            Ok(None) => {}
+            Err(violation) => self.report(*violation),
+        }
+    }
+
+    /// Work on a stream that the host has waited for within the call; reports races.
+    pub(super) fn waited_for(
+        &mut self,
+        call: CallKind,
+        stream: RawStream,
+        touches: impl Iterator<Item = Touch>,
+    ) {
+        let Some(&slot) = self.streams.get(stream.0) else { return };
+        let work = self.order.enqueue(slot);
+        let sequence = self.order.place(work).1;
+        for touch in touches {
+            let Ok(Some((key, range))) = self.regions.find(call, &touch) else { continue };
+            for (first, memory, range) in self.unordered(key, range, touch.write, Some(slot)) {
+                let second = Access {
+                    call,
+                    kernel: None,
+                    node: None,
+                    stream: Some(stream),
+                    sequence,
+                    write: touch.write,
+                };
+                self.report(Violation::Race { first, second, memory, range });
+            }
+        }
+    }
+
+    /// Takes in a note of a pool; reports what is wrong with it.
+    pub(super) fn pool_note(&mut self, note: impl FnOnce(&mut Regions) -> Result<(), Box<Violation>>) {
+        if let Err(violation) = note(&mut self.regions) {
+            self.report(*violation);
+        }
+    }
+
+    /// Reports what may still use memory that is being freed: what the host does not know to have finished, or for a
+    /// free on a stream what is not ordered before it.
+    pub(super) fn free_in_flight(&mut self, call: CallKind, key: RegionKey, stream: Option<RawStream>) {
+        let Some(memory) = self.regions.memory(key) else { return };
+        let slot = stream.and_then(|s| self.streams.get(s.0).copied());
+        for (in_flight, memory, _) in self.unordered(key, (0, memory.bytes), true, slot) {
+            self.report(Violation::FreeInFlight { call, memory, in_flight });
+        }
+    }
+
+    /// What conflicts with an access by the host, or on the stream of `slot` at its end, and is not ordered before it.
+    fn unordered(
+        &mut self,
+        key: RegionKey,
+        range: (u64, u64),
+        write: bool,
+        slot: Option<u32>,
+    ) -> Vec<(Access, Memory, ByteRange)> {
+        if let Some(slot) = slot {
+            self.order.catch_up(slot);
+        }
+        let State { order, regions, .. } = self;
+        let Some(region) = regions.get_mut(key) else { return Vec::new() };
+        let mut found = Vec::new();
+        region.accesses.unordered(
+            range,
+            write,
+            |work| slot.map_or_else(|| order.is_known(work), |slot| order.is_before(work, slot)),
+            |record, common| found.push((*record, common)),
+        );
+        let named: Vec<_> = found.into_iter().map(|(record, common)| (record, region.name(common))).collect();
+        named.into_iter().map(|(record, (memory, range))| (self.access(&record), memory, range)).collect()
+    }
+
+    /// A record in words.
+    pub(super) fn access(&self, record: &Record) -> Access {
+        let (stream, sequence) = self.order.place(record.work);
+        Access { stream: Some(stream), sequence, ..self.access_of(record.operation, record.write) }
+    }
+
+    /// An operation in words, wherever it runs.
+    pub(super) fn access_of(&self, operation: Operation, write: bool) -> Access {
+        let Operation { call, function, node } = operation;
+        let kernel = function.and_then(|f| self.functions.get(f.0)).map(|f| Arc::clone(&f.name));
+        Access { call, kernel, node, stream: None, sequence: 0, write }
+    }
+
+    /// What happens before the point where the stream is now.
+    pub(super) fn snapshot(&mut self, stream: RawStream) -> Clock {
+        let mut clock = Clock::default();
+        if let Some(&slot) = self.streams.get(stream.0) {
+            self.order.snapshot_into(slot, &mut clock);
+        }
+        clock
+    }
+
+    /// What happens before the event's last record.
+    pub(super) fn recorded(&self, event: RawEvent) -> Option<Clock> {
+        self.events.get(event.0).and_then(|e| e.recorded.clone())
+    }
+}
+
+/// A module that is being unloaded.
+#[derive(Debug)]
+pub(super) struct RemovedModule {
+    module: RawModule,
+    state: (DeviceId, ModuleState),
+    functions: Vec<(u64, (DeviceId, FunctionState))>,
+    globals: Vec<Region>,
+}
+
+/// The code with which a refused call fails.
+pub(super) fn refusal(violation: &Violation) -> ErrorCode {
+    match violation {
+        Violation::UnknownHandle { .. } | Violation::DestroyedHandle { .. } => ErrorCode::INVALID_HANDLE,
+        Violation::HandleOfOtherDevice { .. } => ErrorCode::INVALID_CONTEXT,
+        Violation::MemoryOfOtherDevice { .. }
+        | Violation::UnknownAddress { .. }
+        | Violation::UseAfterFree { .. }
+        | Violation::DoubleFree { .. }
+        | Violation::WrongFree { .. } => ErrorCode::INVALID_DEVICE_POINTER,
+        Violation::ZeroDimension { .. } => ErrorCode::INVALID_CONFIGURATION,
+        _ => ErrorCode::INVALID_VALUE,
+    }
+}

@@ -1,0 +1,527 @@
+//! A driver for testing the layer above it: everything happens at once on host memory, and every call is remembered.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::collections::BTreeMap;
+use std::ffi::CStr;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use hip_driver::{
+    Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
+    DriverResult, ErrorCode, EventOptions, HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent,
+    RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions,
+};
+
+const DEVICES: u32 = 2;
+
+/// Gives out addresses and handles again as soon as they are free, as HIP does. Launches do nothing, of graphs neither.
+#[derive(Debug, Default)]
+pub(crate) struct FakeDriver {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Layouts of live memory by address, and freed memory by size.
+    live: BTreeMap<u64, usize>,
+    free: Vec<(u64, usize)>,
+    next_handle: u64,
+    free_handles: Vec<u64>,
+    calls: Vec<&'static str>,
+    fail: Option<(&'static str, ErrorCode)>,
+    busy: bool,
+}
+
+fn layout(bytes: usize) -> Layout {
+    Layout::from_size_align(bytes, 256).unwrap()
+}
+
+impl FakeDriver {
+    pub(crate) fn new() -> Arc<FakeDriver> {
+        Arc::new(FakeDriver::default())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    /// The calls since the last time that this was asked.
+    pub(crate) fn take_calls(&self) -> Vec<&'static str> {
+        std::mem::take(&mut self.lock().calls)
+    }
+
+    /// Makes the next call of this name fail.
+    pub(crate) fn fail(&self, call: &'static str, code: ErrorCode) {
+        self.lock().fail = Some((call, code));
+    }
+
+    /// Whether queries say that work is still in flight.
+    pub(crate) fn set_busy(&self, busy: bool) {
+        self.lock().busy = busy;
+    }
+
+    fn call(&self, name: &'static str) -> DriverResult<MutexGuard<'_, State>> {
+        let mut state = self.lock();
+        state.calls.push(name);
+        match state.fail {
+            Some((call, code)) if call == name => {
+                state.fail = None;
+                Err(DriverError::new(name, code))
+            }
+            _ => Ok(state),
+        }
+    }
+}
+
+impl State {
+    fn malloc(&mut self, bytes: usize) -> u64 {
+        let address = match self.free.iter().position(|(_, size)| *size == bytes) {
+            Some(i) => self.free.swap_remove(i).0,
+            // SAFETY: the tests' sizes are not 0.
+            None => unsafe { alloc_zeroed(layout(bytes)) as u64 },
+        };
+        assert!(self.live.insert(address, bytes).is_none());
+        address
+    }
+
+    fn dispose(&mut self, address: u64) {
+        if address == 0 {
+            return;
+        }
+        let bytes = self.live.remove(&address).expect("free of what is not alive reached the driver");
+        self.free.push((address, bytes));
+    }
+
+    fn handle(&mut self) -> u64 {
+        self.free_handles.pop().unwrap_or_else(|| {
+            self.next_handle += 16;
+            self.next_handle
+        })
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        let live = std::mem::take(&mut self.live);
+        for (address, bytes) in live.into_iter().chain(std::mem::take(&mut self.free)) {
+            // SAFETY: from `alloc_zeroed` with the same layout, and given back once: it is in one of the two only.
+            unsafe { dealloc(address as *mut u8, layout(bytes)) };
+        }
+    }
+}
+
+/// Copies at once.
+///
+/// # Safety
+/// Both ranges are valid and do not overlap.
+unsafe fn copy(dst: u64, src: u64, bytes: usize) {
+    // SAFETY: as this function's.
+    unsafe { std::ptr::copy_nonoverlapping(src as *const u8, dst as *mut u8, bytes) }
+}
+
+// SAFETY comments below: the layer under test has checked the ranges, which is what the tests prove; device memory is
+// host memory here.
+impl Driver for FakeDriver {
+    fn info(&self) -> DriverInfo {
+        DriverInfo {
+            name: "fake".to_owned(),
+            version: "1.0.0".to_owned(),
+            source: "test".to_owned(),
+            recovery: Recovery::NewDriver,
+        }
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capability::ALL.into_iter().collect()
+    }
+
+    fn device_count(&self) -> DriverResult<u32> {
+        self.call("device_count").map(|_| DEVICES)
+    }
+
+    fn device_properties(&self, _: DeviceId) -> DriverResult<DeviceProperties> {
+        Ok(DeviceProperties {
+            name: "fake".to_owned(),
+            target: "gfx90a:sramecc+:xnack-".parse().unwrap(),
+            pci_bus_id: "fake".to_owned(),
+            total_memory: 1 << 30,
+            compute_units: 1,
+            wavefront_size: 64,
+            max_threads_per_block: 1024,
+            max_block: [1024; 3],
+            max_grid: [u32::MAX; 3],
+            max_lds_per_block: 65536,
+            clock_khz: 0,
+        })
+    }
+
+    fn mem_info(&self, _: DeviceId) -> DriverResult<MemInfo> {
+        self.call("mem_info").map(|_| MemInfo { free: 1 << 30, total: 1 << 30 })
+    }
+
+    fn device_synchronize(&self, _: DeviceId) -> DriverResult<()> {
+        self.call("device_synchronize").map(drop)
+    }
+
+    fn can_access_peer(&self, _: DeviceId, _: DeviceId) -> DriverResult<bool> {
+        self.call("can_access_peer").map(|_| true)
+    }
+
+    fn enable_peer_access(&self, _: DeviceId, _: DeviceId) -> DriverResult<()> {
+        self.call("enable_peer_access").map(drop)
+    }
+
+    fn malloc(&self, _: DeviceId, bytes: usize) -> DriverResult<DevicePtr> {
+        self.call("malloc").map(|mut state| DevicePtr(state.malloc(bytes)))
+    }
+
+    unsafe fn free(&self, _: DeviceId, ptr: DevicePtr) -> DriverResult<()> {
+        self.call("free").map(|mut state| state.dispose(ptr.0))
+    }
+
+    unsafe fn malloc_async(&self, _: DeviceId, bytes: usize, _: RawStream) -> DriverResult<DevicePtr> {
+        self.call("malloc_async").map(|mut state| DevicePtr(state.malloc(bytes)))
+    }
+
+    unsafe fn free_async(&self, _: DeviceId, ptr: DevicePtr, _: RawStream) -> DriverResult<()> {
+        self.call("free_async").map(|mut state| state.dispose(ptr.0))
+    }
+
+    fn mem_pool_trim(&self, _: DeviceId, _: usize) -> DriverResult<()> {
+        self.call("mem_pool_trim").map(drop)
+    }
+
+    fn host_malloc(&self, _: DeviceId, bytes: usize) -> DriverResult<PinnedAllocation> {
+        let address = self.call("host_malloc")?.malloc(bytes);
+        // Kernels see pinned memory elsewhere than the host does, so that mixing the two up is noticed.
+        let device = DevicePtr(address | 1 << 60);
+        Ok(PinnedAllocation { host: NonNull::new(address as *mut u8).unwrap(), device, bytes })
+    }
+
+    unsafe fn host_free(&self, _: DeviceId, allocation: PinnedAllocation) -> DriverResult<()> {
+        self.call("host_free").map(|mut state| state.dispose(allocation.host.as_ptr() as u64))
+    }
+
+    unsafe fn memcpy_htod(
+        &self,
+        _: DeviceId,
+        dst: DevicePtr,
+        src: *const u8,
+        bytes: usize,
+    ) -> DriverResult<()> {
+        let _state = self.call("memcpy_htod")?;
+        // SAFETY: see above.
+        unsafe { copy(dst.0, src as u64, bytes) };
+        Ok(())
+    }
+
+    unsafe fn memcpy_dtoh(
+        &self,
+        _: DeviceId,
+        dst: *mut u8,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<()> {
+        let _state = self.call("memcpy_dtoh")?;
+        // SAFETY: see above.
+        unsafe { copy(dst as u64, src.0, bytes) };
+        Ok(())
+    }
+
+    unsafe fn memcpy_htod_async(
+        &self,
+        _: DeviceId,
+        dst: DevicePtr,
+        src: *const u8,
+        bytes: usize,
+        _: RawStream,
+    ) -> DriverResult<()> {
+        let _state = self.call("memcpy_htod_async")?;
+        // SAFETY: see above.
+        unsafe { copy(dst.0, src as u64, bytes) };
+        Ok(())
+    }
+
+    unsafe fn memcpy_dtoh_async(
+        &self,
+        _: DeviceId,
+        dst: *mut u8,
+        src: DevicePtr,
+        bytes: usize,
+        _: RawStream,
+    ) -> DriverResult<()> {
+        let _state = self.call("memcpy_dtoh_async")?;
+        // SAFETY: see above.
+        unsafe { copy(dst as u64, src.0, bytes) };
+        Ok(())
+    }
+
+    unsafe fn memcpy_dtod_async(
+        &self,
+        _: DeviceId,
+        dst: DevicePtr,
+        src: DevicePtr,
+        bytes: usize,
+        _: RawStream,
+    ) -> DriverResult<()> {
+        let _state = self.call("memcpy_dtod_async")?;
+        // SAFETY: see above.
+        unsafe { copy(dst.0, src.0, bytes) };
+        Ok(())
+    }
+
+    unsafe fn memcpy_peer_async(
+        &self,
+        _: DeviceId,
+        dst: DevicePtr,
+        _: DeviceId,
+        src: DevicePtr,
+        bytes: usize,
+        _: RawStream,
+    ) -> DriverResult<()> {
+        let _state = self.call("memcpy_peer_async")?;
+        // SAFETY: see above.
+        unsafe { copy(dst.0, src.0, bytes) };
+        Ok(())
+    }
+
+    unsafe fn memset_d8_async(
+        &self,
+        _: DeviceId,
+        dst: DevicePtr,
+        value: u8,
+        bytes: usize,
+        _: RawStream,
+    ) -> DriverResult<()> {
+        let _state = self.call("memset_d8_async")?;
+        // SAFETY: see above.
+        unsafe { std::ptr::write_bytes(dst.0 as *mut u8, value, bytes) };
+        Ok(())
+    }
+
+    unsafe fn memset_d32_async(
+        &self,
+        _: DeviceId,
+        dst: DevicePtr,
+        value: u32,
+        count: usize,
+        _: RawStream,
+    ) -> DriverResult<()> {
+        let _state = self.call("memset_d32_async")?;
+        // SAFETY: see above; the layer has checked the alignment.
+        unsafe { std::slice::from_raw_parts_mut(dst.0 as *mut u32, count) }.fill(value);
+        Ok(())
+    }
+
+    fn stream_create(&self, _: DeviceId, _: StreamOptions) -> DriverResult<RawStream> {
+        self.call("stream_create").map(|mut state| RawStream(state.handle()))
+    }
+
+    unsafe fn stream_destroy(&self, _: DeviceId, stream: RawStream) -> DriverResult<()> {
+        self.call("stream_destroy").map(|mut state| state.free_handles.push(stream.0))
+    }
+
+    unsafe fn stream_synchronize(&self, _: DeviceId, _: RawStream) -> DriverResult<()> {
+        self.call("stream_synchronize").map(drop)
+    }
+
+    unsafe fn stream_query(&self, _: DeviceId, _: RawStream) -> DriverResult<bool> {
+        self.call("stream_query").map(|state| !state.busy)
+    }
+
+    unsafe fn stream_wait_event(&self, _: DeviceId, _: RawStream, _: RawEvent) -> DriverResult<()> {
+        self.call("stream_wait_event").map(drop)
+    }
+
+    unsafe fn launch_host_func(&self, _: DeviceId, _: RawStream, function: HostFunc) -> DriverResult<()> {
+        drop(self.call("launch_host_func")?);
+        function();
+        Ok(())
+    }
+
+    fn event_create(&self, _: DeviceId, _: EventOptions) -> DriverResult<RawEvent> {
+        self.call("event_create").map(|mut state| RawEvent(state.handle()))
+    }
+
+    unsafe fn event_destroy(&self, _: DeviceId, event: RawEvent) -> DriverResult<()> {
+        self.call("event_destroy").map(|mut state| state.free_handles.push(event.0))
+    }
+
+    unsafe fn event_record(&self, _: DeviceId, _: RawEvent, _: RawStream) -> DriverResult<()> {
+        self.call("event_record").map(drop)
+    }
+
+    unsafe fn event_query(&self, _: DeviceId, _: RawEvent) -> DriverResult<bool> {
+        self.call("event_query").map(|state| !state.busy)
+    }
+
+    unsafe fn event_synchronize(&self, _: DeviceId, _: RawEvent) -> DriverResult<()> {
+        self.call("event_synchronize").map(drop)
+    }
+
+    unsafe fn event_elapsed_ms(&self, _: DeviceId, _: RawEvent, _: RawEvent) -> DriverResult<f32> {
+        self.call("event_elapsed_ms").map(|_| 1.0)
+    }
+
+    unsafe fn module_load(&self, _: DeviceId, _: &[u8]) -> DriverResult<RawModule> {
+        self.call("module_load").map(|mut state| RawModule(state.handle()))
+    }
+
+    unsafe fn module_unload(&self, _: DeviceId, module: RawModule) -> DriverResult<()> {
+        self.call("module_unload").map(|mut state| state.free_handles.push(module.0))
+    }
+
+    unsafe fn module_get_function(
+        &self,
+        _: DeviceId,
+        module: RawModule,
+        name: &CStr,
+    ) -> DriverResult<RawFunction> {
+        drop(self.call("module_get_function")?);
+        // One handle for each name, always the same.
+        let hash = name.to_bytes().iter().fold(7u64, |h, b| h.wrapping_mul(31).wrapping_add(u64::from(*b)));
+        Ok(RawFunction(module.0 << 32 | (hash & 0xffff_ffff)))
+    }
+
+    unsafe fn module_get_global(
+        &self,
+        _: DeviceId,
+        _: RawModule,
+        _: &CStr,
+    ) -> DriverResult<(DevicePtr, usize)> {
+        drop(self.call("module_get_global")?);
+        // No memory: for calls that the layer refuses, and for launches, which do nothing.
+        Ok((DevicePtr(0x1000), 64))
+    }
+
+    unsafe fn occupancy(&self, _: DeviceId, _: RawFunction, _: u32, _: u32) -> DriverResult<u32> {
+        self.call("occupancy").map(|_| 1)
+    }
+
+    unsafe fn launch_kernel(&self, _: DeviceId, _: &KernelLaunch<'_>) -> DriverResult<()> {
+        self.call("launch_kernel").map(drop)
+    }
+
+    fn graph_create(&self, _: DeviceId) -> DriverResult<RawGraph> {
+        self.call("graph_create").map(|mut state| RawGraph(state.handle()))
+    }
+
+    unsafe fn graph_destroy(&self, _: DeviceId, graph: RawGraph) -> DriverResult<()> {
+        self.call("graph_destroy").map(|mut state| state.free_handles.push(graph.0))
+    }
+
+    unsafe fn graph_add_kernel(
+        &self,
+        _: DeviceId,
+        _: RawGraph,
+        _: &[RawGraphNode],
+        _: &KernelLaunch<'_>,
+    ) -> DriverResult<RawGraphNode> {
+        self.call("graph_add_kernel").map(|mut state| RawGraphNode(state.handle()))
+    }
+
+    unsafe fn graph_add_memcpy_htod(
+        &self,
+        _: DeviceId,
+        _: RawGraph,
+        _: &[RawGraphNode],
+        _: DevicePtr,
+        _: *const u8,
+        _: usize,
+    ) -> DriverResult<RawGraphNode> {
+        self.call("graph_add_memcpy_htod").map(|mut state| RawGraphNode(state.handle()))
+    }
+
+    unsafe fn graph_add_memcpy_dtoh(
+        &self,
+        _: DeviceId,
+        _: RawGraph,
+        _: &[RawGraphNode],
+        _: *mut u8,
+        _: DevicePtr,
+        _: usize,
+    ) -> DriverResult<RawGraphNode> {
+        self.call("graph_add_memcpy_dtoh").map(|mut state| RawGraphNode(state.handle()))
+    }
+
+    unsafe fn graph_add_memcpy_dtod(
+        &self,
+        _: DeviceId,
+        _: RawGraph,
+        _: &[RawGraphNode],
+        _: DevicePtr,
+        _: DevicePtr,
+        _: usize,
+    ) -> DriverResult<RawGraphNode> {
+        self.call("graph_add_memcpy_dtod").map(|mut state| RawGraphNode(state.handle()))
+    }
+
+    unsafe fn graph_add_memset_d8(
+        &self,
+        _: DeviceId,
+        _: RawGraph,
+        _: &[RawGraphNode],
+        _: DevicePtr,
+        _: u8,
+        _: usize,
+    ) -> DriverResult<RawGraphNode> {
+        self.call("graph_add_memset_d8").map(|mut state| RawGraphNode(state.handle()))
+    }
+
+    unsafe fn graph_add_memset_d32(
+        &self,
+        _: DeviceId,
+        _: RawGraph,
+        _: &[RawGraphNode],
+        _: DevicePtr,
+        _: u32,
+        _: usize,
+    ) -> DriverResult<RawGraphNode> {
+        self.call("graph_add_memset_d32").map(|mut state| RawGraphNode(state.handle()))
+    }
+
+    unsafe fn graph_add_empty(
+        &self,
+        _: DeviceId,
+        _: RawGraph,
+        _: &[RawGraphNode],
+    ) -> DriverResult<RawGraphNode> {
+        self.call("graph_add_empty").map(|mut state| RawGraphNode(state.handle()))
+    }
+
+    unsafe fn graph_instantiate(&self, _: DeviceId, _: RawGraph) -> DriverResult<RawGraphExec> {
+        self.call("graph_instantiate").map(|mut state| RawGraphExec(state.handle()))
+    }
+
+    unsafe fn graph_launch(&self, _: DeviceId, _: RawGraphExec, _: RawStream) -> DriverResult<()> {
+        self.call("graph_launch").map(drop)
+    }
+
+    unsafe fn graph_exec_destroy(&self, _: DeviceId, exec: RawGraphExec) -> DriverResult<()> {
+        self.call("graph_exec_destroy").map(|mut state| state.free_handles.push(exec.0))
+    }
+
+    fn note_host_write(&self, _: *const u8, _: usize) {
+        self.lock().calls.push("note_host_write");
+    }
+
+    fn note_host_read(&self, _: *const u8, _: usize) {
+        self.lock().calls.push("note_host_read");
+    }
+
+    fn note_pool_segment(&self, _: DeviceId, _: DevicePtr) {
+        self.lock().calls.push("note_pool_segment");
+    }
+
+    fn note_pool_allocate(&self, _: DeviceId, _: DevicePtr, _: usize) {
+        self.lock().calls.push("note_pool_allocate");
+    }
+
+    fn note_pool_free(&self, _: DeviceId, _: DevicePtr) {
+        self.lock().calls.push("note_pool_free");
+    }
+
+    fn note_pool_record(&self, _: DeviceId, _: DevicePtr) {
+        self.lock().calls.push("note_pool_record");
+    }
+}

@@ -1,0 +1,322 @@
+//! Handles and memory used when or where they may not be: refused, typed, and never passed on.
+
+use hip_driver::{
+    DevicePtr, Driver, ErrorCode, EventOptions, KernelLaunch, PinnedAllocation, RawEvent, RawFunction,
+    RawModule, RawStream, StreamOptions,
+};
+use hip_driver_layers::validation::{HandleKind, Leak, MemoryKind, Violation};
+
+use crate::rig::{D0, D1, Rig, VECTOR, reads, writes};
+
+#[test]
+fn memory_used_after_it_was_freed() {
+    let rig = Rig::new();
+    let (stream, ptr) = (rig.stream(), rig.malloc(256));
+    rig.free(ptr).unwrap();
+    let inside = ptr.offset(16);
+    match rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.memset(inside, 16, stream)) {
+        Violation::UseAfterFree { address, memory, .. } => {
+            assert_eq!((address, memory.address, memory.bytes), (inside.0, ptr.0, 256));
+        }
+        other => panic!("{other}"),
+    }
+    let (_, function) = rig.module();
+    let launch = || rig.launch(function, stream, &[reads(ptr, 4)]);
+    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, launch);
+    assert!(matches!(found, Violation::UseAfterFree { .. }), "{found}");
+    // The same address given out again is new memory.
+    assert_eq!(rig.malloc(256), ptr);
+    rig.memset(inside, 16, stream).unwrap();
+    rig.clean();
+}
+
+#[test]
+fn memory_freed_twice_or_wrongly() {
+    let rig = Rig::new();
+    let (stream, ptr) = (rig.stream(), rig.malloc(256));
+    let inside = || rig.free(ptr.offset(8));
+    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, inside);
+    assert!(matches!(found, Violation::WrongFree { .. }), "{found}");
+    // SAFETY: the layer refuses it.
+    let wrong_kind = || unsafe { rig.layer.free_async(D0, ptr, stream) };
+    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, wrong_kind);
+    assert!(matches!(found, Violation::WrongFree { .. }), "{found}");
+    rig.free(ptr).unwrap();
+    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.free(ptr));
+    assert!(matches!(found, Violation::DoubleFree { .. }), "{found}");
+
+    let pinned = rig.pinned(128);
+    let shorter = PinnedAllocation { bytes: 64, ..pinned };
+    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.host_free(shorter));
+    assert!(matches!(found, Violation::WrongFree { .. }), "{found}");
+    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.free(pinned.device));
+    assert!(matches!(found, Violation::WrongFree { .. }), "{found}");
+    rig.host_free(pinned).unwrap();
+    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.host_free(pinned));
+    assert!(matches!(found, Violation::DoubleFree { .. }), "{found}");
+    rig.layer.assert_clean().unwrap();
+}
+
+#[test]
+fn addresses_that_are_no_memory() {
+    let rig = Rig::new();
+    let (stream, ptr) = (rig.stream(), rig.malloc(256));
+    let behind = ptr.offset(256);
+    match rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.memset(behind, 1, stream)) {
+        Violation::UnknownAddress { address, nearest: Some(nearest), .. } => {
+            assert_eq!((address, nearest.address), (behind.0, ptr.0));
+        }
+        other => panic!("{other}"),
+    }
+    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.free(DevicePtr(16)));
+    assert!(matches!(found, Violation::UnknownAddress { nearest: None, .. }), "{found}");
+    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.memset(DevicePtr::NULL, 1, stream));
+    assert!(matches!(found, Violation::UnknownAddress { .. }), "{found}");
+    // Freeing null is freeing nothing.
+    rig.free(DevicePtr::NULL).unwrap();
+    // SAFETY: as above, on a live stream.
+    unsafe { rig.layer.free_async(D0, DevicePtr::NULL, stream) }.unwrap();
+    rig.clean();
+}
+
+#[test]
+fn ranges_that_leave_their_memory() {
+    let rig = Rig::new();
+    let (stream, ptr, pinned) = (rig.stream(), rig.malloc(256), rig.pinned(64));
+    match rig.refused(ErrorCode::INVALID_VALUE, || rig.memset(ptr.offset(200), 100, stream)) {
+        Violation::OutOfRange { over, memory, .. } => assert_eq!((over, memory.bytes), (44, 256)),
+        other => panic!("{other}"),
+    }
+    match rig.refused(ErrorCode::INVALID_VALUE, || rig.htod(ptr, &pinned, 60, 8, stream)) {
+        Violation::OutOfRange { over, memory, .. } => {
+            assert_eq!((over, memory.kind), (4, MemoryKind::Pinned))
+        }
+        other => panic!("{other}"),
+    }
+    // SAFETY: the layer refuses it.
+    let words = || unsafe { rig.layer.memset_d32_async(D0, ptr, 1, 65, stream) };
+    let found = rig.refused(ErrorCode::INVALID_VALUE, words);
+    assert!(matches!(found, Violation::OutOfRange { over: 4, .. }), "{found}");
+    // SAFETY: the layer refuses it.
+    let words = || unsafe { rig.layer.memset_d32_async(D0, ptr, 1, usize::MAX, stream) };
+    assert!(matches!(rig.refused(ErrorCode::INVALID_VALUE, words), Violation::OutOfRange { .. }));
+    // All of it, and nothing at its end, are fine.
+    rig.memset(ptr, 256, stream).unwrap();
+    rig.memset(ptr.offset(256), 0, stream).unwrap();
+    rig.clean();
+}
+
+#[test]
+fn alignment_overlap_and_nothing() {
+    let rig = Rig::new();
+    let (stream, ptr) = (rig.stream(), rig.malloc(256));
+    // SAFETY: the layer refuses it.
+    let words = || unsafe { rig.layer.memset_d32_async(D0, ptr.offset(2), 1, 1, stream) };
+    let found = rig.refused(ErrorCode::INVALID_VALUE, words);
+    assert!(matches!(found, Violation::Misaligned { align: 4, .. }), "{found}");
+    let found = rig.refused(ErrorCode::INVALID_VALUE, || rig.dtod(ptr.offset(16), ptr, 17, stream));
+    assert!(matches!(found, Violation::Overlap { .. }), "{found}");
+    rig.dtod(ptr.offset(16), ptr, 16, stream).unwrap();
+    let found = rig.refused(ErrorCode::INVALID_VALUE, || rig.layer.malloc(D0, 0));
+    assert!(matches!(found, Violation::ZeroBytes { .. }), "{found}");
+    let found = rig.refused(ErrorCode::INVALID_VALUE, || rig.layer.host_malloc(D0, 0));
+    assert!(matches!(found, Violation::ZeroBytes { .. }), "{found}");
+    rig.clean();
+}
+
+#[test]
+fn handles_that_never_were() {
+    let rig = Rig::new();
+    let (stream, event, (module, function)) = (rig.stream(), rig.event(), rig.module());
+    let unknown = |found: Violation, expected: HandleKind| match found {
+        Violation::UnknownHandle { kind, handle, .. } => assert_eq!((kind, handle), (expected, 0xbad)),
+        other => panic!("{other}"),
+    };
+    let refused =
+        |call: &dyn Fn() -> hip_driver::DriverResult<()>| rig.refused(ErrorCode::INVALID_HANDLE, call);
+    unknown(refused(&|| rig.sync(RawStream(0xbad))), HandleKind::Stream);
+    unknown(refused(&|| rig.query(RawStream(0xbad)).map(drop)), HandleKind::Stream);
+    unknown(refused(&|| rig.destroy_stream(RawStream(0xbad))), HandleKind::Stream);
+    unknown(refused(&|| rig.launch(function, RawStream(0xbad), &[])), HandleKind::Stream);
+    unknown(refused(&|| rig.record(event, RawStream(0xbad))), HandleKind::Stream);
+    unknown(refused(&|| rig.record(RawEvent(0xbad), stream)), HandleKind::Event);
+    unknown(refused(&|| rig.wait(stream, RawEvent(0xbad))), HandleKind::Event);
+    unknown(refused(&|| rig.sync_event(RawEvent(0xbad))), HandleKind::Event);
+    unknown(refused(&|| rig.query_event(RawEvent(0xbad)).map(drop)), HandleKind::Event);
+    unknown(refused(&|| rig.destroy_event(RawEvent(0xbad))), HandleKind::Event);
+    unknown(refused(&|| rig.unload(RawModule(0xbad))), HandleKind::Module);
+    unknown(refused(&|| rig.launch(RawFunction(0xbad), stream, &[])), HandleKind::Kernel);
+    rig.clean();
+    rig.unload(module).unwrap();
+}
+
+#[test]
+fn handles_that_were_destroyed() {
+    let rig = Rig::new();
+    let (stream, other, event, (module, function)) = (rig.stream(), rig.stream(), rig.event(), rig.module());
+    rig.destroy_stream(stream).unwrap();
+    let gone = |found: Violation, expected: HandleKind| match found {
+        Violation::DestroyedHandle { kind, .. } => assert_eq!(kind, expected),
+        other => panic!("{other}"),
+    };
+    gone(rig.refused(ErrorCode::INVALID_HANDLE, || rig.sync(stream)), HandleKind::Stream);
+    gone(rig.refused(ErrorCode::INVALID_HANDLE, || rig.destroy_stream(stream)), HandleKind::Stream);
+    rig.destroy_event(event).unwrap();
+    gone(rig.refused(ErrorCode::INVALID_HANDLE, || rig.record(event, other)), HandleKind::Event);
+    rig.unload(module).unwrap();
+    gone(rig.refused(ErrorCode::INVALID_HANDLE, || rig.unload(module)), HandleKind::Module);
+    gone(rig.refused(ErrorCode::INVALID_HANDLE, || rig.launch(function, other, &[])), HandleKind::Kernel);
+    // HIP gives handles out again: a new module under the old value is alive.
+    let again = rig.module().0;
+    assert_eq!(again, module);
+    rig.unload(again).unwrap();
+    rig.clean();
+}
+
+#[test]
+fn handles_and_memory_of_another_device() {
+    let rig = Rig::new();
+    let (stream, ptr) = (rig.stream(), rig.malloc(256));
+    let there = rig.layer.stream_create(D1, StreamOptions::default()).unwrap();
+    let far = rig.layer.malloc(D1, 256).unwrap();
+    match rig.refused(ErrorCode::INVALID_CONTEXT, || rig.memset(ptr, 4, there)) {
+        Violation::HandleOfOtherDevice { owner, given, .. } => assert_eq!((owner, given), (D1, D0)),
+        other => panic!("{other}"),
+    }
+    match rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.memset(far, 4, stream)) {
+        Violation::MemoryOfOtherDevice { memory, given, .. } => assert_eq!((memory.device, given), (D1, D0)),
+        other => panic!("{other}"),
+    }
+    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.free(far));
+    assert!(matches!(found, Violation::MemoryOfOtherDevice { .. }), "{found}");
+
+    // Events may be waited for on any device, recorded on their own only.
+    let event = rig.layer.event_create(D1, EventOptions::default()).unwrap();
+    rig.wait(stream, event).unwrap();
+    let found = rig.refused(ErrorCode::INVALID_CONTEXT, || rig.record(event, stream));
+    assert!(matches!(found, Violation::HandleOfOtherDevice { .. }), "{found}");
+    // A peer copy names both devices.
+    // SAFETY: both ranges are alive and 64 bytes long.
+    unsafe { rig.layer.memcpy_peer_async(D0, ptr, D1, far, 64, stream) }.unwrap();
+    // SAFETY: the layer refuses it.
+    let swapped = || unsafe { rig.layer.memcpy_peer_async(D0, far, D1, ptr, 64, stream) };
+    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, swapped);
+    assert!(matches!(found, Violation::MemoryOfOtherDevice { .. }), "{found}");
+    // With peer access kernels may use the other device's memory, but it is still freed there.
+    rig.layer.enable_peer_access(D0, D1).unwrap();
+    rig.launch(rig.module().1, stream, &[writes(far.offset(128), 4)]).unwrap();
+    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.free(far));
+    assert!(matches!(found, Violation::MemoryOfOtherDevice { .. }), "{found}");
+    // Pinned memory is for every device.
+    let pinned = rig.pinned(64);
+    // SAFETY: both ranges are alive and 64 bytes long.
+    unsafe { rig.layer.memcpy_htod_async(D1, far, pinned.host.as_ptr(), 64, there) }.unwrap();
+    let found = rig.layer.take_violations();
+    assert!(found.iter().all(Violation::is_order), "{found:?}");
+}
+
+#[test]
+fn launches_that_cannot_be() {
+    let rig = Rig::new();
+    let (stream, (_, function)) = (rig.stream(), rig.module());
+    let launch = |grid: [u32; 3], block: [u32; 3], bytes: usize| {
+        let kernarg = &[0; 512][..bytes];
+        let launch = KernelLaunch { function, grid, block, dynamic_lds: 0, stream, kernarg, accesses: &[] };
+        // SAFETY: the fake driver's launches do nothing.
+        unsafe { rig.layer.launch_kernel(D0, &launch) }
+    };
+    for (grid, block) in [([1, 0, 1], [64, 1, 1]), ([1, 1, 1], [64, 1, 0])] {
+        match rig.refused(ErrorCode::INVALID_CONFIGURATION, || launch(grid, block, 512)) {
+            Violation::ZeroDimension { kernel, .. } => assert_eq!(&*kernel, "saxpy"),
+            other => panic!("{other}"),
+        }
+    }
+    // saxpy(float, const float*, float*, int) has 28 bytes of explicit arguments.
+    match rig.refused(ErrorCode::INVALID_VALUE, || launch([1; 3], [64, 1, 1], 24)) {
+        Violation::ShortKernarg { given: 24, needed, .. } => {
+            assert!(needed >= 28);
+            launch([1; 3], [64, 1, 1], needed).unwrap();
+        }
+        other => panic!("{other}"),
+    }
+    rig.clean();
+}
+
+#[test]
+fn globals_live_as_long_as_their_module() {
+    let rig = Rig::new();
+    let (stream, (module, _)) = (rig.stream(), rig.module());
+    // SAFETY: a live module.
+    let (global, bytes) = unsafe { rig.layer.module_get_global(D0, module, c"g") }.unwrap();
+    // SAFETY: a live module; it is looked up twice.
+    assert_eq!(unsafe { rig.layer.module_get_global(D0, module, c"g") }.unwrap(), (global, bytes));
+    let function = rig.module().1;
+    rig.launch(function, stream, &[writes(global, bytes)]).unwrap();
+    let found =
+        rig.refused(ErrorCode::INVALID_VALUE, || rig.launch(function, stream, &[reads(global, bytes + 1)]));
+    assert!(matches!(found, Violation::OutOfRange { .. }), "{found}");
+    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.free(global));
+    assert!(matches!(found, Violation::WrongFree { .. }), "{found}");
+    // A failed unload leaves it, a good one takes it.
+    rig.fake.fail("module_unload", ErrorCode::INVALID_VALUE);
+    assert_eq!(rig.unload(module).unwrap_err().code, ErrorCode::INVALID_VALUE);
+    rig.launch(function, stream, &[reads(global, bytes)]).unwrap();
+    rig.unload(module).unwrap();
+    let found =
+        rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.launch(function, stream, &[reads(global, 4)]));
+    assert!(matches!(found, Violation::UseAfterFree { .. }), "{found}");
+    assert_eq!(
+        rig.layer.report_leaks().len(),
+        2,
+        "the stream and the other module: globals are nobody's leak"
+    );
+}
+
+#[test]
+fn what_could_not_be_destroyed_is_alive() {
+    let rig = Rig::new();
+    let (stream, event, ptr, pinned) = (rig.stream(), rig.event(), rig.malloc(64), rig.pinned(64));
+    for call in ["stream_destroy", "event_destroy", "free", "host_free"] {
+        rig.fake.fail(call, ErrorCode::INVALID_VALUE);
+        let result = match call {
+            "stream_destroy" => rig.destroy_stream(stream),
+            "event_destroy" => rig.destroy_event(event),
+            "free" => rig.free(ptr),
+            _ => rig.host_free(pinned),
+        };
+        assert_eq!(result.unwrap_err().code, ErrorCode::INVALID_VALUE);
+    }
+    rig.htod(ptr, &pinned, 0, 64, stream).unwrap();
+    rig.record(event, stream).unwrap();
+    rig.sync_event(event).unwrap();
+    rig.free(ptr).unwrap();
+    rig.host_free(pinned).unwrap();
+    rig.destroy_event(event).unwrap();
+    rig.destroy_stream(stream).unwrap();
+    rig.layer.assert_clean_and_empty().unwrap();
+}
+
+#[test]
+fn leaks_are_what_is_alive() {
+    let rig = Rig::new();
+    let (ptr, pinned, stream, event) = (rig.malloc(64), rig.pinned(32), rig.stream(), rig.event());
+    // SAFETY: the fake driver takes any image.
+    let module = unsafe { rig.layer.module_load(D1, VECTOR) }.unwrap();
+    let leaks = rig.layer.report_leaks();
+    assert_eq!(leaks.len(), 5, "{leaks:?}");
+    assert!(leaks.iter().any(|l| matches!(l, Leak::Memory(m) if m.address == ptr.0 && m.bytes == 64)));
+    assert!(
+        leaks.iter().any(|l| matches!(l, Leak::Memory(m) if m.kind == MemoryKind::Pinned && m.bytes == 32))
+    );
+    let handle = Leak::Handle { kind: HandleKind::Module, device: D1, handle: module.0 };
+    assert!(leaks.contains(&handle), "{leaks:?}");
+    rig.layer.assert_clean().unwrap();
+    let error = rig.layer.assert_clean_and_empty().unwrap_err();
+    assert!(error.to_string().starts_with("0 violations, 5 leaks\n  leak: "), "{error}");
+
+    rig.free(ptr).unwrap();
+    rig.host_free(pinned).unwrap();
+    rig.destroy_stream(stream).unwrap();
+    rig.destroy_event(event).unwrap();
+    assert_eq!(rig.layer.report_leaks(), [handle]);
+}

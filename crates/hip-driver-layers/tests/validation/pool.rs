@@ -1,0 +1,459 @@
+//! A pool's blocks inside of driver allocations: what the notes get wrong, touches outside of live blocks, frees of
+//! segments, leaks, and reuse of bytes that work in flight still uses.
+
+use hip_driver::{DevicePtr, Driver, ErrorCode, RawStream};
+use hip_driver_layers::validation::{CallKind, Leak, MemoryKind, Violation};
+
+use crate::rig::{D0, D1, Rig, reads, writes};
+
+#[test]
+fn a_correct_pools_traffic_is_clean() {
+    let rig = Rig::new();
+    let (a, b, event, pinned, (_, saxpy)) =
+        (rig.stream(), rig.stream(), rig.event(), rig.pinned(64), rig.module());
+    let segment = rig.segment(1024);
+    for _ in 0..3 {
+        let first = rig.hand_out(segment, 256);
+        let second = rig.hand_out(segment.offset(256), 768);
+        rig.htod(first, &pinned, 0, 64, a).unwrap();
+        rig.launch(saxpy, a, &[reads(first, 256), writes(second, 768)]).unwrap();
+        rig.layer.note_pool_record(D0, second);
+        // Same stream: the block is free at once, and used again at once, split in two.
+        rig.give_back(first);
+        let halves = [rig.hand_out(segment, 128), rig.hand_out(segment.offset(128), 128)];
+        for half in halves {
+            rig.memset(half, 128, a).unwrap();
+        }
+        // Another stream: after an event.
+        rig.record(event, a).unwrap();
+        rig.wait(b, event).unwrap();
+        halves.into_iter().for_each(|half| rig.give_back(half));
+        let whole = rig.hand_out(segment, 256);
+        rig.dtod(whole, second, 256, b).unwrap();
+        rig.give_back(whole);
+        rig.give_back(second);
+        rig.record(event, b).unwrap();
+        rig.wait(a, event).unwrap();
+    }
+    rig.free(segment).unwrap();
+    rig.clean();
+}
+
+#[test]
+fn blocks_that_overlap() {
+    let rig = Rig::new();
+    let segment = rig.segment(1024);
+    let live = rig.hand_out(segment.offset(256), 256);
+    for (at, bytes) in [(256, 256), (0, 257), (511, 1), (300, 4), (0, 1024)] {
+        rig.hand_out(segment.offset(at), bytes);
+        match rig.found() {
+            Violation::PoolOverlap { call, address, bytes: b, live: memory } => {
+                assert_eq!((call, address, b), (CallKind::NotePoolAllocate, segment.0 + at, bytes as u64));
+                assert_eq!(
+                    (memory.address, memory.bytes, memory.kind),
+                    (live.0, 256, MemoryKind::Pooled),
+                    "{at}, {bytes}"
+                );
+            }
+            other => panic!("{other}"),
+        }
+    }
+    // Neighbours are fine, and what was refused was never live.
+    rig.hand_out(segment, 256);
+    rig.hand_out(segment.offset(512), 512);
+    rig.clean();
+    assert_eq!(rig.live_blocks().len(), 3);
+}
+
+#[test]
+fn notes_about_what_is_no_segment() {
+    let rig = Rig::new();
+    let (plain, pinned, gone) = (rig.malloc(256), rig.pinned(64), rig.malloc(512));
+    rig.free(gone).unwrap();
+    let far = rig.layer.malloc(D1, 64).unwrap();
+    let notes: [&dyn Fn(DevicePtr); 4] = [
+        &|ptr| rig.layer.note_pool_segment(D0, ptr),
+        &|ptr| rig.layer.note_pool_allocate(D0, ptr, 16),
+        &|ptr| rig.layer.note_pool_free(D0, ptr),
+        &|ptr| rig.layer.note_pool_record(D0, ptr),
+    ];
+    for (i, note) in notes.into_iter().enumerate() {
+        note(DevicePtr(16));
+        let found = rig.found();
+        assert!(matches!(found, Violation::UnknownAddress { address: 16, .. }), "{i}: {found}");
+        note(gone.offset(8));
+        let found = rig.found();
+        assert!(matches!(found, Violation::UseAfterFree { .. }), "{i}: {found}");
+        note(far);
+        let found = rig.found();
+        assert!(matches!(found, Violation::MemoryOfOtherDevice { given: D0, .. }), "{i}: {found}");
+        for elsewhere in [plain.offset(8), pinned.device] {
+            note(elsewhere);
+            match rig.found() {
+                Violation::WrongFree { call: CallKind::NotePoolFree, address, .. } if i == 2 => {
+                    assert_eq!(address, elsewhere.0)
+                }
+                Violation::WrongPoolNote { address, memory, .. } if i != 2 => {
+                    assert_eq!(
+                        (address, memory.kind == MemoryKind::Pinned),
+                        (elsewhere.0, elsewhere != plain.offset(8))
+                    )
+                }
+                other => panic!("{i}: {other}"),
+            }
+        }
+    }
+    // Peers may touch each other's memory, but not hand it out.
+    rig.layer.enable_peer_access(D0, D1).unwrap();
+    rig.layer.note_pool_segment(D1, far);
+    rig.layer.note_pool_allocate(D1, far, 64);
+    rig.clean();
+    for note in notes {
+        note(far);
+        let found = rig.found();
+        assert!(matches!(found, Violation::MemoryOfOtherDevice { given: D0, .. }), "{found}");
+    }
+    rig.memset(far, 64, rig.stream()).unwrap();
+    // Memory of the stream-ordered allocator is no segment.
+    // SAFETY: a live stream.
+    let ordered = unsafe { rig.layer.malloc_async(D0, 64, rig.stream()) }.unwrap();
+    rig.layer.note_pool_segment(D0, ordered);
+    assert!(matches!(rig.found(), Violation::WrongPoolNote { .. }));
+}
+
+#[test]
+fn blocks_that_leave_their_segment_or_are_nothing() {
+    let rig = Rig::new();
+    let segment = rig.segment(256);
+    rig.hand_out(segment.offset(128), 129);
+    match rig.found() {
+        Violation::OutOfRange { over: 1, memory, .. } => {
+            assert_eq!((memory.address, memory.kind), (segment.0, MemoryKind::Device))
+        }
+        other => panic!("{other}"),
+    }
+    rig.hand_out(segment.offset(128), usize::MAX);
+    assert!(matches!(rig.found(), Violation::OutOfRange { .. }));
+    rig.hand_out(segment, 0);
+    assert!(matches!(rig.found(), Violation::ZeroBytes { call: CallKind::NotePoolAllocate }));
+    rig.hand_out(segment.offset(256), 1);
+    assert!(matches!(rig.found(), Violation::UnknownAddress { .. }));
+    // Naming the segment again keeps its blocks.
+    let block = rig.hand_out(segment, 256);
+    rig.layer.note_pool_segment(D0, segment);
+    rig.give_back(block);
+    rig.clean();
+}
+
+#[test]
+fn blocks_given_back_twice_or_wrongly() {
+    let rig = Rig::new();
+    let segment = rig.segment(1024);
+    let block = rig.hand_out(segment.offset(256), 256);
+    rig.give_back(block.offset(16));
+    match rig.found() {
+        Violation::WrongFree { call: CallKind::NotePoolFree, address, memory } => {
+            assert_eq!((address, memory.address, memory.kind), (block.0 + 16, block.0, MemoryKind::Pooled));
+        }
+        other => panic!("{other}"),
+    }
+    rig.give_back(segment);
+    match rig.found() {
+        Violation::UnknownAddress { nearest, .. } => assert_eq!(nearest, None),
+        other => panic!("{other}"),
+    }
+    rig.give_back(segment.offset(512));
+    match rig.found() {
+        Violation::UnknownAddress { nearest: Some(nearest), .. } => assert_eq!(nearest.address, block.0),
+        other => panic!("{other}"),
+    }
+    rig.give_back(block);
+    rig.clean();
+    rig.give_back(block);
+    match rig.found() {
+        Violation::DoubleFree { call: CallKind::NotePoolFree, memory } => {
+            assert_eq!((memory.address, memory.bytes, memory.kind), (block.0, 256, MemoryKind::Pooled));
+        }
+        other => panic!("{other}"),
+    }
+    rig.give_back(block.offset(16));
+    assert!(matches!(rig.found(), Violation::UseAfterFree { .. }));
+    // Behind its segment's end too, and though another block begins in the same bytes.
+    rig.give_back(rig.hand_out(segment, 1024));
+    rig.give_back(block);
+    assert!(matches!(rig.found(), Violation::DoubleFree { memory, .. } if memory.address == block.0));
+    rig.free(segment).unwrap();
+    rig.give_back(block);
+    assert!(matches!(rig.found(), Violation::DoubleFree { memory, .. } if memory.address == block.0));
+}
+
+#[test]
+fn a_stream_is_said_to_use_a_block() {
+    let rig = Rig::new();
+    let segment = rig.segment(512);
+    let block = rig.hand_out(segment, 256);
+    let record = |ptr| rig.layer.note_pool_record(D0, ptr);
+    record(block);
+    rig.clean();
+    record(block.offset(4));
+    match rig.found() {
+        Violation::WrongPoolNote { memory, .. } => assert_eq!(memory.kind, MemoryKind::Pooled),
+        other => panic!("{other}"),
+    }
+    record(segment.offset(256));
+    assert!(matches!(rig.found(), Violation::UnknownAddress { .. }));
+    rig.give_back(block);
+    record(block);
+    match rig.found() {
+        Violation::UseAfterFree { call: CallKind::NotePoolRecord, memory, .. } => {
+            assert_eq!((memory.address, memory.bytes), (block.0, 256));
+        }
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn touches_outside_of_live_blocks() {
+    let rig = Rig::new();
+    let (stream, pinned, (_, saxpy)) = (rig.stream(), rig.pinned(256), rig.module());
+    let segment = rig.segment(1024);
+    let block = rig.hand_out(segment.offset(256), 128);
+    let next = rig.hand_out(segment.offset(384), 128);
+    let mut out = [0u8; 32];
+    // One of each way to touch memory, at an address: each is refused before it reaches the driver.
+    let mut each = |at: DevicePtr, bytes: usize, code: ErrorCode, expected: &dyn Fn(&Violation) -> bool| {
+        let refused = |call: &mut dyn FnMut() -> hip_driver::DriverResult<()>| {
+            let found = rig.refused(code, call);
+            assert!(expected(&found), "{found}");
+        };
+        refused(&mut || rig.memset(at, bytes, stream));
+        refused(&mut || rig.htod(at, &pinned, 0, bytes, stream));
+        refused(&mut || rig.dtoh(&pinned, 0, at, bytes, stream));
+        refused(&mut || rig.dtod(at, next.offset(64), bytes, stream));
+        refused(&mut || rig.dtoh_pageable(&mut out[..bytes], at, stream));
+        refused(&mut || rig.launch(saxpy, stream, &[reads(next, 8), writes(at, bytes)]));
+        // SAFETY: the layer refuses them; `out` is as long as the copies.
+        unsafe {
+            refused(&mut || rig.layer.memset_d32_async(D0, at, 1, bytes / 4, stream));
+            refused(&mut || rig.layer.memcpy_htod(D0, at, out.as_ptr(), bytes));
+            refused(&mut || rig.layer.memcpy_dtoh(D0, out.as_mut_ptr(), at, bytes));
+            refused(&mut || rig.layer.memcpy_peer_async(D0, next, D0, at, bytes, stream));
+        }
+    };
+    // Over the end of a block, into a live neighbour: still two blocks.
+    each(block.offset(112), 32, ErrorCode::INVALID_VALUE, &|found| match found {
+        Violation::OutOfRange { over: 16, memory, .. } => {
+            (memory.address, memory.kind) == (block.0, MemoryKind::Pooled)
+        }
+        _ => false,
+    });
+    // Never handed out.
+    each(segment, 32, ErrorCode::INVALID_DEVICE_POINTER, &|found| {
+        matches!(found, Violation::UnknownAddress { nearest: None, .. })
+    });
+    each(segment.offset(1000 - 8), 32, ErrorCode::INVALID_DEVICE_POINTER, &|found| match found {
+        Violation::UnknownAddress { nearest: Some(nearest), .. } => nearest.address == next.0,
+        _ => false,
+    });
+    // Given back.
+    rig.give_back(block);
+    each(block.offset(64), 32, ErrorCode::INVALID_DEVICE_POINTER, &|found| match found {
+        Violation::UseAfterFree { memory, address, .. } => {
+            (*address, memory.address, memory.bytes) == (block.0 + 64, block.0, 128)
+        }
+        _ => false,
+    });
+    // Handed out again, it is new; with the segment freed, the message still names the block.
+    rig.hand_out(block, 128);
+    rig.memset(block, 128, stream).unwrap();
+    rig.give_back(block);
+    rig.give_back(next);
+    rig.free(segment).unwrap();
+    match rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.memset(block, 1, stream)) {
+        Violation::UseAfterFree { memory, .. } => assert_eq!(memory.kind, MemoryKind::Pooled),
+        other => panic!("{other}"),
+    }
+    match rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.memset(segment, 1, stream)) {
+        Violation::UseAfterFree { memory, .. } => assert_eq!(memory.kind, MemoryKind::Device),
+        other => panic!("{other}"),
+    }
+    // Other memory at the same address is not the pool's.
+    assert_eq!(rig.malloc(1024), segment);
+    rig.memset(segment, 1024, stream).unwrap();
+    rig.free(segment).unwrap();
+    match rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.memset(block, 1, stream)) {
+        Violation::UseAfterFree { memory, .. } => assert_eq!(memory.kind, MemoryKind::Device),
+        other => panic!("{other}"),
+    }
+    rig.clean();
+}
+
+/// Two uses of the same bytes, with the block given back and handed out again between them, and `between` besides.
+fn reuse(between: impl Fn(&Rig, RawStream, RawStream)) -> Rig {
+    let rig = Rig::new();
+    let (a, b, segment) = (rig.stream(), rig.stream(), rig.segment(1024));
+    let block = rig.hand_out(segment, 512);
+    rig.memset(block.offset(128), 128, a).unwrap();
+    rig.give_back(block);
+    between(&rig, a, b);
+    // Another block over some of the bytes.
+    let block = rig.hand_out(segment.offset(192), 256);
+    rig.memset(block, 256, b).unwrap();
+    rig
+}
+
+#[test]
+fn reuse_on_another_stream_has_to_wait() {
+    reuse(|rig, a, b| {
+        let event = rig.event();
+        rig.record(event, a).unwrap();
+        rig.wait(b, event).unwrap();
+    })
+    .clean();
+    reuse(|rig, a, _| rig.sync(a).unwrap()).clean();
+    reuse(|rig, a, _| assert!(rig.query(a).unwrap())).clean();
+    for rig in [
+        reuse(|_, _, _| ()),
+        // Recorded, but nobody waits; and a wait of the wrong stream.
+        reuse(|rig, a, _| rig.record(rig.event(), a).unwrap()),
+        reuse(|rig, a, b| {
+            let event = rig.event();
+            rig.record(event, b).unwrap();
+            rig.wait(a, event).unwrap();
+        }),
+    ] {
+        match rig.found() {
+            Violation::Race { first, second, memory, range } => {
+                assert_eq!((first.sequence, second.sequence), (1, 1));
+                assert_ne!(first.stream, second.stream);
+                // In the words of the block that is there now.
+                assert_eq!((memory.kind, memory.bytes), (MemoryKind::Pooled, 256));
+                assert_eq!((range.start, range.end), (0, 64));
+            }
+            other => panic!("{other}"),
+        }
+    }
+}
+
+#[test]
+fn every_stream_that_used_a_block_counts_for_its_reuse() {
+    let rig = Rig::new();
+    let (a, b, c, event, (_, saxpy)) = (rig.stream(), rig.stream(), rig.stream(), rig.event(), rig.module());
+    let block = rig.hand_out(rig.segment(256), 256);
+    rig.launch(saxpy, a, &[reads(block, 256)]).unwrap();
+    rig.launch(saxpy, b, &[reads(block, 256)]).unwrap();
+    rig.layer.note_pool_record(D0, block);
+    rig.give_back(block);
+    // Waits for one of the two.
+    rig.record(event, a).unwrap();
+    rig.wait(c, event).unwrap();
+    rig.hand_out(block, 256);
+    rig.clean();
+    rig.memset(block, 256, c).unwrap();
+    match rig.found() {
+        Violation::Race { first, .. } => assert_eq!((first.stream, first.write), (Some(b), false)),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn what_was_used_before_several_reuses_still_counts() {
+    let rig = Rig::new();
+    let (a, b, segment) = (rig.stream(), rig.stream(), rig.segment(512));
+    rig.memset(rig.hand_out(segment, 512), 512, a).unwrap();
+    rig.give_back(segment);
+    // Handed out in other cuts, and not used.
+    for _ in 0..2000 {
+        let halves = [rig.hand_out(segment, 256), rig.hand_out(segment.offset(256), 256)];
+        halves.into_iter().for_each(|half| rig.give_back(half));
+    }
+    rig.clean();
+    rig.memset(rig.hand_out(segment.offset(256), 16), 16, b).unwrap();
+    assert!(matches!(rig.found(), Violation::Race { range, .. } if (range.start, range.end) == (0, 16)));
+}
+
+#[test]
+fn segments_freed_under_their_blocks() {
+    let rig = Rig::new();
+    let (stream, segment) = (rig.stream(), rig.segment(1024));
+    let (first, second) = (rig.hand_out(segment, 256), rig.hand_out(segment.offset(512), 256));
+    match rig.refused(ErrorCode::INVALID_VALUE, || rig.free(segment)) {
+        Violation::SegmentFreed { call: CallKind::Free, memory, blocks } => {
+            assert_eq!((memory.address, memory.bytes, blocks), (segment.0, 1024, 2));
+        }
+        other => panic!("{other}"),
+    }
+    // A block is not the driver's to free.
+    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.free(second));
+    assert!(
+        matches!(found, Violation::WrongFree { memory, .. } if memory.kind == MemoryKind::Pooled),
+        "{found}"
+    );
+    // All is as it was.
+    rig.memset(second, 256, stream).unwrap();
+    rig.give_back(first);
+    assert!(matches!(
+        rig.refused(ErrorCode::INVALID_VALUE, || rig.free(segment)),
+        Violation::SegmentFreed { blocks: 1, .. }
+    ));
+    rig.give_back(second);
+    // A free that fails leaves a segment, of which nothing is live.
+    rig.fake.fail("free", ErrorCode::INVALID_VALUE);
+    assert_eq!(rig.free(segment).unwrap_err().code, ErrorCode::INVALID_VALUE);
+    rig.clean();
+    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.memset(second, 1, stream));
+    assert!(matches!(found, Violation::UseAfterFree { .. }), "{found}");
+    rig.give_back(rig.hand_out(segment, 1024));
+    rig.free(segment).unwrap();
+    rig.clean();
+    // Freed twice: the segment, though a block was at its start.
+    match rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.free(segment)) {
+        Violation::DoubleFree { memory, .. } => assert_eq!(memory.kind, MemoryKind::Device),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn live_blocks_are_leaks() {
+    let rig = Rig::new();
+    let segment = rig.segment(1024);
+    let (first, second) = (rig.hand_out(segment.offset(512), 16), rig.hand_out(segment, 512));
+    rig.layer.note_pool_segment(D0, segment);
+    let leaks = rig.layer.report_leaks();
+    assert_eq!(leaks.len(), 3, "{leaks:?}");
+    assert!(
+        matches!(leaks[0], Leak::Memory(m) if m.address == segment.0 && m.kind == MemoryKind::Device),
+        "{leaks:?}"
+    );
+    assert_eq!(rig.live_blocks(), [second.0, first.0]);
+    let text = leaks[1].to_string();
+    assert!(text.starts_with("pool block no. 3 (512 bytes at "), "{text}");
+    rig.layer.assert_clean_and_empty().unwrap_err();
+    rig.give_back(first);
+    rig.give_back(second);
+    assert_eq!(rig.layer.report_leaks().len(), 1, "the segment");
+    rig.free(segment).unwrap();
+    rig.layer.assert_clean_and_empty().unwrap();
+}
+
+#[test]
+fn many_threads_use_one_segment() {
+    let rig = Rig::new();
+    let segment = rig.segment(8 * 256);
+    std::thread::scope(|scope| {
+        for i in 0..8 {
+            let rig = &rig;
+            scope.spawn(move || {
+                let stream = rig.stream();
+                for bytes in 1..=256 {
+                    let block = rig.hand_out(segment.offset(i * 256), bytes);
+                    rig.memset(block, bytes, stream).unwrap();
+                    rig.give_back(block);
+                }
+            });
+        }
+    });
+    rig.free(segment).unwrap();
+    rig.clean();
+    assert_eq!(rig.layer.counts()[CallKind::NotePoolFree], 8 * 256);
+}

@@ -1,0 +1,355 @@
+//! A layer over the fake driver, and short words for calls through it.
+
+use std::sync::Arc;
+
+use hip_driver::{
+    DeviceId, DevicePtr, Driver, DriverResult, ErrorCode, EventOptions, KernelLaunch, MemoryAccess,
+    PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream,
+    StreamOptions,
+};
+use hip_driver_layers::validation::{Leak, MemoryKind, ValidationDriver, Violation};
+
+use crate::fake::FakeDriver;
+
+pub(crate) const D0: DeviceId = DeviceId(0);
+pub(crate) const D1: DeviceId = DeviceId(1);
+
+/// saxpy and others; its metadata gives the kernarg sizes.
+pub(crate) const VECTOR: &[u8] = include_bytes!("../../../../hip/vector.gfx90a.co");
+
+pub(crate) struct Rig {
+    pub(crate) fake: Arc<FakeDriver>,
+    pub(crate) layer: Arc<ValidationDriver>,
+}
+
+// SAFETY comments below: whatever the arguments are, the fake driver does only what the layer lets through, and it
+// touches memory only in copies and fills, whose ranges the layer has checked; host pointers are the tests' own.
+impl Rig {
+    pub(crate) fn new() -> Rig {
+        let fake = FakeDriver::new();
+        let layer = ValidationDriver::new(fake.clone());
+        Rig { fake, layer }
+    }
+
+    pub(crate) fn malloc(&self, bytes: usize) -> DevicePtr {
+        self.layer.malloc(D0, bytes).unwrap()
+    }
+
+    pub(crate) fn pinned(&self, bytes: usize) -> PinnedAllocation {
+        self.layer.host_malloc(D0, bytes).unwrap()
+    }
+
+    pub(crate) fn stream(&self) -> RawStream {
+        self.layer.stream_create(D0, StreamOptions::default()).unwrap()
+    }
+
+    pub(crate) fn event(&self) -> RawEvent {
+        self.layer.event_create(D0, EventOptions::default()).unwrap()
+    }
+
+    pub(crate) fn module(&self) -> (RawModule, RawFunction) {
+        // SAFETY: see above.
+        let module = unsafe { self.layer.module_load(D0, VECTOR) }.unwrap();
+        // SAFETY: see above.
+        let function = unsafe { self.layer.module_get_function(D0, module, c"saxpy") }.unwrap();
+        (module, function)
+    }
+
+    pub(crate) fn free(&self, ptr: DevicePtr) -> DriverResult<()> {
+        // SAFETY: see above.
+        unsafe { self.layer.free(D0, ptr) }
+    }
+
+    pub(crate) fn host_free(&self, pinned: PinnedAllocation) -> DriverResult<()> {
+        // SAFETY: see above.
+        unsafe { self.layer.host_free(D0, pinned) }
+    }
+
+    pub(crate) fn destroy_stream(&self, stream: RawStream) -> DriverResult<()> {
+        // SAFETY: see above.
+        unsafe { self.layer.stream_destroy(D0, stream) }
+    }
+
+    pub(crate) fn destroy_event(&self, event: RawEvent) -> DriverResult<()> {
+        // SAFETY: see above.
+        unsafe { self.layer.event_destroy(D0, event) }
+    }
+
+    pub(crate) fn unload(&self, module: RawModule) -> DriverResult<()> {
+        // SAFETY: see above.
+        unsafe { self.layer.module_unload(D0, module) }
+    }
+
+    /// Copies from pinned memory at an offset.
+    pub(crate) fn htod(
+        &self,
+        dst: DevicePtr,
+        src: &PinnedAllocation,
+        at: usize,
+        bytes: usize,
+        stream: RawStream,
+    ) -> DriverResult<()> {
+        let src = src.host.as_ptr().wrapping_add(at);
+        // SAFETY: see above.
+        unsafe { self.layer.memcpy_htod_async(D0, dst, src, bytes, stream) }
+    }
+
+    /// Copies to pinned memory at an offset.
+    pub(crate) fn dtoh(
+        &self,
+        dst: &PinnedAllocation,
+        at: usize,
+        src: DevicePtr,
+        bytes: usize,
+        stream: RawStream,
+    ) -> DriverResult<()> {
+        let dst = dst.host.as_ptr().wrapping_add(at);
+        // SAFETY: see above.
+        unsafe { self.layer.memcpy_dtoh_async(D0, dst, src, bytes, stream) }
+    }
+
+    /// Copies to pageable memory.
+    pub(crate) fn dtoh_pageable(
+        &self,
+        dst: &mut [u8],
+        src: DevicePtr,
+        stream: RawStream,
+    ) -> DriverResult<()> {
+        // SAFETY: see above; `dst` is as long as the copy.
+        unsafe { self.layer.memcpy_dtoh_async(D0, dst.as_mut_ptr(), src, dst.len(), stream) }
+    }
+
+    pub(crate) fn memset(&self, dst: DevicePtr, bytes: usize, stream: RawStream) -> DriverResult<()> {
+        // SAFETY: see above.
+        unsafe { self.layer.memset_d8_async(D0, dst, 1, bytes, stream) }
+    }
+
+    pub(crate) fn dtod(
+        &self,
+        dst: DevicePtr,
+        src: DevicePtr,
+        bytes: usize,
+        stream: RawStream,
+    ) -> DriverResult<()> {
+        // SAFETY: see above.
+        unsafe { self.layer.memcpy_dtod_async(D0, dst, src, bytes, stream) }
+    }
+
+    pub(crate) fn launch(
+        &self,
+        function: RawFunction,
+        stream: RawStream,
+        accesses: &[MemoryAccess],
+    ) -> DriverResult<()> {
+        let launch = KernelLaunch {
+            function,
+            grid: [1, 1, 1],
+            block: [64, 1, 1],
+            dynamic_lds: 0,
+            stream,
+            kernarg: &[0; 512],
+            accesses,
+        };
+        // SAFETY: see above.
+        unsafe { self.layer.launch_kernel(D0, &launch) }
+    }
+
+    pub(crate) fn graph(&self) -> RawGraph {
+        self.layer.graph_create(D0).unwrap()
+    }
+
+    pub(crate) fn destroy_graph(&self, graph: RawGraph) -> DriverResult<()> {
+        // SAFETY: see above.
+        unsafe { self.layer.graph_destroy(D0, graph) }
+    }
+
+    pub(crate) fn add_kernel(
+        &self,
+        graph: RawGraph,
+        after: &[RawGraphNode],
+        function: RawFunction,
+        accesses: &[MemoryAccess],
+    ) -> DriverResult<RawGraphNode> {
+        let stream = RawStream(0);
+        let (grid, block) = ([1; 3], [64, 1, 1]);
+        let launch =
+            KernelLaunch { function, grid, block, dynamic_lds: 0, stream, kernarg: &[0; 512], accesses };
+        // SAFETY: see above.
+        unsafe { self.layer.graph_add_kernel(D0, graph, after, &launch) }
+    }
+
+    pub(crate) fn add_htod(
+        &self,
+        graph: RawGraph,
+        after: &[RawGraphNode],
+        dst: DevicePtr,
+        src: *const u8,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        // SAFETY: see above.
+        unsafe { self.layer.graph_add_memcpy_htod(D0, graph, after, dst, src, bytes) }
+    }
+
+    pub(crate) fn add_dtoh(
+        &self,
+        graph: RawGraph,
+        after: &[RawGraphNode],
+        dst: *mut u8,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        // SAFETY: see above.
+        unsafe { self.layer.graph_add_memcpy_dtoh(D0, graph, after, dst, src, bytes) }
+    }
+
+    pub(crate) fn add_dtod(
+        &self,
+        graph: RawGraph,
+        after: &[RawGraphNode],
+        dst: DevicePtr,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        // SAFETY: see above.
+        unsafe { self.layer.graph_add_memcpy_dtod(D0, graph, after, dst, src, bytes) }
+    }
+
+    pub(crate) fn add_memset(
+        &self,
+        graph: RawGraph,
+        after: &[RawGraphNode],
+        dst: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        // SAFETY: see above.
+        unsafe { self.layer.graph_add_memset_d8(D0, graph, after, dst, 1, bytes) }
+    }
+
+    pub(crate) fn add_empty(&self, graph: RawGraph, after: &[RawGraphNode]) -> DriverResult<RawGraphNode> {
+        // SAFETY: see above.
+        unsafe { self.layer.graph_add_empty(D0, graph, after) }
+    }
+
+    pub(crate) fn instantiate(&self, graph: RawGraph) -> DriverResult<RawGraphExec> {
+        // SAFETY: see above.
+        unsafe { self.layer.graph_instantiate(D0, graph) }
+    }
+
+    pub(crate) fn launch_graph(&self, exec: RawGraphExec, stream: RawStream) -> DriverResult<()> {
+        // SAFETY: see above.
+        unsafe { self.layer.graph_launch(D0, exec, stream) }
+    }
+
+    pub(crate) fn destroy_exec(&self, exec: RawGraphExec) -> DriverResult<()> {
+        // SAFETY: see above.
+        unsafe { self.layer.graph_exec_destroy(D0, exec) }
+    }
+
+    pub(crate) fn record(&self, event: RawEvent, stream: RawStream) -> DriverResult<()> {
+        // SAFETY: see above.
+        unsafe { self.layer.event_record(D0, event, stream) }
+    }
+
+    pub(crate) fn wait(&self, stream: RawStream, event: RawEvent) -> DriverResult<()> {
+        // SAFETY: see above.
+        unsafe { self.layer.stream_wait_event(D0, stream, event) }
+    }
+
+    pub(crate) fn sync(&self, stream: RawStream) -> DriverResult<()> {
+        // SAFETY: see above.
+        unsafe { self.layer.stream_synchronize(D0, stream) }
+    }
+
+    pub(crate) fn query(&self, stream: RawStream) -> DriverResult<bool> {
+        // SAFETY: see above.
+        unsafe { self.layer.stream_query(D0, stream) }
+    }
+
+    pub(crate) fn sync_event(&self, event: RawEvent) -> DriverResult<()> {
+        // SAFETY: see above.
+        unsafe { self.layer.event_synchronize(D0, event) }
+    }
+
+    pub(crate) fn query_event(&self, event: RawEvent) -> DriverResult<bool> {
+        // SAFETY: see above.
+        unsafe { self.layer.event_query(D0, event) }
+    }
+
+    pub(crate) fn host_writes(&self, pinned: &PinnedAllocation, at: usize, bytes: usize) {
+        self.layer.note_host_write(pinned.host.as_ptr().wrapping_add(at), bytes);
+    }
+
+    pub(crate) fn host_reads(&self, pinned: &PinnedAllocation, at: usize, bytes: usize) {
+        self.layer.note_host_read(pinned.host.as_ptr().wrapping_add(at), bytes);
+    }
+
+    /// An allocation that is a pool's segment.
+    pub(crate) fn segment(&self, bytes: usize) -> DevicePtr {
+        let segment = self.malloc(bytes);
+        self.layer.note_pool_segment(D0, segment);
+        segment
+    }
+
+    /// A pool hands out a block.
+    pub(crate) fn hand_out(&self, block: DevicePtr, bytes: usize) -> DevicePtr {
+        self.layer.note_pool_allocate(D0, block, bytes);
+        block
+    }
+
+    /// A block goes back to its pool.
+    pub(crate) fn give_back(&self, block: DevicePtr) {
+        self.layer.note_pool_free(D0, block);
+    }
+
+    /// The addresses of live blocks, as the report of leaks has them.
+    pub(crate) fn live_blocks(&self) -> Vec<u64> {
+        let leaks = self.layer.report_leaks().into_iter();
+        leaks
+            .filter_map(|leak| match leak {
+                Leak::Memory(memory) if memory.kind == MemoryKind::Pooled => Some(memory.address),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Nothing was found up to now.
+    #[track_caller]
+    pub(crate) fn clean(&self) {
+        self.layer.assert_clean().unwrap();
+    }
+
+    /// The one violation since the last look, and its text, which says something of what was done.
+    #[track_caller]
+    pub(crate) fn found(&self) -> Violation {
+        let mut violations = self.layer.take_violations();
+        assert_eq!(violations.len(), 1, "{violations:#?}");
+        let violation = violations.remove(0);
+        assert!(violation.to_string().len() > 30, "{violation}");
+        violation
+    }
+
+    /// A call was refused with this code, did not reach the driver, and was reported.
+    #[track_caller]
+    pub(crate) fn refused<T: std::fmt::Debug>(
+        &self,
+        code: ErrorCode,
+        call: impl FnOnce() -> DriverResult<T>,
+    ) -> Violation {
+        self.fake.take_calls();
+        let error = call().unwrap_err();
+        assert_eq!(error.code, code, "{error}");
+        assert_eq!(self.fake.take_calls(), [""; 0], "a refused call reached the driver");
+        let violation = self.found();
+        assert_eq!(error.detail.as_deref(), Some(violation.to_string().as_str()));
+        assert!(!violation.is_order());
+        violation
+    }
+}
+
+pub(crate) fn reads(ptr: DevicePtr, bytes: usize) -> MemoryAccess {
+    MemoryAccess { ptr, bytes, write: false }
+}
+
+pub(crate) fn writes(ptr: DevicePtr, bytes: usize) -> MemoryAccess {
+    MemoryAccess { ptr, bytes, write: true }
+}

@@ -1,0 +1,770 @@
+//! A real GPU: the [`Driver`] over AMD's libamdhip64, one HIP call for each call of the trait.
+//!
+//! # What is added to HIP, and what is not
+//!
+//! * **Current device.** HIP has one for each thread. The driver remembers what it set on each thread and calls
+//!   `hipSetDevice` only when another one is needed. A program that calls `hipSetDevice` (or anything else that changes
+//!   it) beside this driver says so with [`HipDriver::forget_current_device`] before the next call on that thread.
+//! * **Forked children.** After `fork` HIP's threads are not there, and its calls hang. In such a child every call
+//!   returns [`ErrorCode::NOT_INITIALIZED`] and never enters HIP.
+//! * **Code objects** are copied, since HIP goes on reading them, and their headers checked against their length, since
+//!   HIP is not told it.
+//! * **Graphs** run their nodes one after another, in the order in which they were added. HIP would run branches on
+//!   queues of its own, and drops some of the dependencies between them, in 5.2 (seen) as in 7.2 (reported).
+//! * **Teardown.** The library stays loaded for ever: its own destructors run at exit, after which it must not be
+//!   called; so nothing here has a destructor that calls it, and what is alive at exit is left to the kernel driver.
+//! * Errors, sticky ones included, are HIP's own, as is `hipGetLastError`'s state.
+
+mod call;
+mod device;
+mod graph;
+mod image;
+mod load;
+mod process;
+mod symbols;
+#[cfg(test)]
+mod tests;
+
+/// AMD's types and functions, as far as they are used.
+#[cfg(not(feature = "bindgen"))]
+#[allow(
+    missing_docs,
+    non_camel_case_types,
+    non_snake_case,
+    non_upper_case_globals,
+    unreachable_pub,
+    unused,
+    clippy::all,
+    clippy::missing_safety_doc,
+    reason = "generated code"
+)]
+mod bindings;
+
+/// AMD's types and functions, as far as they are used, from the headers that are installed.
+#[cfg(feature = "bindgen")]
+#[allow(
+    missing_docs,
+    non_camel_case_types,
+    non_snake_case,
+    non_upper_case_globals,
+    unreachable_pub,
+    unused,
+    clippy::all,
+    clippy::missing_safety_doc,
+    reason = "generated code"
+)]
+mod bindings {
+    include!(concat!(env!("OUT_DIR"), "/bindings.rs"));
+
+    /// What CI runs in place of a `diff`; `HIPLAUNCH_BLESS=1 cargo build --features bindgen` makes them equal.
+    #[cfg(test)]
+    #[test]
+    fn the_checked_in_bindings_are_those_of_the_installed_headers() {
+        let checked_in = include_str!("hip/bindings.rs");
+        let generated = include_str!(concat!(env!("OUT_DIR"), "/bindings.rs"));
+        assert!(checked_in.split_once('\n').is_some_and(|(_title, rest)| rest == generated));
+    }
+}
+
+use std::collections::HashMap;
+use std::ffi::{CStr, c_int, c_uint, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError, RwLock};
+
+use call::{check, check_ready, number, ordinal, pointer};
+use graph::Graphs;
+use image::Image;
+pub use load::{Attempt, LoadError};
+pub use symbols::Symbol;
+
+use super::{
+    Capabilities, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo, DriverResult,
+    ErrorCode, EventOptions, HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent, RawFunction,
+    RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions,
+};
+
+/// `hipLaunchKernel`'s markers in `extra` (macros with casts, which bindgen leaves out).
+const HIP_LAUNCH_PARAM_BUFFER_POINTER: usize = 1;
+const HIP_LAUNCH_PARAM_BUFFER_SIZE: usize = 2;
+const HIP_LAUNCH_PARAM_END: usize = 3;
+
+/// Below this version a launch's arguments pass through the kernel, which graphs do not lock (5.2.3, seen: arguments mixed up
+/// between threads). This is the oldest that was seen to do without, 6.4.3; `tests/hip_quirks/` shows both.
+const LAUNCHES_HOLD_THEIR_ARGUMENTS: i32 = 60_443_484;
+/// Below this version `hipStreamDestroy` can spin for ever (seen with 5.2; clr of 6.0 has it mended).
+const STREAM_DESTROY_IS_MENDED: i32 = 60_000_000;
+
+/// The driver over libamdhip64. See the [module](self).
+#[derive(Debug)]
+pub struct HipDriver {
+    loaded: load::Loaded,
+    capabilities: Capabilities,
+    /// The code objects of the modules that are loaded.
+    images: Mutex<HashMap<RawModule, Image>>,
+    graphs: Graphs,
+    /// Held shared while memory is freed in stream order, exclusively while a stream is destroyed.
+    pool_gate: RwLock<()>,
+    /// Whether memory was ever freed in stream order.
+    pool_used: AtomicBool,
+    /// Held shared while a kernel is launched, exclusively while graphs hand kernels their arguments.
+    kernel_gate: RwLock<()>,
+}
+
+impl Driver for HipDriver {
+    fn info(&self) -> DriverInfo {
+        DriverInfo {
+            name: "hip".to_owned(),
+            version: load::version_text(self.loaded.version),
+            source: self.loaded.library.display().to_string(),
+            recovery: Recovery::NewProcess,
+        }
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.capabilities
+    }
+
+    fn device_count(&self) -> DriverResult<u32> {
+        const CALL: &str = "hipGetDeviceCount";
+        let mut count: c_int = 0;
+        // SAFETY: the pointer is to a live integer.
+        match check(CALL, unsafe { (self.api(CALL)?.hipGetDeviceCount)(&mut count) }) {
+            Ok(()) => Ok(u32::try_from(count).unwrap_or(0)),
+            Err(error) if load::means_no_device(error.code) => Ok(0),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn device_properties(&self, device: DeviceId) -> DriverResult<DeviceProperties> {
+        const CALL: &str = "hipDeviceGetAttribute";
+        device::properties(self.api(CALL)?, ordinal(CALL, device)?)
+    }
+
+    fn mem_info(&self, device: DeviceId) -> DriverResult<MemInfo> {
+        const CALL: &str = "hipMemGetInfo";
+        let get = self.optional(CALL, self.on(device, CALL)?.hipMemGetInfo)?;
+        let (mut free, mut total) = (0usize, 0usize);
+        // SAFETY: the pointers are to live integers.
+        check(CALL, unsafe { get(&mut free, &mut total) })?;
+        Ok(MemInfo { free: free as u64, total: total as u64 })
+    }
+
+    fn device_synchronize(&self, device: DeviceId) -> DriverResult<()> {
+        const CALL: &str = "hipDeviceSynchronize";
+        // SAFETY: no arguments.
+        check(CALL, unsafe { (self.on(device, CALL)?.hipDeviceSynchronize)() })
+    }
+
+    fn can_access_peer(&self, device: DeviceId, peer: DeviceId) -> DriverResult<bool> {
+        const CALL: &str = "hipDeviceCanAccessPeer";
+        let ask = self.optional(CALL, self.api(CALL)?.hipDeviceCanAccessPeer)?;
+        let mut can: c_int = 0;
+        // SAFETY: the pointer is to a live integer; ordinals that are not there give an error.
+        check(CALL, unsafe { ask(&mut can, ordinal(CALL, device)?, ordinal(CALL, peer)?) })?;
+        Ok(can != 0)
+    }
+
+    fn enable_peer_access(&self, device: DeviceId, peer: DeviceId) -> DriverResult<()> {
+        const CALL: &str = "hipDeviceEnablePeerAccess";
+        let enable = self.optional(CALL, self.on(device, CALL)?.hipDeviceEnablePeerAccess)?;
+        // SAFETY: an ordinal that is not there gives an error; flags must be 0.
+        match check(CALL, unsafe { enable(ordinal(CALL, peer)?, 0) }) {
+            Err(error) if error.code == ErrorCode::PEER_ACCESS_ALREADY_ENABLED => Ok(()),
+            result => result,
+        }
+    }
+
+    fn malloc(&self, device: DeviceId, bytes: usize) -> DriverResult<DevicePtr> {
+        const CALL: &str = "hipMalloc";
+        let mut ptr: *mut c_void = ptr::null_mut();
+        // SAFETY: the pointer is to a live pointer.
+        check(CALL, unsafe { (self.on(device, CALL)?.hipMalloc)(&mut ptr, bytes) })?;
+        Ok(DevicePtr(number(ptr)))
+    }
+
+    unsafe fn free(&self, _device: DeviceId, ptr: DevicePtr) -> DriverResult<()> {
+        const CALL: &str = "hipFree";
+        // The address names its device: whichever is current does. Null is success.
+        // SAFETY: a live allocation that no work in flight uses (the caller's promise).
+        check(CALL, unsafe { (self.api(CALL)?.hipFree)(pointer(ptr.0)) })
+    }
+
+    unsafe fn malloc_async(
+        &self,
+        device: DeviceId,
+        bytes: usize,
+        stream: RawStream,
+    ) -> DriverResult<DevicePtr> {
+        const CALL: &str = "hipMallocAsync";
+        let malloc = self.optional(CALL, self.on(device, CALL)?.hipMallocAsync)?;
+        let mut ptr: *mut c_void = ptr::null_mut();
+        // SAFETY: a live stream of the current device, a live pointer.
+        check(CALL, unsafe { malloc(&mut ptr, bytes, pointer(stream.0)) })?;
+        Ok(DevicePtr(number(ptr)))
+    }
+
+    unsafe fn free_async(&self, device: DeviceId, ptr: DevicePtr, stream: RawStream) -> DriverResult<()> {
+        const CALL: &str = "hipFreeAsync";
+        let free = self.optional(CALL, self.on(device, CALL)?.hipFreeAsync)?;
+        // `malloc_async` of 0 bytes gives null, which HIP before 7 refuses to free.
+        if ptr.is_null() {
+            return Ok(());
+        }
+        let _gate = self.pool_gate.read().unwrap_or_else(PoisonError::into_inner);
+        self.pool_used.store(true, Ordering::Relaxed);
+        // SAFETY: a live allocation, a live stream of the current device.
+        check(CALL, unsafe { free(pointer(ptr.0), pointer(stream.0)) })
+    }
+
+    fn mem_pool_trim(&self, device: DeviceId, keep: usize) -> DriverResult<()> {
+        const CALL: &str = "hipMemPoolTrimTo";
+        let api = self.on(device, CALL)?;
+        let trim = self.optional(CALL, api.hipMemPoolTrimTo)?;
+        let default_pool = self.optional("hipDeviceGetDefaultMemPool", api.hipDeviceGetDefaultMemPool)?;
+        let mut pool = ptr::null_mut();
+        // SAFETY: the pointer is to a live handle.
+        check("hipDeviceGetDefaultMemPool", unsafe { default_pool(&mut pool, ordinal(CALL, device)?) })?;
+        // SAFETY: the pool lives as long as its device.
+        check(CALL, unsafe { trim(pool, keep) })
+    }
+
+    fn host_malloc(&self, device: DeviceId, bytes: usize) -> DriverResult<PinnedAllocation> {
+        const CALL: &str = "hipHostMalloc";
+        let api = self.on(device, CALL)?;
+        let mut host: *mut c_void = ptr::null_mut();
+        // SAFETY: the pointer is to a live pointer.
+        check(CALL, unsafe { (api.hipHostMalloc)(&mut host, bytes, bindings::hipHostMallocDefault) })?;
+        // Null with success is HIP's answer to 0 bytes.
+        let pinned = NonNull::new(host.cast::<u8>())
+            .ok_or_else(|| DriverError::with_detail(CALL, ErrorCode::INVALID_VALUE, "0 bytes"))?;
+        let mut mapped = host;
+        if let Some(device_pointer) = api.hipHostGetDevicePointer {
+            let mut address: *mut c_void = ptr::null_mut();
+            // SAFETY: the memory just allocated, a live pointer; flags must be 0.
+            let code = unsafe { device_pointer(&mut address, host, 0) };
+            if let Err(error) = check("hipHostGetDevicePointer", code) {
+                // SAFETY: allocated above and used by nobody. The first error is the one to report.
+                let _ = unsafe { (api.hipHostFree)(host) };
+                return Err(error);
+            }
+            mapped = address;
+        }
+        Ok(PinnedAllocation { host: pinned, device: DevicePtr(number(mapped)), bytes })
+    }
+
+    unsafe fn host_free(&self, _device: DeviceId, allocation: PinnedAllocation) -> DriverResult<()> {
+        const CALL: &str = "hipHostFree";
+        // SAFETY: a live allocation of `host_malloc` that nothing in flight uses; whichever device is current does.
+        check(CALL, unsafe { (self.api(CALL)?.hipHostFree)(allocation.host.as_ptr().cast()) })
+    }
+
+    unsafe fn memcpy_htod(
+        &self,
+        device: DeviceId,
+        dst: DevicePtr,
+        src: *const u8,
+        bytes: usize,
+    ) -> DriverResult<()> {
+        const CALL: &str = "hipMemcpyHtoD";
+        let copy = self.optional(CALL, self.on(device, CALL)?.hipMemcpyHtoD)?;
+        // SAFETY: live ranges of `bytes` (the caller's promise); HIP only reads `src`.
+        check(CALL, unsafe { copy(pointer(dst.0), src.cast_mut().cast(), bytes) })
+    }
+
+    unsafe fn memcpy_dtoh(
+        &self,
+        device: DeviceId,
+        dst: *mut u8,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<()> {
+        const CALL: &str = "hipMemcpyDtoH";
+        let copy = self.optional(CALL, self.on(device, CALL)?.hipMemcpyDtoH)?;
+        // SAFETY: live ranges of `bytes` (the caller's promise).
+        check(CALL, unsafe { copy(dst.cast(), pointer(src.0), bytes) })
+    }
+
+    #[inline]
+    unsafe fn memcpy_htod_async(
+        &self,
+        device: DeviceId,
+        dst: DevicePtr,
+        src: *const u8,
+        bytes: usize,
+        stream: RawStream,
+    ) -> DriverResult<()> {
+        const CALL: &str = "hipMemcpyHtoDAsync";
+        let copy = self.on(device, CALL)?.hipMemcpyHtoDAsync;
+        // SAFETY: live ranges of `bytes`, `src` unchanged until the copy has run where it is pinned, a live stream of
+        // the current device (the caller's promises); HIP only reads `src`.
+        check(CALL, unsafe { copy(pointer(dst.0), src.cast_mut().cast(), bytes, pointer(stream.0)) })
+    }
+
+    #[inline]
+    unsafe fn memcpy_dtoh_async(
+        &self,
+        device: DeviceId,
+        dst: *mut u8,
+        src: DevicePtr,
+        bytes: usize,
+        stream: RawStream,
+    ) -> DriverResult<()> {
+        const CALL: &str = "hipMemcpyDtoHAsync";
+        let copy = self.on(device, CALL)?.hipMemcpyDtoHAsync;
+        // SAFETY: as in `memcpy_htod_async`, with `dst` untouched until the copy has run.
+        check(CALL, unsafe { copy(dst.cast(), pointer(src.0), bytes, pointer(stream.0)) })
+    }
+
+    unsafe fn memcpy_dtod_async(
+        &self,
+        device: DeviceId,
+        dst: DevicePtr,
+        src: DevicePtr,
+        bytes: usize,
+        stream: RawStream,
+    ) -> DriverResult<()> {
+        const CALL: &str = "hipMemcpyDtoDAsync";
+        let copy = self.optional(CALL, self.on(device, CALL)?.hipMemcpyDtoDAsync)?;
+        // SAFETY: live ranges of `bytes` on the device, a live stream of it (the caller's promises).
+        check(CALL, unsafe { copy(pointer(dst.0), pointer(src.0), bytes, pointer(stream.0)) })
+    }
+
+    unsafe fn memcpy_peer_async(
+        &self,
+        device: DeviceId,
+        dst: DevicePtr,
+        src_device: DeviceId,
+        src: DevicePtr,
+        bytes: usize,
+        stream: RawStream,
+    ) -> DriverResult<()> {
+        const CALL: &str = "hipMemcpyPeerAsync";
+        let copy = self.optional(CALL, self.on(device, CALL)?.hipMemcpyPeerAsync)?;
+        let (to, from) = (ordinal(CALL, device)?, ordinal(CALL, src_device)?);
+        // SAFETY: live ranges of `bytes` on the devices named, a live stream of the first (the caller's promises).
+        check(CALL, unsafe { copy(pointer(dst.0), to, pointer(src.0), from, bytes, pointer(stream.0)) })
+    }
+
+    unsafe fn memset_d8_async(
+        &self,
+        device: DeviceId,
+        dst: DevicePtr,
+        value: u8,
+        bytes: usize,
+        stream: RawStream,
+    ) -> DriverResult<()> {
+        const CALL: &str = "hipMemsetD8Async";
+        let fill = self.optional(CALL, self.on(device, CALL)?.hipMemsetD8Async)?;
+        // HIP 5.2 fills up to the next multiple of 8 first, however few bytes were asked for, and what is left of them
+        // wraps around below 0 (clr, `FillBufferInfo::PackInfo`): such a fill becomes a copy.
+        if (bytes as u64) < dst.0.wrapping_neg() % 8 {
+            // SAFETY: seven bytes at most, from memory that is pageable and so read at the call; else the caller's
+            // promises.
+            return unsafe { self.memcpy_htod_async(device, dst, [value; 8].as_ptr(), bytes, stream) };
+        }
+        // SAFETY: a live range of `bytes`, a live stream of the device (the caller's promises).
+        check(CALL, unsafe { fill(pointer(dst.0), value, bytes, pointer(stream.0)) })
+    }
+
+    unsafe fn memset_d32_async(
+        &self,
+        device: DeviceId,
+        dst: DevicePtr,
+        value: u32,
+        count: usize,
+        stream: RawStream,
+    ) -> DriverResult<()> {
+        const CALL: &str = "hipMemsetD32Async";
+        let fill = self.optional(CALL, self.on(device, CALL)?.hipMemsetD32Async)?;
+        // SAFETY: a live range of `count` words, a live stream of the device (the caller's promises).
+        check(CALL, unsafe { fill(pointer(dst.0), value as c_int, count, pointer(stream.0)) })
+    }
+
+    fn stream_create(&self, device: DeviceId, options: StreamOptions) -> DriverResult<RawStream> {
+        let mut stream = ptr::null_mut();
+        let flags = bindings::hipStreamNonBlocking;
+        match options.priority {
+            None => {
+                const CALL: &str = "hipStreamCreateWithFlags";
+                // SAFETY: the pointer is to a live handle.
+                check(CALL, unsafe {
+                    (self.on(device, CALL)?.hipStreamCreateWithFlags)(&mut stream, flags)
+                })?;
+            }
+            Some(priority) => {
+                const CALL: &str = "hipStreamCreateWithPriority";
+                let create = self.optional(CALL, self.on(device, CALL)?.hipStreamCreateWithPriority)?;
+                // SAFETY: as above; HIP takes the nearest priority that it has.
+                check(CALL, unsafe { create(&mut stream, flags, priority) })?;
+            }
+        }
+        Ok(RawStream(number(stream)))
+    }
+
+    unsafe fn stream_destroy(&self, device: DeviceId, stream: RawStream) -> DriverResult<()> {
+        const CALL: &str = "hipStreamDestroy";
+        let api = self.on(device, CALL)?;
+        // Older HIP loops for ever over what lies freed in the device's pool: empty it first, and let nobody free in
+        // between. All streams must be idle, as memory freed on a busy one stays in the pool.
+        let _gate =
+            if self.loaded.version < STREAM_DESTROY_IS_MENDED && self.pool_used.load(Ordering::Relaxed) {
+                let gate = self.pool_gate.write().unwrap_or_else(PoisonError::into_inner);
+                self.device_synchronize(device)?;
+                self.mem_pool_trim(device, 0)?;
+                Some(gate)
+            } else {
+                None
+            };
+        // SAFETY: a live stream that no other call uses (the caller's promise).
+        check(CALL, unsafe { (api.hipStreamDestroy)(pointer(stream.0)) })
+    }
+
+    unsafe fn stream_synchronize(&self, device: DeviceId, stream: RawStream) -> DriverResult<()> {
+        const CALL: &str = "hipStreamSynchronize";
+        // SAFETY: a live stream of the current device.
+        check(CALL, unsafe { (self.on(device, CALL)?.hipStreamSynchronize)(pointer(stream.0)) })
+    }
+
+    unsafe fn stream_query(&self, device: DeviceId, stream: RawStream) -> DriverResult<bool> {
+        const CALL: &str = "hipStreamQuery";
+        // SAFETY: a live stream of the current device.
+        check_ready(CALL, unsafe { (self.on(device, CALL)?.hipStreamQuery)(pointer(stream.0)) })
+    }
+
+    unsafe fn stream_wait_event(
+        &self,
+        device: DeviceId,
+        stream: RawStream,
+        event: RawEvent,
+    ) -> DriverResult<()> {
+        const CALL: &str = "hipStreamWaitEvent";
+        let api = self.on(device, CALL)?;
+        // SAFETY: a live stream of the current device and a live event; flags must be 0.
+        check(CALL, unsafe { (api.hipStreamWaitEvent)(pointer(stream.0), pointer(event.0), 0) })
+    }
+
+    unsafe fn launch_host_func(
+        &self,
+        device: DeviceId,
+        stream: RawStream,
+        function: HostFunc,
+    ) -> DriverResult<()> {
+        const CALL: &str = "hipLaunchHostFunc";
+        let launch = self.optional(CALL, self.on(device, CALL)?.hipLaunchHostFunc)?;
+        let data = Box::into_raw(Box::new(function)).cast::<c_void>();
+        // SAFETY: a live stream of the current device. HIP calls `run_host_func` with `data` once, later, or not at
+        // all when it returns an error.
+        let result = check(CALL, unsafe { launch(pointer(stream.0), Some(run_host_func), data) });
+        if result.is_err() {
+            // SAFETY: made by `Box::into_raw` above; HIP has refused it.
+            drop(unsafe { Box::from_raw(data.cast::<HostFunc>()) });
+        }
+        result
+    }
+
+    fn event_create(&self, device: DeviceId, options: EventOptions) -> DriverResult<RawEvent> {
+        const CALL: &str = "hipEventCreateWithFlags";
+        let flags = if options.timing { bindings::hipEventDefault } else { bindings::hipEventDisableTiming };
+        let mut event = ptr::null_mut();
+        // SAFETY: the pointer is to a live handle.
+        check(CALL, unsafe { (self.on(device, CALL)?.hipEventCreateWithFlags)(&mut event, flags) })?;
+        Ok(RawEvent(number(event)))
+    }
+
+    // An event names its device: the calls that take nothing else do not set one.
+    unsafe fn event_destroy(&self, _device: DeviceId, event: RawEvent) -> DriverResult<()> {
+        const CALL: &str = "hipEventDestroy";
+        // SAFETY: a live event that no other call uses (the caller's promise).
+        check(CALL, unsafe { (self.api(CALL)?.hipEventDestroy)(pointer(event.0)) })
+    }
+
+    #[inline]
+    unsafe fn event_record(&self, device: DeviceId, event: RawEvent, stream: RawStream) -> DriverResult<()> {
+        const CALL: &str = "hipEventRecord";
+        // SAFETY: a live event and a live stream of the current device.
+        check(CALL, unsafe { (self.on(device, CALL)?.hipEventRecord)(pointer(event.0), pointer(stream.0)) })
+    }
+
+    #[inline]
+    unsafe fn event_query(&self, _device: DeviceId, event: RawEvent) -> DriverResult<bool> {
+        const CALL: &str = "hipEventQuery";
+        // SAFETY: a live event.
+        check_ready(CALL, unsafe { (self.api(CALL)?.hipEventQuery)(pointer(event.0)) })
+    }
+
+    unsafe fn event_synchronize(&self, _device: DeviceId, event: RawEvent) -> DriverResult<()> {
+        const CALL: &str = "hipEventSynchronize";
+        // SAFETY: a live event.
+        check(CALL, unsafe { (self.api(CALL)?.hipEventSynchronize)(pointer(event.0)) })
+    }
+
+    unsafe fn event_elapsed_ms(
+        &self,
+        _device: DeviceId,
+        start: RawEvent,
+        end: RawEvent,
+    ) -> DriverResult<f32> {
+        const CALL: &str = "hipEventElapsedTime";
+        let elapsed = self.optional(CALL, self.api(CALL)?.hipEventElapsedTime)?;
+        let mut ms = 0.0f32;
+        // SAFETY: live events, a live float.
+        check(CALL, unsafe { elapsed(&mut ms, pointer(start.0), pointer(end.0)) })?;
+        Ok(ms)
+    }
+
+    unsafe fn module_load(&self, device: DeviceId, image: &[u8]) -> DriverResult<RawModule> {
+        const CALL: &str = "hipModuleLoadData";
+        let api = self.on(device, CALL)?;
+        let image = Image::new(image)
+            .map_err(|detail| DriverError::with_detail(CALL, ErrorCode::INVALID_IMAGE, detail))?;
+        let mut module = ptr::null_mut();
+        // SAFETY: the image is whole as far as its headers tell, padded, and kept until the module is unloaded.
+        check(CALL, unsafe { (api.hipModuleLoadData)(&mut module, image.as_ptr().cast()) })?;
+        let module = RawModule(number(module));
+        self.images.lock().unwrap_or_else(PoisonError::into_inner).insert(module, image);
+        Ok(module)
+    }
+
+    unsafe fn module_unload(&self, device: DeviceId, module: RawModule) -> DriverResult<()> {
+        const CALL: &str = "hipModuleUnload";
+        let api = self.on(device, CALL)?;
+        // Taken out before: the same handle may come back at once from a `module_load` on another thread.
+        let image = self.images.lock().unwrap_or_else(PoisonError::into_inner).remove(&module);
+        // SAFETY: a live module none of whose kernels is in flight (the caller's promise).
+        let result = check(CALL, unsafe { (api.hipModuleUnload)(pointer(module.0)) });
+        if result.is_err()
+            && let Some(image) = image
+        {
+            // Still loaded, for all that is known.
+            self.images.lock().unwrap_or_else(PoisonError::into_inner).entry(module).or_insert(image);
+        }
+        result
+    }
+
+    unsafe fn module_get_function(
+        &self,
+        device: DeviceId,
+        module: RawModule,
+        name: &CStr,
+    ) -> DriverResult<RawFunction> {
+        const CALL: &str = "hipModuleGetFunction";
+        let api = self.on(device, CALL)?;
+        let mut function = ptr::null_mut();
+        // SAFETY: a live module of the current device, a C string, a live handle.
+        match check(CALL, unsafe {
+            (api.hipModuleGetFunction)(&mut function, pointer(module.0), name.as_ptr())
+        }) {
+            Ok(()) => Ok(RawFunction(number(function))),
+            // HIP from 6 on calls the empty name an invalid value (`tests/hip_quirks/`).
+            Err(error) if name.is_empty() && error.code == ErrorCode::INVALID_VALUE => {
+                Err(DriverError::new(CALL, ErrorCode::NOT_FOUND))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    unsafe fn module_get_global(
+        &self,
+        device: DeviceId,
+        module: RawModule,
+        name: &CStr,
+    ) -> DriverResult<(DevicePtr, usize)> {
+        const CALL: &str = "hipModuleGetGlobal";
+        let get = self.optional(CALL, self.on(device, CALL)?.hipModuleGetGlobal)?;
+        let (mut address, mut bytes) = (ptr::null_mut(), 0usize);
+        // SAFETY: a live module of the current device, a C string, live places for the results.
+        check(CALL, unsafe { get(&mut address, &mut bytes, pointer(module.0), name.as_ptr()) })?;
+        Ok((DevicePtr(number(address)), bytes))
+    }
+
+    unsafe fn occupancy(
+        &self,
+        device: DeviceId,
+        function: RawFunction,
+        block_threads: u32,
+        dynamic_lds: u32,
+    ) -> DriverResult<u32> {
+        const CALL: &str = "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor";
+        let ask =
+            self.optional(CALL, self.on(device, CALL)?.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor)?;
+        let threads =
+            c_int::try_from(block_threads).map_err(|_| DriverError::new(CALL, ErrorCode::INVALID_VALUE))?;
+        let mut blocks: c_int = 0;
+        // SAFETY: a live function of the current device, a live integer.
+        check(CALL, unsafe { ask(&mut blocks, pointer(function.0), threads, dynamic_lds as usize) })?;
+        Ok(u32::try_from(blocks).unwrap_or(0))
+    }
+
+    #[inline]
+    unsafe fn launch_kernel(&self, device: DeviceId, launch: &KernelLaunch<'_>) -> DriverResult<()> {
+        const CALL: &str = "hipModuleLaunchKernel";
+        let api = self.on(device, CALL)?;
+        let mut bytes = launch.kernarg.len();
+        let mut extra = extra_of(launch.kernarg, &mut bytes);
+        // clr from 7.0 refuses a buffer for a kernel without explicit arguments (`ihipLaunchKernelCommand`).
+        let extra = if bytes == 0 { ptr::null_mut() } else { extra.as_mut_ptr() };
+        let ([gx, gy, gz], [bx, by, bz]) = (launch.grid, launch.block);
+        let _gate = self.launching();
+        let function = pointer(launch.function.0);
+        let lds: c_uint = launch.dynamic_lds;
+        // SAFETY: a live function and stream of the current device; the kernarg segment is as long as the metadata
+        // says (the caller's promises), HIP copies it before it returns and only reads it and `extra`.
+        check(CALL, unsafe {
+            (api.hipModuleLaunchKernel)(
+                function,
+                gx,
+                gy,
+                gz,
+                bx,
+                by,
+                bz,
+                lds,
+                pointer(launch.stream.0),
+                ptr::null_mut(),
+                extra,
+            )
+        })
+    }
+
+    fn graph_create(&self, device: DeviceId) -> DriverResult<RawGraph> {
+        self.create_graph(device)
+    }
+
+    unsafe fn graph_destroy(&self, device: DeviceId, graph: RawGraph) -> DriverResult<()> {
+        // SAFETY: the caller's promises.
+        unsafe { self.destroy_graph(device, graph) }
+    }
+
+    unsafe fn graph_add_kernel(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        _: &[RawGraphNode],
+        launch: &KernelLaunch<'_>,
+    ) -> DriverResult<RawGraphNode> {
+        // SAFETY: the caller's promises.
+        unsafe { self.add_kernel(device, graph, launch) }
+    }
+
+    unsafe fn graph_add_memcpy_htod(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        _: &[RawGraphNode],
+        dst: DevicePtr,
+        src: *const u8,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        let kind = bindings::hipMemcpyKind::hipMemcpyHostToDevice;
+        // SAFETY: the caller's promises; HIP only reads `src`.
+        unsafe { self.add_copy(device, graph, pointer(dst.0), src.cast(), bytes, kind) }
+    }
+
+    unsafe fn graph_add_memcpy_dtoh(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        _: &[RawGraphNode],
+        dst: *mut u8,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        let kind = bindings::hipMemcpyKind::hipMemcpyDeviceToHost;
+        // SAFETY: the caller's promises.
+        unsafe { self.add_copy(device, graph, dst.cast(), pointer(src.0), bytes, kind) }
+    }
+
+    unsafe fn graph_add_memcpy_dtod(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        _: &[RawGraphNode],
+        dst: DevicePtr,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        let kind = bindings::hipMemcpyKind::hipMemcpyDeviceToDevice;
+        // SAFETY: the caller's promises.
+        unsafe { self.add_copy(device, graph, pointer(dst.0), pointer(src.0), bytes, kind) }
+    }
+
+    unsafe fn graph_add_memset_d8(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        _: &[RawGraphNode],
+        dst: DevicePtr,
+        value: u8,
+        bytes: usize,
+    ) -> DriverResult<RawGraphNode> {
+        // SAFETY: the caller's promises.
+        unsafe { self.add_fill_bytes(device, graph, dst, value, bytes) }
+    }
+
+    unsafe fn graph_add_memset_d32(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        _: &[RawGraphNode],
+        dst: DevicePtr,
+        value: u32,
+        count: usize,
+    ) -> DriverResult<RawGraphNode> {
+        // SAFETY: the caller's promises.
+        unsafe { self.add_fill(device, graph, dst, value, size_of::<u32>(), count) }
+    }
+
+    unsafe fn graph_add_empty(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        _: &[RawGraphNode],
+    ) -> DriverResult<RawGraphNode> {
+        // SAFETY: the caller's promises.
+        unsafe { self.add_empty(device, graph) }
+    }
+
+    unsafe fn graph_instantiate(&self, device: DeviceId, graph: RawGraph) -> DriverResult<RawGraphExec> {
+        // SAFETY: the caller's promises.
+        unsafe { self.instantiate(device, graph) }
+    }
+
+    unsafe fn graph_launch(
+        &self,
+        device: DeviceId,
+        exec: RawGraphExec,
+        stream: RawStream,
+    ) -> DriverResult<()> {
+        // SAFETY: the caller's promises.
+        unsafe { self.launch_graph(device, exec, stream) }
+    }
+
+    unsafe fn graph_exec_destroy(&self, device: DeviceId, exec: RawGraphExec) -> DriverResult<()> {
+        // SAFETY: the caller's promises.
+        unsafe { self.destroy_exec(device, exec) }
+    }
+}
+
+/// `extra` of a launch: a kernarg segment as a whole. Valid as long as the two borrows.
+fn extra_of(kernarg: &[u8], bytes: &mut usize) -> [*mut c_void; 5] {
+    [
+        ptr::without_provenance_mut(HIP_LAUNCH_PARAM_BUFFER_POINTER),
+        kernarg.as_ptr().cast_mut().cast(),
+        ptr::without_provenance_mut(HIP_LAUNCH_PARAM_BUFFER_SIZE),
+        ptr::from_mut(bytes).cast(),
+        ptr::without_provenance_mut(HIP_LAUNCH_PARAM_END),
+    ]
+}
+
+/// Runs a boxed function on HIP's thread. A panic ends here.
+unsafe extern "C" fn run_host_func(data: *mut c_void) {
+    // SAFETY: made by `Box::into_raw` in `launch_host_func`; HIP calls this once for each.
+    let function = unsafe { Box::from_raw(data.cast::<HostFunc>()) };
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(*function)) {
+        log::error!("a host function panicked in a HIP stream; the stream goes on");
+        // Dropping the payload could panic again.
+        std::mem::forget(payload);
+    }
+}

@@ -1,0 +1,238 @@
+//! The entry points of libamdhip64: one table of names, types, needs and the versions that brought them.
+//!
+//! Whether a symbol is required, since when it exists and what it is for is written here and nowhere else; `build.rs`
+//! reads the names from this file to trim the generated bindings to them.
+#![allow(non_snake_case, reason = "fields carry HIP's names")]
+
+use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
+use std::mem::transmute_copy;
+use std::ptr::NonNull;
+
+use super::bindings::*;
+use crate::{Capabilities, Capability};
+
+/// An entry point and whether the loaded library has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Symbol {
+    /// HIP's name.
+    pub name: &'static str,
+    /// Whether a library without it is refused.
+    pub required: bool,
+    /// The first HIP version that has it, where that is later than 4.0.
+    pub since: Option<&'static str>,
+    /// The capability that it is a part of.
+    pub capability: Option<Capability>,
+    /// Whether the library has it.
+    pub present: bool,
+}
+
+macro_rules! fn_type {
+    (($($arg:ty),*)) => { unsafe extern "C" fn($($arg),*) -> hipError_t };
+    (($($arg:ty),*) $ret:ty) => { unsafe extern "C" fn($($arg),*) -> $ret };
+}
+
+macro_rules! some_or_none {
+    () => {
+        None
+    };
+    ($value:expr) => {
+        Some($value)
+    };
+}
+
+macro_rules! table {
+    (
+        required { $($req:ident($($req_arg:ty),* $(,)?) $(-> $req_ret:ty)?;)* }
+        optional { $($opt:ident($($opt_arg:ty),* $(,)?) $(since $opt_since:literal)? $(for $opt_cap:ident)?;)* }
+        newer { $($new:ident($($new_arg:ty),* $(,)?) since $new_since:literal $(for $new_cap:ident)?;)* }
+    ) => {
+        /// The functions, resolved once. Every address was looked up under its own name.
+        #[derive(Debug)]
+        pub(super) struct Api {
+            $(pub(super) $req: fn_type!(($($req_arg),*) $($req_ret)?),)*
+            $(pub(super) $opt: Option<fn_type!(($($opt_arg),*))>,)*
+            $(pub(super) $new: Option<fn_type!(($($new_arg),*))>,)*
+        }
+
+        impl Api {
+            /// Resolves the table through `find`; an error is the list of the required symbols that are missing.
+            ///
+            /// # Safety
+            /// An address that `find` returns is that of HIP's function of that name, good for ever.
+            pub(super) unsafe fn resolve(
+                mut find: impl FnMut(&'static str) -> Option<NonNull<c_void>>,
+            ) -> Result<Api, Vec<&'static str>> {
+                let mut missing = Vec::new();
+                $(
+                    let $req = find(stringify!($req));
+                    if $req.is_none() {
+                        missing.push(stringify!($req));
+                    }
+                )*
+                if !missing.is_empty() {
+                    return Err(missing);
+                }
+                Ok(Api {
+                    // SAFETY: function pointers and `NonNull` have the same size, the address is that of the function
+                    // of this name (the caller's promise), and its type here is that of HIP's header (compared below).
+                    $($req: match $req { Some(address) => unsafe { transmute_copy(&address) }, None => return Err(missing) },)*
+                    // SAFETY: as above.
+                    $($opt: find(stringify!($opt)).map(|address| unsafe { transmute_copy(&address) }),)*
+                    // SAFETY: as above, with the type of HIP's newer headers.
+                    $($new: find(stringify!($new)).map(|address| unsafe { transmute_copy(&address) }),)*
+                })
+            }
+
+            /// What was looked for, required symbols first, and what was found.
+            pub(super) fn symbols(&self) -> Vec<Symbol> {
+                vec![
+                    $(Symbol { name: stringify!($req), required: true, since: None, capability: None, present: true },)*
+                    $(Symbol {
+                        name: stringify!($opt),
+                        required: false,
+                        since: some_or_none!($($opt_since)?),
+                        capability: some_or_none!($(Capability::$opt_cap)?),
+                        present: self.$opt.is_some(),
+                    },)*
+                    $(Symbol {
+                        name: stringify!($new),
+                        required: false,
+                        since: Some($new_since),
+                        capability: some_or_none!($(Capability::$new_cap)?),
+                        present: self.$new.is_some(),
+                    },)*
+                ]
+            }
+        }
+
+        /// Compares the types above with AMD's header. Generic and never called, so that it is type-checked but makes
+        /// no reference that a linker would see. Not with regenerated bindings: other versions of the header say
+        /// `const` where this one does not.
+        #[cfg(not(feature = "bindgen"))]
+        #[allow(dead_code, clippy::extra_unused_type_parameters, reason = "only there to be type-checked")]
+        fn types_are_those_of_the_header<T>() {
+            $(let _: fn_type!(($($req_arg),*) $($req_ret)?) = super::bindings::$req;)*
+            $(let _: fn_type!(($($opt_arg),*)) = super::bindings::$opt;)*
+        }
+
+        /// The address of a required function in the library that the program is linked with.
+        #[cfg(feature = "link-hip")]
+        pub(super) fn linked(name: &str) -> Option<NonNull<c_void>> {
+            match name {
+                $(stringify!($req) => NonNull::new(hip_runtime_sys::$req as *mut c_void),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+table! {
+    required {
+        hipInit(c_uint);
+        hipGetDeviceCount(*mut c_int);
+        hipGetDevice(*mut c_int);
+        hipSetDevice(c_int);
+        hipDeviceGetAttribute(*mut c_int, hipDeviceAttribute_t, c_int);
+        hipDeviceSynchronize();
+        hipRuntimeGetVersion(*mut c_int);
+        hipModuleLoadData(*mut hipModule_t, *const c_void);
+        hipModuleGetFunction(*mut hipFunction_t, hipModule_t, *const c_char);
+        hipModuleUnload(hipModule_t);
+        hipModuleLaunchKernel(hipFunction_t, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, hipStream_t, *mut *mut c_void, *mut *mut c_void);
+        hipStreamCreateWithFlags(*mut hipStream_t, c_uint);
+        hipStreamDestroy(hipStream_t);
+        hipStreamSynchronize(hipStream_t);
+        hipStreamQuery(hipStream_t);
+        hipStreamWaitEvent(hipStream_t, hipEvent_t, c_uint);
+        hipEventCreateWithFlags(*mut hipEvent_t, c_uint);
+        hipEventRecord(hipEvent_t, hipStream_t);
+        hipEventQuery(hipEvent_t);
+        hipEventSynchronize(hipEvent_t);
+        hipEventDestroy(hipEvent_t);
+        hipMalloc(*mut *mut c_void, usize);
+        hipFree(*mut c_void);
+        hipMemcpyHtoDAsync(hipDeviceptr_t, *mut c_void, usize, hipStream_t);
+        hipMemcpyDtoHAsync(*mut c_void, hipDeviceptr_t, usize, hipStream_t);
+        hipHostMalloc(*mut *mut c_void, usize, c_uint);
+        hipHostFree(*mut c_void);
+        hipGetErrorName(hipError_t) -> *const c_char;
+        hipGetErrorString(hipError_t) -> *const c_char;
+    }
+    optional {
+        hipStreamCreateWithPriority(*mut hipStream_t, c_uint, c_int) for StreamPriority;
+        hipDeviceGetStreamPriorityRange(*mut c_int, *mut c_int) for StreamPriority;
+        hipEventElapsedTime(*mut f32, hipEvent_t, hipEvent_t) for EventTiming;
+        hipMemcpyHtoD(hipDeviceptr_t, *mut c_void, usize) for BlockingCopy;
+        hipMemcpyDtoH(*mut c_void, hipDeviceptr_t, usize) for BlockingCopy;
+        hipMemcpyDtoDAsync(hipDeviceptr_t, hipDeviceptr_t, usize, hipStream_t) for CopyDeviceToDevice;
+        hipMemcpyPeerAsync(*mut c_void, c_int, *const c_void, c_int, usize, hipStream_t) for CopyPeer;
+        hipMemsetD8Async(hipDeviceptr_t, u8, usize, hipStream_t) for Memset;
+        hipMemsetD32Async(hipDeviceptr_t, c_int, usize, hipStream_t) for Memset;
+        hipMemGetInfo(*mut usize, *mut usize) for MemInfo;
+        hipDeviceTotalMem(*mut usize, hipDevice_t);
+        hipDeviceGetName(*mut c_char, c_int, hipDevice_t);
+        hipDeviceGetPCIBusId(*mut c_char, c_int, c_int);
+        hipDeviceGetUuid(*mut hipUUID, hipDevice_t) since "5.2";
+        hipGetDeviceProperties(*mut hipDeviceProp_t, c_int);
+        hipModuleGetGlobal(*mut hipDeviceptr_t, *mut usize, hipModule_t, *const c_char) for ModuleGlobals;
+        hipFuncGetAttribute(*mut c_int, hipFunction_attribute, hipFunction_t) for FunctionAttributes;
+        hipFuncSetAttribute(*const c_void, hipFuncAttribute, c_int);
+        hipHostGetDevicePointer(*mut *mut c_void, *mut c_void, c_uint) for MappedHostMemory;
+        hipHostRegister(*mut c_void, usize, c_uint) for HostRegister;
+        hipHostUnregister(*mut c_void) for HostRegister;
+        hipDeviceCanAccessPeer(*mut c_int, c_int, c_int) for PeerAccess;
+        hipDeviceEnablePeerAccess(c_int, c_uint) for PeerAccess;
+        hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(*mut c_int, hipFunction_t, c_int, usize) for Occupancy;
+        hipGetLastError();
+        hipMallocAsync(*mut *mut c_void, usize, hipStream_t) since "5.1" for StreamOrderedAllocator;
+        hipFreeAsync(*mut c_void, hipStream_t) since "5.1" for StreamOrderedAllocator;
+        hipMallocFromPoolAsync(*mut *mut c_void, usize, hipMemPool_t, hipStream_t) since "5.1" for StreamOrderedAllocator;
+        hipDeviceGetDefaultMemPool(*mut hipMemPool_t, c_int) since "5.1" for StreamOrderedAllocator;
+        hipDeviceGetMemPool(*mut hipMemPool_t, c_int) since "5.1" for StreamOrderedAllocator;
+        hipDeviceSetMemPool(c_int, hipMemPool_t) since "5.1" for StreamOrderedAllocator;
+        hipMemPoolCreate(*mut hipMemPool_t, *const hipMemPoolProps) since "5.1" for StreamOrderedAllocator;
+        hipMemPoolDestroy(hipMemPool_t) since "5.1" for StreamOrderedAllocator;
+        hipMemPoolTrimTo(hipMemPool_t, usize) since "5.1" for StreamOrderedAllocator;
+        hipMemPoolSetAttribute(hipMemPool_t, hipMemPoolAttr, *mut c_void) since "5.1" for StreamOrderedAllocator;
+        hipMemPoolGetAttribute(hipMemPool_t, hipMemPoolAttr, *mut c_void) since "5.1" for StreamOrderedAllocator;
+        hipLaunchHostFunc(hipStream_t, hipHostFn_t, *mut c_void) since "5.3" for HostFunc;
+        hipGraphCreate(*mut hipGraph_t, c_uint) since "4.3" for Graphs;
+        hipGraphDestroy(hipGraph_t) since "4.3" for Graphs;
+        hipGraphAddKernelNode(*mut hipGraphNode_t, hipGraph_t, *const hipGraphNode_t, usize, *const hipKernelNodeParams) since "4.3" for Graphs;
+        hipGraphAddMemcpyNode1D(*mut hipGraphNode_t, hipGraph_t, *const hipGraphNode_t, usize, *mut c_void, *const c_void, usize, hipMemcpyKind) since "4.5" for Graphs;
+        hipGraphAddMemsetNode(*mut hipGraphNode_t, hipGraph_t, *const hipGraphNode_t, usize, *const hipMemsetParams) since "4.3" for Graphs;
+        hipGraphAddEmptyNode(*mut hipGraphNode_t, hipGraph_t, *const hipGraphNode_t, usize) since "4.5" for Graphs;
+        hipGraphAddDependencies(hipGraph_t, *const hipGraphNode_t, *const hipGraphNode_t, usize) since "4.5" for Graphs;
+        hipGraphInstantiate(*mut hipGraphExec_t, hipGraph_t, *mut hipGraphNode_t, *mut c_char, usize) since "4.3" for Graphs;
+        hipGraphLaunch(hipGraphExec_t, hipStream_t) since "4.3" for Graphs;
+        hipGraphExecDestroy(hipGraphExec_t) since "4.3" for Graphs;
+        hipGraphExecKernelNodeSetParams(hipGraphExec_t, hipGraphNode_t, *const hipKernelNodeParams) since "4.5";
+        hipGraphExecUpdate(hipGraphExec_t, hipGraph_t, *mut hipGraphNode_t, *mut hipGraphExecUpdateResult) since "5.1";
+        hipStreamBeginCapture(hipStream_t, hipStreamCaptureMode) since "4.3" for StreamCapture;
+        hipStreamEndCapture(hipStream_t, *mut hipGraph_t) since "4.3" for StreamCapture;
+        hipStreamIsCapturing(hipStream_t, *mut hipStreamCaptureStatus) since "5.0";
+        hipStreamGetCaptureInfo(hipStream_t, *mut hipStreamCaptureStatus, *mut c_ulonglong) since "5.0";
+    }
+    // Not in the header of HIP 5.2 that the bindings come from.
+    newer {
+        hipGraphUpload(hipGraphExec_t, hipStream_t) since "5.3";
+        hipModuleLaunchCooperativeKernel(hipFunction_t, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, hipStream_t, *mut *mut c_void) since "5.5" for CooperativeLaunch;
+        hipGetDevicePropertiesR0600(*mut c_void, c_int) since "6.0";
+        hipExtGetLastError() since "6.0";
+        hipGetProcAddress(*const c_char, *mut *mut c_void, c_int, u64, *mut c_int) since "6.1";
+        hipEventRecordWithFlags(hipEvent_t, hipStream_t, c_uint) since "6.4";
+        hipDrvLaunchKernelEx(*const c_void, hipFunction_t, *mut *mut c_void, *mut *mut c_void) since "7.0";
+    }
+}
+
+impl Api {
+    /// The capabilities all of whose symbols are there.
+    pub(super) fn capabilities(&self) -> Capabilities {
+        let symbols = self.symbols();
+        let whole = |capability: &Capability| {
+            let mut parts = symbols.iter().filter(|s| s.capability == Some(*capability)).peekable();
+            parts.peek().is_some() && parts.all(|s| s.present)
+        };
+        Capability::ALL.into_iter().filter(whole).collect()
+    }
+}

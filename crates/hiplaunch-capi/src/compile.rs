@@ -1,0 +1,360 @@
+//! HIP C++ compiled while the program runs.
+
+use std::ffi::{CString, c_char, c_void};
+use std::mem::MaybeUninit;
+use std::sync::{Mutex, PoisonError};
+
+use code_object::TargetId;
+
+use hip_driver::compile::{CompileError, Compiled, Compiler, DiskCache};
+
+use super::handles::{Kind, Owner, Table};
+use super::input::{Versioned, slice, text, versioned, wanted};
+use super::status::{Failure, Result, call, hiplaunch_status};
+use super::text::{hiplaunch_text, new_text};
+
+/// A header that a source may include, given as a text.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct hiplaunch_include {
+    /// What stands in the source's #include.
+    pub name: *const c_char,
+    /// The header.
+    pub text: *const c_char,
+}
+
+/// How to compile. Set struct_size to sizeof(hiplaunch_compile_options) and the rest to zero: that is the default of all.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct hiplaunch_compile_options {
+    /// sizeof(hiplaunch_compile_options).
+    pub struct_size: usize,
+    /// What the source is called in the compiler's messages; null for "kernel.hip".
+    pub name: *const c_char,
+    /// Options of clang, such as "-O3" or "-DN=4"; the target's is given already.
+    pub options: *const *const c_char,
+    /// How many.
+    pub option_count: usize,
+    /// Headers that the source may include.
+    pub includes: *const hiplaunch_include,
+    /// How many.
+    pub include_count: usize,
+    /// The folder in which compiled code objects are kept; "off" for none; null for the process's: that of
+    /// HIPLAUNCH_CACHE_DIR in the environment, else hiplaunch in the user's folder for caches.
+    pub cache_folder: *const c_char,
+    /// Most bytes kept in cache_folder; 0 for 256 MiB. Of the process's cache that is not asked.
+    pub cache_limit: u64,
+}
+
+// SAFETY: integers and pointers; the one version.
+unsafe impl Versioned for hiplaunch_compile_options {
+    const NAME: &'static str = "hiplaunch_compile_options";
+    const SIZES: &'static [usize] = &[size_of::<hiplaunch_compile_options>()];
+}
+
+/// A code object that was compiled, now or earlier.
+pub struct hiplaunch_compiled {
+    _opaque: (),
+}
+
+/// What C looks at stays where it is as long as the handle is open.
+#[derive(Debug)]
+struct CompiledObject {
+    compiled: Compiled,
+    log: CString,
+}
+
+static COMPILED: Table<CompiledObject> = Table::new(Kind::Compiled);
+
+impl From<CompileError> for Failure {
+    #[cold]
+    fn from(error: CompileError) -> Failure {
+        Failure::new(status_of(&error), error.to_string())
+    }
+}
+
+/// The status of a compile that failed.
+pub(super) fn status_of(error: &CompileError) -> hiplaunch_status {
+    match error {
+        CompileError::NotFound { .. } | CompileError::UnknownTarget { .. } => hiplaunch_status::NoCompiler,
+        CompileError::Option { .. } | CompileError::Text { .. } => hiplaunch_status::InvalidArgument,
+        CompileError::CodeObject { .. } => hiplaunch_status::CodeObject,
+        _ => hiplaunch_status::Compile,
+    }
+}
+
+/// # Safety
+/// Unless null, the text ends with a NUL.
+unsafe fn target(given: *const c_char) -> Result<TargetId> {
+    // SAFETY: the caller's promise.
+    let given = unsafe { text(given, "target") }?;
+    given.parse().map_err(|e: code_object::Error| Failure::invalid(format!("`target`: {e}")))
+}
+
+/// The cache in a folder. The last one that was asked for is kept: it warns once of a folder that can't be written.
+fn cache(folder: &str, limit: u64) -> DiskCache {
+    static LAST: Mutex<Option<(String, u64, DiskCache)>> = Mutex::new(None);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*last {
+        Some((its, of, cache)) if its == folder && *of == limit => cache.clone(),
+        _ => {
+            let cache = match (folder, limit) {
+                ("off", _) => DiskCache::off(),
+                (folder, 0) => DiskCache::new(folder),
+                (folder, limit) => DiskCache::with_limit(folder, limit),
+            };
+            *last = Some((folder.to_owned(), limit, cache.clone()));
+            cache
+        }
+    }
+}
+
+/// # Safety
+/// Texts end with NULs, and arrays are as long as their counts say.
+unsafe fn compiler(target: &TargetId, options: *const hiplaunch_compile_options) -> Result<Compiler> {
+    let mut compiler = Compiler::new(target);
+    if options.is_null() {
+        return Ok(compiler);
+    }
+    // SAFETY: not null; the caller's promise for versioned structs, arrays and texts.
+    unsafe {
+        let how = versioned(options, "options")?;
+        if !how.name.is_null() {
+            compiler = compiler.name(text(how.name, "name")?);
+        }
+        for &option in slice(how.options, how.option_count, "options")? {
+            compiler = compiler.option(text(option, "options")?);
+        }
+        for include in slice(how.includes, how.include_count, "includes")? {
+            compiler = compiler.header(text(include.name, "includes")?, text(include.text, "includes")?);
+        }
+        if !how.cache_folder.is_null() {
+            compiler = compiler.cache(&cache(text(how.cache_folder, "cache_folder")?, how.cache_limit));
+        }
+    }
+    Ok(compiler)
+}
+
+/// Compiles HIP C++ for a target, by ROCm's runtime compiler (hiprtc), which is loaded when first needed and needs no GPU;
+/// or takes what is kept on disk of an earlier compile of the same source with the same options by the same compiler. A
+/// source that reads files, by -I or an #include of what was not given, is compiled every time.
+///
+/// `target` is a device's (hiplaunch_device_properties), or a processor: "gfx90a". `options` may be null.
+///
+/// Ownership: the caller closes the compiled code; nothing that was given is kept. Threads: any; one source is compiled at
+/// a time. Errors: HIPLAUNCH_STATUS_COMPILE, whose message has the compiler's log with lines and columns;
+/// HIPLAUNCH_STATUS_NO_COMPILER where there is none, or none for the target, whose message says what to install;
+/// HIPLAUNCH_STATUS_CODE_OBJECT for what the compiler wrote; HIPLAUNCH_STATUS_STRUCT_SIZE,
+/// HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_INVALID_ARGUMENT. A cache that can't be read or written is a warning in
+/// the log.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hiplaunch_compile(
+    target: *const c_char,
+    source: *const c_char,
+    options: *const hiplaunch_compile_options,
+    compiled: Option<&mut MaybeUninit<*mut hiplaunch_compiled>>,
+) -> hiplaunch_status {
+    call("hiplaunch_compile", || {
+        let out = wanted(compiled, "compiled")?;
+        // SAFETY: the caller's promise for texts, arrays and versioned structs.
+        let (compiler, source) = unsafe {
+            let target = self::target(target)?;
+            (self::compiler(&target, options)?, text(source, "source")?)
+        };
+        let compiled = compiler.compile(source)?;
+        let log = CString::new(compiled.log().replace('\0', "\u{fffd}")).unwrap_or_default();
+        out.write(COMPILED.insert(Owner::NONE, CompiledObject { compiled, log })?);
+        Ok(())
+    })
+}
+
+/// The code object's bytes, for hiplaunch_register.
+///
+/// Ownership: they belong to the compiled code, and are good until it is closed. Threads: any. Errors:
+/// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_compiled_code(
+    compiled: *const hiplaunch_compiled,
+    data: Option<&mut MaybeUninit<*const c_void>>,
+    bytes: Option<&mut MaybeUninit<usize>>,
+) -> hiplaunch_status {
+    call("hiplaunch_compiled_code", || {
+        let (data, bytes) = (wanted(data, "data")?, wanted(bytes, "bytes")?);
+        COMPILED.look(compiled, |found| {
+            let elf = found.value.compiled.elf();
+            data.write(elf.as_ptr().cast());
+            bytes.write(elf.len());
+        })
+    })
+}
+
+/// What the compiler said, its warnings, as UTF-8 with a NUL at the end; empty if there were none. `length`, which may be
+/// null, gets the bytes before the NUL.
+///
+/// Ownership, threads, errors: as hiplaunch_compiled_code.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_compiled_log(
+    compiled: *const hiplaunch_compiled,
+    log: Option<&mut MaybeUninit<*const c_char>>,
+    length: Option<&mut MaybeUninit<usize>>,
+) -> hiplaunch_status {
+    call("hiplaunch_compiled_log", || {
+        let log = wanted(log, "log")?;
+        COMPILED.look(compiled, |found| {
+            log.write(found.value.log.as_ptr());
+            if let Some(length) = length {
+                length.write(found.value.log.as_bytes().len());
+            }
+        })
+    })
+}
+
+/// Whether nothing was compiled, as the code was in the cache.
+///
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_compiled_from_cache(
+    compiled: *const hiplaunch_compiled,
+    from_cache: Option<&mut MaybeUninit<bool>>,
+) -> hiplaunch_status {
+    call("hiplaunch_compiled_from_cache", || {
+        let from_cache = wanted(from_cache, "from_cache")?;
+        COMPILED.look(compiled, |found| {
+            from_cache.write(found.value.compiled.from_cache());
+        })
+    })
+}
+
+/// Closes compiled code. Kernels that were registered from it stay.
+///
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_compiled_close(compiled: *mut hiplaunch_compiled) -> hiplaunch_status {
+    call("hiplaunch_compiled_close", || COMPILED.take(compiled).map(drop))
+}
+
+/// Which compiler hiplaunch_compile uses for a target: a line with its version and file.
+///
+/// Ownership: the caller closes the text. Threads: any. Errors: HIPLAUNCH_STATUS_NO_COMPILER, whose message says what to
+/// install; HIPLAUNCH_STATUS_INVALID_ARGUMENT for no target; HIPLAUNCH_STATUS_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hiplaunch_describe_compiler(
+    target: *const c_char,
+    text: Option<&mut MaybeUninit<*mut hiplaunch_text>>,
+) -> hiplaunch_status {
+    call("hiplaunch_describe_compiler", || {
+        let out = wanted(text, "text")?;
+        // SAFETY: the caller's promise for texts.
+        let target = unsafe { self::target(target) }?;
+        out.write(new_text(Compiler::new(&target).check()?)?);
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::CStr;
+    use std::ptr::{null, null_mut};
+
+    use super::super::status::hiplaunch_last_error_message;
+    use super::super::text::hiplaunch_text_close;
+    use super::*;
+
+    const SOURCE: &CStr = cr#"#include "one.h"
+extern "C" __global__ void add(int* x) { x[threadIdx.x] += ONE + TWO; }
+"#;
+
+    fn message() -> String {
+        // SAFETY: never null, NUL-terminated, and no call fails meanwhile on this thread.
+        unsafe { CStr::from_ptr(hiplaunch_last_error_message()) }.to_str().unwrap().to_owned()
+    }
+
+    fn options() -> hiplaunch_compile_options {
+        hiplaunch_compile_options {
+            struct_size: size_of::<hiplaunch_compile_options>(),
+            name: null(),
+            options: null(),
+            option_count: 0,
+            includes: null(),
+            include_count: 0,
+            cache_folder: c"off".as_ptr(),
+            cache_limit: 0,
+        }
+    }
+
+    fn compile(
+        target: *const c_char,
+        source: *const c_char,
+        options: *const hiplaunch_compile_options,
+    ) -> (hiplaunch_status, *mut hiplaunch_compiled) {
+        let mut compiled = MaybeUninit::new(null_mut());
+        // SAFETY: null, or what the function asks for.
+        let status = unsafe { hiplaunch_compile(target, source, options, Some(&mut compiled)) };
+        // SAFETY: initialised above.
+        (status, unsafe { compiled.assume_init() })
+    }
+
+    /// Needs no compiler: what is wrong is found before one is looked for, but with the text of a source.
+    #[test]
+    fn what_can_not_be_compiled_is_a_status() {
+        let (gfx90a, source, plain) = (c"gfx90a".as_ptr(), SOURCE.as_ptr(), options());
+        assert_eq!(compile(null(), source, &plain).0, hiplaunch_status::NullPointer);
+        assert_eq!(compile(gfx90a, null(), &plain).0, hiplaunch_status::NullPointer);
+        assert_eq!(compile(c"sm_90".as_ptr(), source, &plain).0, hiplaunch_status::InvalidArgument);
+        assert!(message().contains("sm_90"), "{}", message());
+        let small = hiplaunch_compile_options { struct_size: 8, ..plain };
+        assert_eq!(compile(gfx90a, source, &small).0, hiplaunch_status::StructSize);
+        let missing = hiplaunch_compile_options { option_count: 1, ..plain };
+        assert_eq!(compile(gfx90a, source, &missing).0, hiplaunch_status::NullPointer);
+        // SAFETY: null is found.
+        let status = unsafe { hiplaunch_compile(gfx90a, source, &plain, None) };
+        assert_eq!(status, hiplaunch_status::NullPointer);
+        assert_eq!(compile(c"gfx9999".as_ptr(), source, &plain).0, hiplaunch_status::NoCompiler);
+        assert_eq!(hiplaunch_compiled_close(null_mut()), hiplaunch_status::InvalidHandle);
+        let mut is = MaybeUninit::uninit();
+        let status = hiplaunch_compiled_from_cache(std::ptr::without_provenance(77), Some(&mut is));
+        assert_eq!(status, hiplaunch_status::InvalidHandle);
+    }
+
+    #[test]
+    fn code_log_and_errors_come_out() {
+        let mut line = MaybeUninit::uninit();
+        // SAFETY: a text, and a place for a handle.
+        if unsafe { hiplaunch_describe_compiler(c"gfx90a".as_ptr(), Some(&mut line)) } != hiplaunch_status::Ok
+        {
+            println!("skipped: {}", message());
+            return;
+        }
+        // SAFETY: the call before wrote it.
+        assert_eq!(hiplaunch_text_close(unsafe { line.assume_init() }), hiplaunch_status::Ok);
+        let includes =
+            [hiplaunch_include { name: c"one.h".as_ptr(), text: c"#warning one\n#define ONE 1\n".as_ptr() }];
+        let words = [c"-DTWO=2".as_ptr()];
+        let mut how =
+            hiplaunch_compile_options { includes: includes.as_ptr(), include_count: 1, ..options() };
+        let (status, _) = compile(c"gfx90a".as_ptr(), SOURCE.as_ptr(), &how);
+        assert_eq!(status, hiplaunch_status::Compile);
+        assert!(message().contains("kernel.hip:2:"), "{}", message());
+        (how.options, how.option_count) = (words.as_ptr(), 1);
+        let (status, compiled) = compile(c"gfx90a".as_ptr(), SOURCE.as_ptr(), &how);
+        assert_eq!(status, hiplaunch_status::Ok, "{}", message());
+        let (mut data, mut bytes) = (MaybeUninit::uninit(), MaybeUninit::uninit());
+        assert_eq!(
+            hiplaunch_compiled_code(compiled, Some(&mut data), Some(&mut bytes)),
+            hiplaunch_status::Ok
+        );
+        let (mut log, mut from_cache) = (MaybeUninit::uninit(), MaybeUninit::uninit());
+        assert_eq!(hiplaunch_compiled_log(compiled, Some(&mut log), None), hiplaunch_status::Ok);
+        assert_eq!(hiplaunch_compiled_from_cache(compiled, Some(&mut from_cache)), hiplaunch_status::Ok);
+        // SAFETY: written by calls that succeeded, and good while the handle is open.
+        unsafe {
+            let elf = std::slice::from_raw_parts(data.assume_init().cast::<u8>(), bytes.assume_init());
+            assert!(code_object::CodeObject::parse(elf).unwrap().kernel("add").is_ok());
+            let log = CStr::from_ptr(log.assume_init()).to_str().unwrap();
+            assert!(log.contains("one.h:1:2: warning: one"), "{log}");
+            assert!(!from_cache.assume_init());
+        }
+        assert_eq!(hiplaunch_compiled_close(compiled), hiplaunch_status::Ok);
+        assert_eq!(hiplaunch_compiled_close(compiled), hiplaunch_status::InvalidHandle);
+    }
+}

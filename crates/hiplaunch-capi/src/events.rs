@@ -1,0 +1,121 @@
+//! Events: order between streams, and times.
+
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+
+use hiplaunch::event::Event;
+
+use super::handles::{Found, Kind, Table};
+use super::input::wanted;
+use super::launcher::{hiplaunch_launcher, insert_in, launcher_of};
+use super::status::{call, hiplaunch_status};
+use super::streams::{STREAMS, hiplaunch_stream};
+
+/// A place in the order of a stream, which other streams and the host can wait for.
+pub struct hiplaunch_event {
+    _opaque: (),
+}
+
+pub(super) static EVENTS: Table<Arc<Event>> = Table::new(Kind::Event);
+
+/// Makes an event on a device; `timing` lets hiplaunch_event_elapsed use it, and costs more.
+///
+/// Ownership: the caller closes it, or the launcher. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE,
+/// HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DRIVER,
+/// HIPLAUNCH_STATUS_DEVICE_LOST.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_event_open(
+    launcher: *const hiplaunch_launcher,
+    device: u32,
+    timing: bool,
+    event: Option<&mut MaybeUninit<*mut hiplaunch_event>>,
+) -> hiplaunch_status {
+    call("hiplaunch_event_open", || {
+        let out = wanted(event, "event")?;
+        let Found { owner, value: launcher } = launcher_of(launcher)?;
+        let event = Event::new(launcher.device(device)?, timing)?;
+        out.write(insert_in(&EVENTS, owner, Arc::new(event))?);
+        Ok(())
+    })
+}
+
+/// Closes an event. Streams that wait for it go on waiting.
+///
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_event_close(event: *mut hiplaunch_event) -> hiplaunch_status {
+    call("hiplaunch_event_close", || EVENTS.take(event).map(drop))
+}
+
+/// Records an event after everything enqueued on a stream of its device so far.
+///
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT for a stream of another
+/// device, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_event_record(
+    event: *const hiplaunch_event,
+    stream: *const hiplaunch_stream,
+) -> hiplaunch_status {
+    call("hiplaunch_event_record", || {
+        let (event, stream) = (EVENTS.get(event)?, STREAMS.get(stream)?);
+        event.owner.same(stream.owner, "stream")?;
+        Ok(event.value.record(&stream.value.stream)?)
+    })
+}
+
+/// Makes what is enqueued on a stream from now on wait for an event's last record, which may be on another device.
+///
+/// Threads: any. Errors: as hiplaunch_event_record.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_stream_wait_event(
+    stream: *const hiplaunch_stream,
+    event: *const hiplaunch_event,
+) -> hiplaunch_status {
+    call("hiplaunch_stream_wait_event", || {
+        let (stream, event) = (STREAMS.get(stream)?, EVENTS.get(event)?);
+        stream.owner.same(event.owner, "event")?;
+        Ok(event.value.wait_on(&stream.value.stream)?)
+    })
+}
+
+/// Whether an event's last record has been reached; never waits.
+///
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DRIVER,
+/// HIPLAUNCH_STATUS_DEVICE_LOST.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_event_is_reached(
+    event: *const hiplaunch_event,
+    reached: Option<&mut MaybeUninit<bool>>,
+) -> hiplaunch_status {
+    call("hiplaunch_event_is_reached", || {
+        let reached = wanted(reached, "reached")?;
+        reached.write(EVENTS.get(event)?.value.is_reached()?);
+        Ok(())
+    })
+}
+
+/// Waits until an event's last record has been reached.
+///
+/// Threads: any. Errors: as hiplaunch_event_is_reached.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_event_synchronize(event: *const hiplaunch_event) -> hiplaunch_status {
+    call("hiplaunch_event_synchronize", || Ok(EVENTS.get(event)?.value.synchronize()?))
+}
+
+/// Milliseconds from one event's record to another's; both made with `timing`, and reached.
+///
+/// Threads: any. Errors: as hiplaunch_event_is_reached.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_event_elapsed(
+    start: *const hiplaunch_event,
+    end: *const hiplaunch_event,
+    milliseconds: Option<&mut MaybeUninit<f32>>,
+) -> hiplaunch_status {
+    call("hiplaunch_event_elapsed", || {
+        let milliseconds = wanted(milliseconds, "milliseconds")?;
+        let (start, end) = (EVENTS.get(start)?, EVENTS.get(end)?);
+        start.owner.same(end.owner, "end")?;
+        milliseconds.write(start.value.elapsed_ms(&end.value)?);
+        Ok(())
+    })
+}

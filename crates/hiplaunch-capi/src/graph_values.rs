@@ -1,0 +1,134 @@
+//! The values of a graph: bytes that its nodes read and write.
+
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+
+use hiplaunch::graph::Value;
+
+use super::buffers::{BUFFERS, hiplaunch_buffer};
+use super::graph::{GraphObject, hiplaunch_graph, recording};
+use super::input::{bytes, slice, wanted};
+use super::status::{Failure, Result, call, hiplaunch_status};
+
+/// Bytes that nodes of one graph read and write, as a number of that graph's: 0 for its first value, and so on.
+pub type hiplaunch_value = u32;
+
+/// Eight bytes of a graph's block in which a value's address is written.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct hiplaunch_graph_patch {
+    /// Where in the block, in bytes.
+    pub offset: usize,
+    /// The value.
+    pub value: hiplaunch_value,
+    /// 0.
+    pub reserved: u32,
+}
+
+pub(super) fn value_of(values: &[Value], number: hiplaunch_value) -> Result<Value> {
+    values
+        .get(number as usize)
+        .copied()
+        .ok_or_else(|| Failure::invalid(format!("value {number} of a graph of {}", values.len())))
+}
+
+fn add(object: &mut GraphObject, value: Value, out: &mut MaybeUninit<hiplaunch_value>) -> Result<()> {
+    let number = u32::try_from(object.values.len()).map_err(|_| Failure::invalid("2^32 values"))?;
+    object.values.push(value);
+    out.write(number);
+    Ok(())
+}
+
+/// A buffer's memory as a value. What nodes write there stays. The buffer may be closed once the graph was computed.
+///
+/// Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH for a buffer of another device,
+/// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_graph_buffer(
+    graph: *const hiplaunch_graph,
+    buffer: *const hiplaunch_buffer,
+    value: Option<&mut MaybeUninit<hiplaunch_value>>,
+) -> hiplaunch_status {
+    call("hiplaunch_graph_buffer", || {
+        let out = wanted(value, "value")?;
+        recording(graph, |object, owner| {
+            let value = BUFFERS.look(buffer, |found| {
+                owner.same(found.owner, "buffer")?;
+                Ok::<Value, Failure>(object.graph.buffer(&found.value)?)
+            })??;
+            add(object, value, out)
+        })
+    })
+}
+
+/// Memory of so many bytes that only this graph uses, as a value; where it lies is planned.
+///
+/// Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH when it is larger than can be addressed,
+/// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_graph_temporary(
+    graph: *const hiplaunch_graph,
+    bytes: usize,
+    value: Option<&mut MaybeUninit<hiplaunch_value>>,
+) -> hiplaunch_status {
+    call("hiplaunch_graph_temporary", || {
+        let out = wanted(value, "value")?;
+        recording(graph, |object, _| {
+            let value = object.graph.temporary::<u8>(bytes)?;
+            add(object, value, out)
+        })
+    })
+}
+
+/// `size` bytes of a value, from its byte `offset` on, as a value.
+///
+/// Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH when that leaves it; HIPLAUNCH_STATUS_INVALID_HANDLE,
+/// HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_graph_slice(
+    graph: *const hiplaunch_graph,
+    of: hiplaunch_value,
+    offset: usize,
+    size: usize,
+    value: Option<&mut MaybeUninit<hiplaunch_value>>,
+) -> hiplaunch_status {
+    call("hiplaunch_graph_slice", || {
+        let out = wanted(value, "value")?;
+        recording(graph, |object, _| {
+            let part = value_of(&object.values, of)?.slice(offset as u64, size as u64)?;
+            add(object, part, out)
+        })
+    })
+}
+
+/// An argument block as a value: bytes of the host that kernels read through one pointer, with the addresses of values
+/// written in, in ascending order of their offsets. Computing again with other bytes costs one copy, never another plan.
+///
+/// Ownership: everything is copied. Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH for a patch that
+/// leaves the bytes, is out of order, or names a block; HIPLAUNCH_STATUS_INVALID_HANDLE,
+/// HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hiplaunch_graph_block(
+    graph: *const hiplaunch_graph,
+    data: *const c_void,
+    size: usize,
+    patches: *const hiplaunch_graph_patch,
+    patch_count: usize,
+    value: Option<&mut MaybeUninit<hiplaunch_value>>,
+) -> hiplaunch_status {
+    call("hiplaunch_graph_block", || {
+        let out = wanted(value, "value")?;
+        // SAFETY: the caller's promise for arrays.
+        let (data, patches) =
+            unsafe { (bytes(data, size, "data")?, slice(patches, patch_count, "patches")?) };
+        recording(graph, |object, _| {
+            let mut all = Vec::with_capacity(patches.len());
+            for patch in patches {
+                super::input::reserved(patch.reserved, "hiplaunch_graph_patch")?;
+                all.push((patch.offset, value_of(&object.values, patch.value)?));
+            }
+            let value = object.graph.block(data, &all)?;
+            add(object, value, out)
+        })
+    })
+}

@@ -1,0 +1,509 @@
+//! Launchers: open, devices, counters, close.
+
+use std::ffi::c_char;
+use std::mem::MaybeUninit;
+
+use hiplaunch::backend::Backend;
+use hiplaunch::launcher::{Launcher, LauncherBuilder};
+use hiplaunch::memory::{PoolBackend, PoolOptions};
+
+use super::buffers::BUFFERS;
+use super::events::EVENTS;
+use super::graph::GRAPHS;
+use super::handles::{Found, Kind, Owner, Table};
+use super::input::{Versioned, enumeration, enumerator, fill, text, versioned, wanted};
+use super::kernels::KERNELS;
+use super::status::{Failure, Result, call, hiplaunch_status};
+use super::streams::STREAMS;
+use super::text::{hiplaunch_text, new_text};
+use super::tickets::TICKETS;
+use super::views::VIEWS;
+
+/// A driver and its devices, with the kernels that are registered there. Everything else is made from one, and is closed
+/// with it.
+pub struct hiplaunch_launcher {
+    _opaque: (),
+}
+
+pub(super) static LAUNCHERS: Table<Launcher> = Table::new(Kind::Launcher);
+
+/// Which driver to open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub enum hiplaunch_backend {
+    /// HIP if its library loads and finds a device, else the emulator; HIPLAUNCH_BACKEND in the environment overrides it.
+    Auto = 0,
+    /// AMD GPUs through libamdhip64, which is loaded.
+    Hip = 1,
+    /// The embedded emulator of gfx90a and gfx942.
+    Emulator = 2,
+}
+enumeration!(hiplaunch_backend: Auto, Hip, Emulator);
+
+/// A choice that the environment makes where the program does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub enum hiplaunch_switch {
+    /// As the environment says.
+    Default = 0,
+    /// Off.
+    Off = 1,
+    /// On.
+    On = 2,
+}
+enumeration!(hiplaunch_switch: Default, Off, On);
+
+/// Where device memory comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub enum hiplaunch_pool_backend {
+    /// As HIPLAUNCH_POOL in the environment says; caching if it says nothing.
+    Default = 0,
+    /// hipMalloc for segments, which the pool cuts into blocks and keeps.
+    Caching = 1,
+    /// hipMallocAsync for every block.
+    StreamOrdered = 2,
+    /// hipMalloc and hipFree for every block.
+    Plain = 3,
+}
+enumeration!(hiplaunch_pool_backend: Default, Caching, StreamOrdered, Plain);
+
+/// How to open a launcher. Set struct_size to sizeof(hiplaunch_options) and the rest to zero: that is the default of all.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct hiplaunch_options {
+    /// sizeof(hiplaunch_options).
+    pub struct_size: usize,
+    /// A hiplaunch_backend.
+    pub backend: u32,
+    /// A hiplaunch_switch: the validation layer, which checks lifetimes and the order of work, and counts driver calls.
+    /// HIPLAUNCH_VALIDATE=1 in the environment is what the default asks.
+    pub validate: u32,
+    /// Bytes of a segment of each stream's pinned staging ring; 0 for 256 KiB.
+    pub segment_bytes: usize,
+    /// Most segments of a ring, each allocated when first needed; 0 for 4.
+    pub max_segments: usize,
+    /// A hiplaunch_pool_backend.
+    pub pool: u32,
+    /// Devices of the emulator, where that is opened, 1 to 64; 0 for as many as HIPLAUNCH_EMULATOR_DEVICES says, or 1.
+    /// Must be 0 with HIPLAUNCH_BACKEND_HIP.
+    pub emulator_devices: u32,
+    /// Most bytes that each device's pool holds from the driver; 0 for as many as the device has.
+    pub pool_cap: u64,
+    /// Bytes held above which cached memory goes back to the driver; 0 for never.
+    pub pool_soft_target: u64,
+    /// What the emulator's devices are, where that is opened: "gfx90a" or "gfx942"; null for gfx90a. With
+    /// HIPLAUNCH_BACKEND_AUTO and "gfx942" the launcher has a GPU if there is one, else an emulated gfx942. Must be null
+    /// with HIPLAUNCH_BACKEND_HIP. Not kept.
+    pub emulator_target: *const c_char,
+}
+
+// SAFETY: integers and a pointer; the one version.
+unsafe impl Versioned for hiplaunch_options {
+    const NAME: &'static str = "hiplaunch_options";
+    const SIZES: &'static [usize] = &[size_of::<hiplaunch_options>()];
+}
+
+/// Opens a driver with all of its devices. `options` may be null: the default of all.
+///
+/// Ownership: the caller closes the launcher (hiplaunch_close). Threads: any. Errors: HIPLAUNCH_STATUS_NO_DRIVER, whose
+/// message lists what was tried; HIPLAUNCH_STATUS_STRUCT_SIZE; HIPLAUNCH_STATUS_INVALID_ARGUMENT;
+/// HIPLAUNCH_STATUS_UNSUPPORTED for the emulator's settings in a build without it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hiplaunch_open(
+    options: *const hiplaunch_options,
+    launcher: Option<&mut MaybeUninit<*mut hiplaunch_launcher>>,
+) -> hiplaunch_status {
+    call("hiplaunch_open", || {
+        let launcher = wanted(launcher, "launcher")?;
+        let builder = match options.is_null() {
+            true => Launcher::builder(),
+            // SAFETY: the caller's promise for options.
+            false => builder(&unsafe { versioned(options, "options") }?)?,
+        };
+        launcher.write(adopt(builder.build()?)?);
+        Ok(())
+    })
+}
+
+fn builder(options: &hiplaunch_options) -> Result<LauncherBuilder> {
+    let backend = match enumerator::<hiplaunch_backend>(options.backend)? {
+        hiplaunch_backend::Auto => Backend::Auto,
+        hiplaunch_backend::Hip => Backend::Hip,
+        hiplaunch_backend::Emulator => Backend::Emulator,
+    };
+    let mut builder = Launcher::builder().backend(backend);
+    match enumerator(options.validate)? {
+        hiplaunch_switch::Default => {}
+        hiplaunch_switch::Off => builder = builder.validate(false),
+        hiplaunch_switch::On => builder = builder.validate(true),
+    }
+    let or = |given: usize, default: usize| if given == 0 { default } else { given };
+    builder = builder.staging_ring(or(options.segment_bytes, 256 << 10), or(options.max_segments, 4));
+    let pool = match enumerator(options.pool)? {
+        hiplaunch_pool_backend::Default => PoolOptions::from_env()?.backend,
+        hiplaunch_pool_backend::Caching => PoolBackend::Caching,
+        hiplaunch_pool_backend::StreamOrdered => PoolBackend::StreamOrdered,
+        hiplaunch_pool_backend::Plain => PoolBackend::Plain,
+    };
+    let limit = |bytes: u64| (bytes != 0).then_some(bytes);
+    builder = builder.pool(PoolOptions {
+        backend: pool,
+        cap: limit(options.pool_cap),
+        soft_target: limit(options.pool_soft_target),
+    });
+    if options.emulator_devices == 0 && options.emulator_target.is_null() {
+        return Ok(builder);
+    }
+    let target = match options.emulator_target.is_null() {
+        true => None,
+        // SAFETY: the caller's promise for texts.
+        false => Some(unsafe { text(options.emulator_target, "emulator_target") }?),
+    };
+    emulator(builder, backend, options.emulator_devices, target)
+}
+
+#[cfg(feature = "emulator")]
+fn emulator(
+    builder: LauncherBuilder,
+    backend: Backend,
+    devices: u32,
+    target: Option<&str>,
+) -> Result<LauncherBuilder> {
+    use hip_driver_emulated::EmulatorOptions;
+    if backend == Backend::Hip {
+        return Err(Failure::invalid(
+            "emulator_devices and emulator_target are not for HIPLAUNCH_BACKEND_HIP; use HIPLAUNCH_BACKEND_AUTO for a GPU if there is one, else the emulator",
+        ));
+    }
+    let mut options = EmulatorOptions::from_env().map_err(hiplaunch::Error::from)?;
+    if devices > 0 {
+        options.devices = devices;
+    }
+    if let Some(target) = target {
+        options.target = target.parse().map_err(hiplaunch::Error::from)?;
+    }
+    Ok(builder.emulator(options))
+}
+
+#[cfg(not(feature = "emulator"))]
+fn emulator(_: LauncherBuilder, _: Backend, _: u32, _: Option<&str>) -> Result<LauncherBuilder> {
+    Err(Failure::new(
+        hiplaunch_status::Unsupported,
+        "this build has no emulator; build the library with the feature `emulator`",
+    ))
+}
+
+/// Gives a launcher to C: a handle that [`hiplaunch_close`] closes.
+///
+/// # Errors
+/// [`hiplaunch_status::InvalidArgument`] when 2^24 launchers are open.
+pub fn hiplaunch_adopt(launcher: Launcher) -> std::result::Result<*mut hiplaunch_launcher, hiplaunch_status> {
+    let mut handle = std::ptr::null_mut();
+    match call("hiplaunch_adopt", || adopt(launcher).map(|h| handle = h)) {
+        hiplaunch_status::Ok => Ok(handle),
+        status => Err(status),
+    }
+}
+
+fn adopt(launcher: Launcher) -> Result<*mut hiplaunch_launcher> {
+    LAUNCHERS.insert(Owner::NONE, launcher)
+}
+
+/// A launcher, and itself as the owner of what is made from it.
+#[inline]
+pub(super) fn launcher_of(handle: *const hiplaunch_launcher) -> Result<Found<Launcher>> {
+    let found = LAUNCHERS.get(handle)?;
+    Ok(Found { owner: Owner(handle.addr() as u64), value: found.value })
+}
+
+/// The launcher of an object.
+pub(super) fn launcher_that_owns(owner: Owner) -> Result<Launcher> {
+    let handle: *const hiplaunch_launcher = std::ptr::without_provenance(owner.0 as usize);
+    Ok(LAUNCHERS.get(handle)?.value)
+}
+
+/// Names a new object of a launcher, unless that was closed meanwhile.
+#[inline]
+pub(super) fn insert_in<T, H>(table: &Table<T>, owner: Owner, value: T) -> Result<*mut H> {
+    let handle: *mut H = table.insert(owner, value)?;
+    // Closing takes the launcher's handle back first and then looks for what it has: one of the two sees the other.
+    let launcher: *const hiplaunch_launcher = std::ptr::without_provenance(owner.0 as usize);
+    if !LAUNCHERS.is_live(launcher) {
+        drop(table.take(handle));
+        return Err(Failure::handle("the launcher was closed meanwhile"));
+    }
+    Ok(handle)
+}
+
+/// Closes a launcher and everything made from it: tickets, graphs that are being recorded, views, buffers, events,
+/// kernels and streams, whose handles are refused from now on. Waits for the streams' work, and for calls of other
+/// threads that launch with these objects or have one to themselves.
+///
+/// Ownership: results that hiplaunch_ticket_output gave are gone. Layouts of LDS and texts are no launcher's and stay.
+/// Threads: any; calls of others that are under way end well, and what they make is closed too. Errors:
+/// HIPLAUNCH_STATUS_INVALID_HANDLE, a second close among them.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_close(launcher: *mut hiplaunch_launcher) -> hiplaunch_status {
+    call("hiplaunch_close", || {
+        let Found { value, .. } = LAUNCHERS.take(launcher)?;
+        let owner = Owner(launcher.addr() as u64);
+        // Streams go last: the drop of one waits for its work, which all else may belong to.
+        drop(TICKETS.take_all(owner));
+        drop(GRAPHS.take_all(owner));
+        drop(VIEWS.take_all(owner));
+        drop(BUFFERS.take_all(owner));
+        drop(EVENTS.take_all(owner));
+        for kernel in KERNELS.take_all(owner) {
+            // It was registered here, and nobody else has its handle.
+            let _ = kernel.unregister(&value);
+        }
+        let streams = STREAMS.take_all(owner);
+        // No launch is at a stream any more; those that were may have named tickets meanwhile.
+        drop(TICKETS.take_all(owner));
+        drop(streams);
+        drop(value);
+        Ok(())
+    })
+}
+
+/// How many devices a launcher has; their ordinals count from 0.
+///
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_device_count(
+    launcher: *const hiplaunch_launcher,
+    count: Option<&mut MaybeUninit<u32>>,
+) -> hiplaunch_status {
+    call("hiplaunch_device_count", || {
+        let count = wanted(count, "count")?;
+        count.write(launcher_of(launcher)?.value.devices().len() as u32);
+        Ok(())
+    })
+}
+
+/// What a device is and what a launch on it must respect. Texts are UTF-8, cut to their arrays, and end with a NUL.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct hiplaunch_device_properties {
+    /// sizeof(hiplaunch_device_properties), set by the caller.
+    pub struct_size: usize,
+    /// Marketing name.
+    pub name: [c_char; 256],
+    /// What code objects are compiled for, with its settings: "gfx90a:sramecc+:xnack-".
+    pub target: [c_char; 64],
+    /// The target's processor alone: "gfx90a".
+    pub processor: [c_char; 32],
+    /// PCI address, or "emulated".
+    pub pci_bus_id: [c_char; 32],
+    /// Bytes of device memory.
+    pub total_memory: u64,
+    /// Compute units.
+    pub compute_units: u32,
+    /// Work-items of a wavefront.
+    pub wavefront_size: u32,
+    /// Most work-items of a workgroup.
+    pub max_threads_per_block: u32,
+    /// Most bytes of LDS of a workgroup, static and dynamic together.
+    pub max_lds_per_block: u32,
+    /// Most work-items of a workgroup in x, y and z.
+    pub max_block: [u32; 3],
+    /// Most workgroups of a grid in x, y and z.
+    pub max_grid: [u32; 3],
+    /// Core clock in kHz; 0 when not known.
+    pub clock_khz: u32,
+    /// Whether the device is lost to a fault: 0 or 1.
+    pub is_lost: u32,
+}
+
+// SAFETY: integers; the one version.
+unsafe impl Versioned for hiplaunch_device_properties {
+    const NAME: &'static str = "hiplaunch_device_properties";
+    const SIZES: &'static [usize] = &[size_of::<hiplaunch_device_properties>()];
+}
+
+/// A text in an array, cut at a character's boundary, with a NUL at its end.
+fn array<const N: usize>(text: &str) -> [c_char; N] {
+    let mut end = text.len().min(N.saturating_sub(1));
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let mut array = [0; N];
+    for (to, from) in array.iter_mut().zip(text[..end].bytes()) {
+        *to = from as c_char;
+    }
+    array
+}
+
+/// Fills `properties`, whose struct_size the caller has set.
+///
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE; HIPLAUNCH_STATUS_INVALID_ARGUMENT for an ordinal that there is
+/// not; HIPLAUNCH_STATUS_STRUCT_SIZE; HIPLAUNCH_STATUS_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hiplaunch_get_device_properties(
+    launcher: *const hiplaunch_launcher,
+    device: u32,
+    properties: *mut hiplaunch_device_properties,
+) -> hiplaunch_status {
+    call("hiplaunch_get_device_properties", || {
+        let launcher = launcher_of(launcher)?.value;
+        let device = launcher.device(device)?;
+        let p = device.properties();
+        // SAFETY: the caller's promise for versioned structs.
+        unsafe {
+            fill(properties, "properties", |struct_size| {
+                Ok(hiplaunch_device_properties {
+                    struct_size,
+                    name: array(&p.name),
+                    target: array(&p.target.short()),
+                    processor: array(&p.target.processor.to_string()),
+                    pci_bus_id: array(&p.pci_bus_id),
+                    total_memory: p.total_memory,
+                    compute_units: p.compute_units,
+                    wavefront_size: p.wavefront_size,
+                    max_threads_per_block: p.max_threads_per_block,
+                    max_lds_per_block: p.max_lds_per_block,
+                    max_block: p.max_block,
+                    max_grid: p.max_grid,
+                    clock_khz: p.clock_khz,
+                    is_lost: u32::from(device.fault().is_some()),
+                })
+            })
+        }
+    })
+}
+
+/// Which driver a launcher uses, and below that one line for each that was tried before and why it was not taken.
+///
+/// Ownership: the caller closes the text. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE,
+/// HIPLAUNCH_STATUS_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_describe_driver(
+    launcher: *const hiplaunch_launcher,
+    text: Option<&mut MaybeUninit<*mut hiplaunch_text>>,
+) -> hiplaunch_status {
+    call("hiplaunch_describe_driver", || {
+        let text = wanted(text, "text")?;
+        let launcher = launcher_of(launcher)?.value;
+        let info = launcher.driver().info();
+        let mut lines = format!("{} {} ({})", info.name, info.version, info.source);
+        for line in launcher.tried() {
+            lines.push_str("\nnot taken: ");
+            lines.push_str(line);
+        }
+        text.write(new_text(lines)?);
+        Ok(())
+    })
+}
+
+/// What a launcher holds and did.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct hiplaunch_counters {
+    /// sizeof(hiplaunch_counters), set by the caller.
+    pub struct_size: usize,
+    /// Kernels that are registered.
+    pub kernels: u64,
+    /// Programs of graphs that are kept.
+    pub graph_programs: u64,
+    /// Computes of graphs that found their program.
+    pub graph_hits: u64,
+    /// Computes of graphs that had to plan.
+    pub graph_misses: u64,
+    /// Bytes of device memory held from the driver, on all devices.
+    pub device_bytes: u64,
+    /// Bytes of pinned host memory held, for all devices.
+    pub pinned_bytes: u64,
+    /// Whether the validation layer is on: 0 or 1. What follows is 0 without it.
+    pub validated: u64,
+    /// Driver calls that do something with a device.
+    pub driver_calls: u64,
+    /// Misuses that the validation layer found.
+    pub violations: u64,
+}
+
+// SAFETY: integers; the one version.
+unsafe impl Versioned for hiplaunch_counters {
+    const NAME: &'static str = "hiplaunch_counters";
+    const SIZES: &'static [usize] = &[size_of::<hiplaunch_counters>()];
+}
+
+/// Fills `counters`, whose struct_size the caller has set.
+///
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_STRUCT_SIZE, HIPLAUNCH_STATUS_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hiplaunch_get_counters(
+    launcher: *const hiplaunch_launcher,
+    counters: *mut hiplaunch_counters,
+) -> hiplaunch_status {
+    call("hiplaunch_get_counters", || {
+        let launcher = launcher_of(launcher)?.value;
+        let (programs, hits, misses) = launcher.graph_counts();
+        let layer = launcher.validation();
+        // SAFETY: the caller's promise for versioned structs.
+        unsafe {
+            fill(counters, "counters", |struct_size| {
+                Ok(hiplaunch_counters {
+                    struct_size,
+                    kernels: launcher.registered() as u64,
+                    graph_programs: programs as u64,
+                    graph_hits: hits,
+                    graph_misses: misses,
+                    device_bytes: launcher.devices().iter().map(|d| d.held_bytes()).sum(),
+                    pinned_bytes: launcher.devices().iter().map(|d| d.held_pinned_bytes()).sum(),
+                    validated: u64::from(layer.is_some()),
+                    driver_calls: layer.map_or(0, |l| l.counts().device_calls()),
+                    violations: layer.map_or(0, |l| l.violations().len() as u64),
+                })
+            })
+        }
+    })
+}
+
+/// How often the driver call of a name was made, in HIP's words: "hipMalloc", "hipModuleLaunchKernel".
+///
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE; HIPLAUNCH_STATUS_INVALID_ARGUMENT without the validation layer,
+/// or for a name that is no call's; HIPLAUNCH_STATUS_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hiplaunch_count_driver_calls(
+    launcher: *const hiplaunch_launcher,
+    name: *const c_char,
+    count: Option<&mut MaybeUninit<u64>>,
+) -> hiplaunch_status {
+    use hip_driver_layers::validation::CallKind;
+    call("hiplaunch_count_driver_calls", || {
+        let count = wanted(count, "count")?;
+        // SAFETY: the caller's promise for texts.
+        let name = unsafe { text(name, "name") }?;
+        let launcher = launcher_of(launcher)?.value;
+        let Some(layer) = launcher.validation() else {
+            return Err(Failure::invalid("the validation layer is off; open the launcher with it"));
+        };
+        let kind = CallKind::ALL.iter().find(|kind| kind.name() == name);
+        let Some(&kind) = kind else {
+            return Err(Failure::invalid(format!("`{name}` is no driver call that is counted")));
+        };
+        count.write(layer.counts().get(kind));
+        Ok(())
+    })
+}
+
+/// The misuses that the validation layer found, one a line, each told once; an empty text where there are none or the
+/// layer is off.
+///
+/// Ownership: the caller closes the text. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE,
+/// HIPLAUNCH_STATUS_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_take_violations(
+    launcher: *const hiplaunch_launcher,
+    text: Option<&mut MaybeUninit<*mut hiplaunch_text>>,
+) -> hiplaunch_status {
+    call("hiplaunch_take_violations", || {
+        let text = wanted(text, "text")?;
+        let launcher = launcher_of(launcher)?.value;
+        let found = launcher.validation().map(|layer| layer.take_violations()).unwrap_or_default();
+        let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
+        text.write(new_text(lines.join("\n"))?);
+        Ok(())
+    })
+}

@@ -1,0 +1,234 @@
+//! Layouts of a kernel's LDS.
+
+use std::ffi::c_char;
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+
+use lds_layout::{LdsId, LdsLayout, LdsTarget};
+
+use super::handles::{Kind, Owner, Table};
+use super::input::{Versioned, enumeration, enumerator, fill, text, versioned, wanted};
+use super::lds::{LDS_KERNELS, hiplaunch_lds_kernel, id_of};
+use super::status::{Failure, Result, call, hiplaunch_status};
+use super::text::{hiplaunch_text, new_text};
+
+/// Where each buffer of a kernel goes in its dynamic LDS, and which barriers its code has to have besides its own.
+pub struct hiplaunch_lds_layout {
+    _opaque: (),
+}
+
+pub(super) struct LayoutObject {
+    layout: LdsLayout,
+    ids: Vec<LdsId>,
+}
+
+impl LayoutObject {
+    pub(super) fn layout(&self) -> &LdsLayout {
+        &self.layout
+    }
+}
+
+pub(super) static LAYOUTS: Table<Arc<LayoutObject>> = Table::new(Kind::LdsLayout);
+
+/// What a layout is to reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub enum hiplaunch_lds_goal_kind {
+    /// What is possible with the barriers that the kernel has.
+    AsItIs = 0,
+    /// At most `bytes`, with the fewest barriers more.
+    Within = 1,
+    /// `workgroups` workgroups on a compute unit of `processor`, each with `static_lds` bytes besides, with the fewest
+    /// barriers more.
+    Occupancy = 2,
+}
+enumeration!(hiplaunch_lds_goal_kind: AsItIs, Within, Occupancy);
+
+/// What a layout is to reach. Set struct_size to sizeof(hiplaunch_lds_goal) and what does not count to zero.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct hiplaunch_lds_goal {
+    /// sizeof(hiplaunch_lds_goal).
+    pub struct_size: usize,
+    /// A hiplaunch_lds_goal_kind.
+    pub kind: u32,
+    /// For HIPLAUNCH_LDS_GOAL_KIND_OCCUPANCY: workgroups on a compute unit.
+    pub workgroups: u32,
+    /// For HIPLAUNCH_LDS_GOAL_KIND_OCCUPANCY: bytes of static LDS of each.
+    pub static_lds: u32,
+    /// 0.
+    pub reserved: u32,
+    /// For HIPLAUNCH_LDS_GOAL_KIND_WITHIN: the most bytes.
+    pub bytes: u64,
+    /// For HIPLAUNCH_LDS_GOAL_KIND_OCCUPANCY: "gfx90a", "gfx942", "gfx950".
+    pub processor: *const c_char,
+}
+
+// SAFETY: integers and a pointer; the one version.
+unsafe impl Versioned for hiplaunch_lds_goal {
+    const NAME: &'static str = "hiplaunch_lds_goal";
+    const SIZES: &'static [usize] = &[size_of::<hiplaunch_lds_goal>()];
+}
+
+/// Lays out the LDS of a kernel as it was told so far; `goal` may be null: with the barriers that it has.
+///
+/// Ownership: the caller closes the layout; the kernel may be told more, and closed. Threads: any. Errors:
+/// HIPLAUNCH_STATUS_LDS for an open loop or branch, aliases of nothing, or a goal that can't be reached: the message says
+/// what can; HIPLAUNCH_STATUS_STRUCT_SIZE, HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_INVALID_HANDLE,
+/// HIPLAUNCH_STATUS_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hiplaunch_lds_lay_out(
+    kernel: *const hiplaunch_lds_kernel,
+    goal: *const hiplaunch_lds_goal,
+    layout: Option<&mut MaybeUninit<*mut hiplaunch_lds_layout>>,
+) -> hiplaunch_status {
+    call("hiplaunch_lds_lay_out", || {
+        let out = wanted(layout, "layout")?;
+        let goal = match goal.is_null() {
+            true => None,
+            // SAFETY: the caller's promise for versioned structs.
+            false => Some(unsafe { versioned(goal, "goal") }?),
+        };
+        let (builder, ids) =
+            LDS_KERNELS.look(kernel, |found| (found.value.builder.clone(), found.value.ids.clone()))?;
+        let program = builder.build()?;
+        let layout = match &goal {
+            None => program.layout()?,
+            Some(goal) => {
+                super::input::reserved(goal.reserved, "hiplaunch_lds_goal")?;
+                match enumerator(goal.kind)? {
+                    hiplaunch_lds_goal_kind::AsItIs => program.layout()?,
+                    hiplaunch_lds_goal_kind::Within => program.layout_within(goal.bytes)?,
+                    hiplaunch_lds_goal_kind::Occupancy => {
+                        // SAFETY: the caller's promise for texts.
+                        let processor = unsafe { text(goal.processor, "processor") }?;
+                        let target = LdsTarget::of(processor).ok_or_else(|| {
+                            Failure::invalid(format!("how much LDS a `{processor}` has is not known here"))
+                        })?;
+                        program.layout_for_occupancy(&target, goal.workgroups, goal.static_lds)?
+                    }
+                }
+            }
+        };
+        out.write(LAYOUTS.insert(Owner::NONE, Arc::new(LayoutObject { layout, ids }))?);
+        Ok(())
+    })
+}
+
+/// What a layout says as a whole.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct hiplaunch_lds_summary {
+    /// sizeof(hiplaunch_lds_summary), set by the caller.
+    pub struct_size: usize,
+    /// Bytes of dynamic LDS that a launch needs.
+    pub total: u32,
+    /// No layout with these barriers needs less than so many bytes.
+    pub lower_bound: u32,
+    /// Barriers to insert.
+    pub barriers: u32,
+    /// Whether it is proved that fewer barriers do not do: 0 or 1.
+    pub is_fewest: u32,
+}
+
+// SAFETY: integers; the one version.
+unsafe impl Versioned for hiplaunch_lds_summary {
+    const NAME: &'static str = "hiplaunch_lds_summary";
+    const SIZES: &'static [usize] = &[size_of::<hiplaunch_lds_summary>()];
+}
+
+fn layout_of(layout: *const hiplaunch_lds_layout) -> Result<Arc<LayoutObject>> {
+    Ok(LAYOUTS.get(layout)?.value)
+}
+
+/// Fills `summary`, whose struct_size the caller has set.
+///
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_STRUCT_SIZE, HIPLAUNCH_STATUS_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hiplaunch_lds_summarize(
+    layout: *const hiplaunch_lds_layout,
+    summary: *mut hiplaunch_lds_summary,
+) -> hiplaunch_status {
+    call("hiplaunch_lds_summarize", || {
+        let object = layout_of(layout)?;
+        let layout = object.layout();
+        // SAFETY: the caller's promise for versioned structs.
+        unsafe {
+            fill(summary, "summary", |struct_size| {
+                Ok(hiplaunch_lds_summary {
+                    struct_size,
+                    total: layout.total(),
+                    lower_bound: layout.lower_bound(),
+                    barriers: layout.inserted().len() as u32,
+                    is_fewest: u32::from(layout.is_fewest()),
+                })
+            })
+        }
+    })
+}
+
+/// The offset of a buffer or alias in bytes, by its number.
+///
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT for a buffer that there is not or that is never accessed;
+/// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_lds_offset(
+    layout: *const hiplaunch_lds_layout,
+    buffer: u32,
+    offset: Option<&mut MaybeUninit<u32>>,
+) -> hiplaunch_status {
+    call("hiplaunch_lds_offset", || {
+        let out = wanted(offset, "offset")?;
+        let object = layout_of(layout)?;
+        let id = id_of(&object.ids, buffer)?;
+        let offset = object.layout.offset(id);
+        out.write(offset.ok_or_else(|| Failure::invalid(format!("buffer {buffer} is never accessed")))?);
+        Ok(())
+    })
+}
+
+/// The position right before which barrier `index` has to be inserted; barriers are in program order.
+///
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT for a barrier that there is not;
+/// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_lds_inserted_barrier(
+    layout: *const hiplaunch_lds_layout,
+    index: u32,
+    before: Option<&mut MaybeUninit<u64>>,
+) -> hiplaunch_status {
+    call("hiplaunch_lds_inserted_barrier", || {
+        let out = wanted(before, "before")?;
+        let object = layout_of(layout)?;
+        let inserted = object.layout.inserted();
+        match inserted.get(index as usize) {
+            Some(barrier) => out.write(barrier.before),
+            None => return Err(Failure::invalid(format!("barrier {index} of {}", inserted.len()))),
+        };
+        Ok(())
+    })
+}
+
+/// A layout as a picture of characters, for a person.
+///
+/// Ownership: the caller closes the text. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE,
+/// HIPLAUNCH_STATUS_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_lds_picture(
+    layout: *const hiplaunch_lds_layout,
+    picture: Option<&mut MaybeUninit<*mut hiplaunch_text>>,
+) -> hiplaunch_status {
+    call("hiplaunch_lds_picture", || {
+        let out = wanted(picture, "picture")?;
+        out.write(new_text(layout_of(layout)?.layout.to_text())?);
+        Ok(())
+    })
+}
+
+/// Closes a layout; kernels that have it keep it.
+///
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_lds_layout_close(layout: *mut hiplaunch_lds_layout) -> hiplaunch_status {
+    call("hiplaunch_lds_layout_close", || LAYOUTS.take(layout).map(drop))
+}

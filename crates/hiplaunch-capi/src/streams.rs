@@ -1,0 +1,106 @@
+//! Streams.
+
+use hip_driver::StreamOptions;
+use hiplaunch::launcher::{Launcher, Stream};
+use std::mem::MaybeUninit;
+
+use super::handles::{Found, Kind, Table};
+use super::input::wanted;
+use super::launcher::{hiplaunch_launcher, insert_in, launcher_of};
+use super::status::{call, hiplaunch_status};
+
+/// A stream of a device: work on it runs in the order of the calls.
+pub struct hiplaunch_stream {
+    _opaque: (),
+}
+
+#[derive(Clone)]
+pub(super) struct StreamObject {
+    pub(super) launcher: Launcher,
+    pub(super) stream: Stream,
+}
+
+pub(super) static STREAMS: Table<StreamObject> = Table::new(Kind::Stream);
+
+/// Makes a stream on a device. Streams never synchronize with HIP's null stream.
+///
+/// Ownership: the caller closes it, or the launcher. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE,
+/// HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DRIVER,
+/// HIPLAUNCH_STATUS_DEVICE_LOST.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_stream_open(
+    launcher: *const hiplaunch_launcher,
+    device: u32,
+    stream: Option<&mut MaybeUninit<*mut hiplaunch_stream>>,
+) -> hiplaunch_status {
+    call("hiplaunch_stream_open", || open(launcher, device, StreamOptions::default(), stream))
+}
+
+/// As hiplaunch_stream_open, with one of HIP's priorities: lower is more urgent.
+///
+/// Ownership, threads and errors: as hiplaunch_stream_open.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_stream_open_with_priority(
+    launcher: *const hiplaunch_launcher,
+    device: u32,
+    priority: i32,
+    stream: Option<&mut MaybeUninit<*mut hiplaunch_stream>>,
+) -> hiplaunch_status {
+    call("hiplaunch_stream_open_with_priority", || {
+        open(launcher, device, StreamOptions { priority: Some(priority) }, stream)
+    })
+}
+
+fn open(
+    launcher: *const hiplaunch_launcher,
+    device: u32,
+    options: StreamOptions,
+    stream: Option<&mut MaybeUninit<*mut hiplaunch_stream>>,
+) -> super::status::Result<()> {
+    let out = wanted(stream, "stream")?;
+    let Found { owner, value: launcher } = launcher_of(launcher)?;
+    let stream = launcher.stream_with(launcher.device(device)?, options)?;
+    out.write(insert_in(&STREAMS, owner, StreamObject { launcher, stream })?);
+    Ok(())
+}
+
+/// Closes a stream. Waits for its work, unless tickets are open, which keep it until then.
+///
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_stream_close(stream: *mut hiplaunch_stream) -> hiplaunch_status {
+    call("hiplaunch_stream_close", || STREAMS.take(stream).map(drop))
+}
+
+/// Waits for all work on a stream.
+///
+/// Threads: any. Errors: HIPLAUNCH_STATUS_DEVICE_LOST when a kernel faulted; HIPLAUNCH_STATUS_DRIVER,
+/// HIPLAUNCH_STATUS_INVALID_HANDLE.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_stream_synchronize(stream: *const hiplaunch_stream) -> hiplaunch_status {
+    call("hiplaunch_stream_synchronize", || Ok(STREAMS.get(stream)?.value.stream.synchronize()?))
+}
+
+/// Whether all work on a stream has finished; never waits.
+///
+/// Threads: any. Errors: as hiplaunch_stream_synchronize, and HIPLAUNCH_STATUS_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_stream_is_idle(
+    stream: *const hiplaunch_stream,
+    idle: Option<&mut MaybeUninit<bool>>,
+) -> hiplaunch_status {
+    call("hiplaunch_stream_is_idle", || {
+        let idle = wanted(idle, "idle")?;
+        idle.write(STREAMS.get(stream)?.value.stream.is_idle()?);
+        Ok(())
+    })
+}
+
+/// Waits for a stream, frees its scratch, and gives its device's cached memory to the driver; the next launches allocate
+/// it again.
+///
+/// Threads: any. Errors: as hiplaunch_stream_synchronize.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_stream_trim(stream: *const hiplaunch_stream) -> hiplaunch_status {
+    call("hiplaunch_stream_trim", || Ok(STREAMS.get(stream)?.value.stream.trim()?))
+}

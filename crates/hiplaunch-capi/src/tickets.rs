@@ -1,0 +1,178 @@
+//! Tickets: the results of launches and graphs.
+
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+
+use hiplaunch::error::Error;
+use hiplaunch::launcher::Ticket;
+
+use super::handles::{Kind, Owner, Table};
+use super::input::{bytes_mut, wanted};
+use super::launcher::insert_in;
+use super::status::{Failure, Result, call, hiplaunch_status};
+
+/// The results of one launch, one graph or one read: its inout and out arrays and result blocks, in the order of the
+/// arguments, or what the graph's reads named.
+pub struct hiplaunch_ticket {
+    _opaque: (),
+}
+
+/// A ticket, and what came of waiting for it.
+pub(super) struct TicketObject {
+    ticket: Ticket,
+    /// What went wrong; every later call says so again.
+    failed: Option<Box<Error>>,
+}
+
+pub(super) static TICKETS: Table<TicketObject> = Table::new(Kind::Ticket);
+
+/// Names a ticket where the caller wants it; drops it otherwise, which costs and leaks nothing.
+#[inline]
+pub(super) fn hand_out(
+    owner: Owner,
+    ticket: Ticket,
+    out: Option<&mut MaybeUninit<*mut hiplaunch_ticket>>,
+) -> Result<()> {
+    if let Some(out) = out {
+        out.write(insert_in(&TICKETS, owner, TicketObject { ticket, failed: None })?);
+    }
+    Ok(())
+}
+
+/// As [`hand_out`], for a call that is at one of the launcher's streams: whoever closes the launcher takes the streams from
+/// such calls, and then what they made, so that this need not ask whether it is open.
+#[inline(always)]
+pub(super) fn hand_out_beside_stream(
+    owner: Owner,
+    ticket: Ticket,
+    out: Option<&mut MaybeUninit<*mut hiplaunch_ticket>>,
+) -> Result<()> {
+    if let Some(out) = out {
+        out.write(TICKETS.insert(owner, TicketObject { ticket, failed: None })?);
+    }
+    Ok(())
+}
+
+impl TicketObject {
+    /// Waits, and gives the ticket, whose outputs are there.
+    #[inline]
+    fn waited(&mut self) -> Result<&Ticket> {
+        if let Some(error) = &self.failed {
+            return Err(Error::clone(error).into());
+        }
+        match self.ticket.finish() {
+            Ok(()) => Ok(&self.ticket),
+            Err(error) => {
+                self.failed = Some(Box::new(error.clone()));
+                Err(error.into())
+            }
+        }
+    }
+}
+
+/// Whether a ticket's launch has finished; never waits. An error of the device counts as finished: reading gives it.
+///
+/// Threads: any. While another thread waits for the ticket, or copies from it, the answer is no. Errors:
+/// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_ticket_is_ready(
+    ticket: *const hiplaunch_ticket,
+    ready: Option<&mut MaybeUninit<bool>>,
+) -> hiplaunch_status {
+    call("hiplaunch_ticket_is_ready", || {
+        let ready = wanted(ready, "ready")?;
+        let is_ready = TICKETS
+            .try_with(ticket, |found| found.value.failed.is_some() || found.value.ticket.is_ready())?;
+        ready.write(is_ready.unwrap_or(false));
+        Ok(())
+    })
+}
+
+/// Waits for a ticket's launch.
+///
+/// Threads: any; several may wait for one ticket. Errors: HIPLAUNCH_STATUS_DEVICE_LOST when a kernel faulted;
+/// HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_INVALID_HANDLE.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_ticket_wait(ticket: *const hiplaunch_ticket) -> hiplaunch_status {
+    call("hiplaunch_ticket_wait", || TICKETS.with(ticket, |found| found.value.waited().map(drop))?)
+}
+
+/// How many outputs a ticket has; does not wait.
+///
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER; as hiplaunch_ticket_wait once
+/// that has failed.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_ticket_outputs(
+    ticket: *const hiplaunch_ticket,
+    count: Option<&mut MaybeUninit<usize>>,
+) -> hiplaunch_status {
+    call("hiplaunch_ticket_outputs", || {
+        let count = wanted(count, "count")?;
+        TICKETS.with(ticket, |found| {
+            if let Some(error) = &found.value.failed {
+                return Err(Error::clone(error).into());
+            }
+            count.write(found.value.ticket.outputs());
+            Ok(())
+        })?
+    })
+}
+
+/// Waits for a ticket's launch and gives one of its outputs where it lies, in pinned memory aligned to 64 bytes.
+///
+/// Ownership: the bytes belong to the ticket and are good until it is closed. Threads: any. Errors: as
+/// hiplaunch_ticket_wait; HIPLAUNCH_STATUS_INVALID_ARGUMENT for an output that there is not;
+/// HIPLAUNCH_STATUS_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_ticket_output(
+    ticket: *const hiplaunch_ticket,
+    index: usize,
+    data: Option<&mut MaybeUninit<*const c_void>>,
+    size: Option<&mut MaybeUninit<usize>>,
+) -> hiplaunch_status {
+    call("hiplaunch_ticket_output", || {
+        let data = wanted(data, "data")?;
+        TICKETS.with(ticket, |found| {
+            let bytes = found.value.waited()?.output(index)?;
+            data.write(bytes.as_ptr().cast());
+            if let Some(size) = size {
+                size.write(bytes.len());
+            }
+            Ok(())
+        })?
+    })
+}
+
+/// Waits for a ticket's launch and copies one of its outputs to `data`. `size` has to be the output's.
+///
+/// Threads: any. Errors: as hiplaunch_ticket_output; HIPLAUNCH_STATUS_INVALID_ARGUMENT for another size. The output stays
+/// readable in any case.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hiplaunch_ticket_read(
+    ticket: *const hiplaunch_ticket,
+    index: usize,
+    data: *mut c_void,
+    size: usize,
+) -> hiplaunch_status {
+    call("hiplaunch_ticket_read", || {
+        TICKETS.with(ticket, |found| {
+            let bytes = found.value.waited()?.output(index)?;
+            if bytes.len() != size {
+                let wrong = format!("output {index} has {} bytes, not {size}", bytes.len());
+                return Err(Failure::invalid(wrong));
+            }
+            // SAFETY: the caller's promise for arrays.
+            unsafe { bytes_mut(data, size, "data") }?.copy_from_slice(bytes);
+            Ok(())
+        })?
+    })
+}
+
+/// Closes a ticket, read or not; costs nothing and does not wait for the launch.
+///
+/// Ownership: what hiplaunch_ticket_output gave is gone. Threads: any; waits for threads that wait for the ticket.
+/// Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_ticket_close(ticket: *mut hiplaunch_ticket) -> hiplaunch_status {
+    call("hiplaunch_ticket_close", || TICKETS.discard(ticket))
+}

@@ -1,0 +1,246 @@
+//! The C API's slots under every interleaving: nobody looks at an object that is changed or gone, nobody sleeps for ever,
+//! what is made while its launcher closes is found by one of the two, and no free slot comes out twice.
+
+#![allow(dead_code, reason = "the library's files, of which each model needs a part")]
+
+/// What the two files take their atomics and locks from; std's in the library.
+mod sync {
+    pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+    pub(crate) use loom::sync::{Condvar, Mutex};
+    pub(crate) use std::sync::PoisonError;
+}
+
+#[path = "../src/free_list.rs"]
+mod free_list;
+#[path = "../src/gate.rs"]
+mod gate;
+
+use free_list::FreeList;
+use gate::{Entry, Gate, Gone, Key, Parking};
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use loom::thread;
+
+/// A slot with an object, as the table has it. loom's cell finds who looks at it while another changes it.
+struct Slot {
+    gate: Gate,
+    parking: Parking,
+    object: UnsafeCell<Option<u32>>,
+}
+
+// SAFETY: the gate says who may be at the object; loom checks that it does.
+unsafe impl Sync for Slot {}
+// SAFETY: as above.
+unsafe impl Send for Slot {}
+
+impl Slot {
+    fn free() -> Arc<Slot> {
+        Arc::new(Slot {
+            gate: Gate { word: AtomicU64::new(0) },
+            parking: Parking { lock: loom::sync::Mutex::new(()), left: loom::sync::Condvar::new() },
+            object: UnsafeCell::new(None),
+        })
+    }
+
+    fn with(object: u32) -> (Arc<Slot>, Key) {
+        let slot = Slot::free();
+        let key = slot.insert(object).unwrap();
+        (slot, key)
+    }
+
+    fn insert(&self, object: u32) -> Option<Key> {
+        let key = self.gate.claim()?;
+        // SAFETY: claimed.
+        let before = self.object.with_mut(|at| unsafe { (*at).replace(object) });
+        assert_eq!(before, None, "an object is written over");
+        self.gate.publish(key);
+        Some(key)
+    }
+
+    fn look(&self) -> Option<u32> {
+        // SAFETY: the caller is in the gate.
+        self.object.with(|at| unsafe { *at })
+    }
+
+    fn read(&self, key: Key) -> Result<u32, Gone> {
+        self.gate.read(key, &self.parking)?;
+        let object = self.look().expect("there is an object while a reader is in");
+        self.gate.leave(&self.parking);
+        Ok(object)
+    }
+
+    fn change(&self, key: Key) -> Result<(), Gone> {
+        self.gate.write(key, &self.parking)?;
+        // SAFETY: alone in the gate.
+        self.object.with_mut(|at| unsafe { *at = (*at).map(|n| n + 1) });
+        self.gate.open(key, &self.parking);
+        Ok(())
+    }
+
+    fn close(&self, key: Key) -> Result<u32, Gone> {
+        self.gate.write(key, &self.parking)?;
+        // SAFETY: alone in the gate.
+        let object = self.object.with_mut(|at| unsafe { (*at).take() });
+        self.gate.end(key, &self.parking);
+        Ok(object.expect("there is an object to close"))
+    }
+}
+
+/// With threads that sleep there are too many orders to try all: those with up to three switches.
+fn model(run: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(run);
+}
+
+#[test]
+fn readers_see_the_object_or_that_it_is_gone() {
+    model(|| {
+        let (slot, key) = Slot::with(7);
+        let readers: Vec<_> = (0..2)
+            .map(|_| {
+                let slot = slot.clone();
+                thread::spawn(move || assert!(matches!(slot.read(key), Ok(7) | Err(Gone))))
+            })
+            .collect();
+        assert_eq!(slot.close(key), Ok(7));
+        assert_eq!(slot.close(key), Err(Gone));
+        readers.into_iter().for_each(|reader| reader.join().unwrap());
+        assert_eq!((slot.read(key), slot.gate.is_live(key)), (Err(Gone), false));
+    });
+}
+
+#[test]
+fn changes_are_one_by_one_and_are_seen() {
+    model(|| {
+        let (slot, key) = Slot::with(0);
+        let changing: Vec<_> = (0..2)
+            .map(|_| {
+                let slot = slot.clone();
+                thread::spawn(move || slot.change(key).unwrap())
+            })
+            .collect();
+        assert!(slot.read(key).unwrap() <= 2);
+        changing.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!(slot.read(key), Ok(2));
+    });
+}
+
+#[test]
+fn trying_never_waits_and_never_sees_a_change_half_done() {
+    loom::model(|| {
+        let (slot, key) = Slot::with(1);
+        let changing = {
+            let slot = slot.clone();
+            thread::spawn(move || {
+                slot.change(key).unwrap();
+                slot.close(key).unwrap();
+            })
+        };
+        match slot.gate.try_read(key) {
+            Entry::In => {
+                assert!(matches!(slot.look(), Some(1 | 2)));
+                slot.gate.leave(&slot.parking);
+            }
+            Entry::Busy | Entry::Gone => {}
+        }
+        changing.join().unwrap();
+        assert_eq!((slot.gate.try_read(key), slot.gate.try_write(key)), (Entry::Gone, Entry::Gone));
+    });
+}
+
+#[test]
+fn an_old_handle_never_gets_the_slots_next_object() {
+    loom::model(|| {
+        let (slot, old) = Slot::with(1);
+        let reader = {
+            let slot = slot.clone();
+            thread::spawn(move || match slot.gate.try_read(old) {
+                Entry::In => {
+                    assert_eq!(slot.look(), Some(1));
+                    slot.gate.leave(&slot.parking);
+                }
+                Entry::Busy | Entry::Gone => {}
+            })
+        };
+        slot.close(old).unwrap();
+        let new = slot.insert(2).unwrap();
+        assert_ne!(old, new);
+        assert_eq!(slot.read(new), Ok(2));
+        reader.join().unwrap();
+    });
+}
+
+#[test]
+fn what_is_made_while_its_owner_closes_is_found() {
+    loom::model(|| {
+        let slot = Slot::free();
+        let owner = Slot::with(0);
+        let closing = {
+            let (slot, (owner, key)) = (slot.clone(), owner.clone());
+            thread::spawn(move || {
+                owner.close(key).unwrap();
+                slot.gate.look().is_some_and(|key| slot.close(key).is_ok())
+            })
+        };
+        let key = slot.insert(5).unwrap();
+        let found_closed = !owner.0.gate.is_live(owner.1) && slot.close(key).is_ok();
+        let taken = closing.join().unwrap();
+        let left = slot.gate.is_live(key);
+        assert!(!left && found_closed != taken, "taken twice, or not");
+    });
+}
+
+#[test]
+fn a_free_slot_is_taken_by_one() {
+    loom::model(|| {
+        let slot = Slot::free();
+        let other = {
+            let slot = slot.clone();
+            thread::spawn(move || slot.insert(1).is_some())
+        };
+        let mine = slot.insert(2).is_some();
+        assert!(other.join().unwrap() != mine, "one and one only");
+    });
+}
+
+#[test]
+fn no_free_slot_comes_out_twice_or_gets_lost() {
+    model(|| {
+        let list = Arc::new((FreeList { head: AtomicU64::new(0) }, [0, 1, 2].map(|_| AtomicU32::new(0))));
+        // Slots count from 1.
+        (1..=3).for_each(|slot| list.0.push(slot, &list.1[slot as usize - 1]));
+        let out = Arc::new([0, 1, 2].map(|_| AtomicU32::new(0)));
+        let pop = |list: &(FreeList, [AtomicU32; 3]), out: &[AtomicU32; 3]| {
+            let (slot, ()) = list.0.pop(|slot| Some(((), list.1.get(slot as usize - 1)?)))?;
+            assert_eq!(
+                out[slot as usize - 1].fetch_add(1, Ordering::Relaxed),
+                0,
+                "slot {slot} came out twice"
+            );
+            Some(slot)
+        };
+        let push = |list: &(FreeList, [AtomicU32; 3]), out: &[AtomicU32; 3], slot: u32| {
+            out[slot as usize - 1].fetch_sub(1, Ordering::Relaxed);
+            list.0.push(slot, &list.1[slot as usize - 1]);
+        };
+        let other = {
+            let (list, out) = (list.clone(), out.clone());
+            thread::spawn(move || {
+                // What ABA is made of: two out, the first back.
+                let (a, b) = (pop(&list, &out), pop(&list, &out));
+                a.into_iter().for_each(|slot| push(&list, &out, slot));
+                b
+            })
+        };
+        let mine = pop(&list, &out);
+        let kept = other.join().unwrap();
+        let mut all: Vec<u32> = mine.into_iter().chain(kept).collect();
+        while let Some(slot) = pop(&list, &out) {
+            all.push(slot);
+        }
+        all.sort_unstable();
+        assert_eq!(all, [1, 2, 3]);
+    });
+}

@@ -1,0 +1,115 @@
+//! In steady state a launch through the C API makes no heap allocation on the caller's thread.
+
+use std::mem::MaybeUninit;
+use std::ptr::{null, null_mut};
+
+use hiplaunch::{Backend, Launcher};
+use hiplaunch_capi::*;
+use hiplaunch_testing::counting::{Counting, heap_allocations};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const OK: hiplaunch_status = hiplaunch_status::Ok;
+
+/// What a call that succeeds writes.
+fn made<T>(call: impl FnOnce(Option<&mut MaybeUninit<T>>) -> hiplaunch_status) -> T {
+    let mut place = MaybeUninit::uninit();
+    assert_eq!(call(Some(&mut place)), OK);
+    // SAFETY: the call succeeded, and so has written it.
+    unsafe { place.assume_init() }
+}
+
+fn arg(kind: hiplaunch_arg_kind, bits: u64, data: *const std::ffi::c_void, size: usize) -> hiplaunch_arg {
+    hiplaunch_arg { kind: kind as u32, reserved: 0, bits, data, size }
+}
+
+#[test]
+fn launches_and_reads_through_the_c_api_allocate_nothing() {
+    let launcher = Launcher::builder().backend(Backend::Emulator).validate(false).build().unwrap();
+    let launcher = hiplaunch_adopt(launcher).unwrap();
+    let register = |code: &[u8], name: &std::ffi::CStr| {
+        // SAFETY: a kernel of hip/, and arrays of their lengths.
+        made(|out| unsafe {
+            hiplaunch_register(launcher, 0, code.as_ptr().cast(), code.len(), name.as_ptr(), null(), out)
+        })
+    };
+    let saxpy = register(include_bytes!("../../../hip/vector.gfx90a.co"), c"saxpy");
+    let polynomial = register(include_bytes!("../../../hip/jit.gfx90a.co"), c"jit_polynomial");
+    let stream = made(|out| hiplaunch_stream_open(launcher, 0, out));
+    let x = made(|out| hiplaunch_buffer_open(launcher, 0, stream, 256, out));
+    assert_eq!(hiplaunch_buffer_fill(x, stream, 0, 256, 0), OK);
+    let shape = 64usize;
+    // SAFETY: one extent, and no strides.
+    let view = made(|out| unsafe { hiplaunch_view_open(x, 0, 4, 1, &raw const shape, null(), out) });
+
+    let host = [1.0f32; 64];
+    let dims = hiplaunch_dims { grid: [1, 1, 1], block: [64, 1, 1], dynamic_lds: 0 };
+    let patch =
+        hiplaunch_patch { offset: 0, target: hiplaunch_patch_target::Result as u32, reserved: 0, value: 0 };
+    let mut bytes = [0u8; 96];
+    bytes[8..12].copy_from_slice(&16u32.to_le_bytes());
+    let scalar = |bits: u64| arg(hiplaunch_arg_kind::Scalar, bits, null(), 4);
+    let mut round = |i: u32| {
+        bytes[16..20].copy_from_slice(&(i as f32).to_le_bytes());
+        let block = hiplaunch_block {
+            struct_size: size_of::<hiplaunch_block>(),
+            bytes: bytes.as_ptr().cast(),
+            size: bytes.len(),
+            patches: &raw const patch,
+            patch_count: 1,
+            segments: null(),
+            segment_count: 0,
+            result_bytes: 64,
+        };
+        let by_buffers = [
+            scalar(0),
+            arg(hiplaunch_arg_kind::Buffer, 0, x.cast(), 0),
+            arg(hiplaunch_arg_kind::View, 0, view.cast(), 0),
+            scalar(64),
+        ];
+        // SAFETY: kernels of hip/, launched as their README says, with arrays of their lengths; so are those below.
+        let launched = unsafe { hiplaunch_launch(saxpy, stream, Some(&dims), by_buffers.as_ptr(), 4, None) };
+        assert_eq!(launched, OK);
+        let by_block = [arg(hiplaunch_arg_kind::Block, 0, (&raw const block).cast(), 0)];
+        for staging in [hiplaunch_staging::Copy, hiplaunch_staging::Mapped] {
+            // SAFETY: as above.
+            let ticket = made(|out| unsafe {
+                hiplaunch_launch_staged(
+                    polynomial,
+                    stream,
+                    Some(&dims),
+                    staging as u32,
+                    by_block.as_ptr(),
+                    1,
+                    out,
+                )
+            });
+            let mut result = [0f32; 16];
+            // SAFETY: the result's 64 bytes.
+            let read = unsafe { hiplaunch_ticket_read(ticket, 0, result.as_mut_ptr().cast(), 64) };
+            assert_eq!((read, result[3]), (OK, i as f32));
+            assert_eq!(hiplaunch_ticket_close(ticket), OK);
+        }
+        let by_host = [
+            scalar(u64::from(1f32.to_bits())),
+            arg(hiplaunch_arg_kind::HostIn, 0, host.as_ptr().cast(), 256),
+            arg(hiplaunch_arg_kind::HostInout, 0, host.as_ptr().cast(), 256),
+            scalar(64),
+        ];
+        // SAFETY: as above.
+        let ticket =
+            made(|out| unsafe { hiplaunch_launch(saxpy, stream, Some(&dims), by_host.as_ptr(), 4, out) });
+        let data = made(|out| hiplaunch_ticket_output(ticket, 0, out, None));
+        // SAFETY: the output's 64 floats, until the ticket is closed.
+        assert_eq!(unsafe { *data.cast::<f32>().add(63) }, 2.0);
+        assert_eq!(hiplaunch_ticket_close(ticket), OK);
+    };
+    (0..100).for_each(&mut round);
+    let before = heap_allocations();
+    (100..400).for_each(&mut round);
+    assert_eq!(heap_allocations() - before, 0, "heap allocations in 1200 launches");
+    assert_eq!(hiplaunch_close(launcher), OK);
+    assert_eq!(hiplaunch_close(null_mut()), hiplaunch_status::InvalidHandle);
+    assert!(heap_allocations() > before, "a message is one");
+}

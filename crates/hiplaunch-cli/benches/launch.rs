@@ -1,0 +1,185 @@
+//! The launcher's own cost per launch, over a driver that does nothing.
+//!
+//! `cargo bench --bench launch` prints times; before them, the heap allocations per launch, which must be 0. With the
+//! emulator, it also has the ways of launching that `hiplaunch bench` compares, there with more cases and in turns.
+//! `cargo bench --bench launch -- --count CASE N` launches N times and exits, for an instruction counter: the
+//! difference of two runs is the cost of the launches alone (see BENCHMARKS.md).
+
+use criterion::{Criterion, Throughput};
+use hiplaunch::{
+    Arg, Block, DeviceBuffer, KernelHandle, LaunchDims, Launcher, Patch, PatchTarget, Staging, Stream, args,
+};
+use hiplaunch_testing::{counting, noop};
+use std::hint::black_box;
+
+const VECTOR: &[u8] = include_bytes!("../../../hip/vector.gfx90a.co");
+const JIT: &[u8] = include_bytes!("../../../hip/jit.gfx90a.co");
+
+#[global_allocator]
+static ALLOCATOR: counting::Counting = counting::Counting;
+
+struct Bench {
+    launcher: Launcher,
+    stream: Stream,
+    saxpy: KernelHandle,
+    polynomial: KernelHandle,
+    x: DeviceBuffer<f32>,
+    y: DeviceBuffer<f32>,
+    bytes: [u8; 96],
+    count: u32,
+}
+
+const PATCHES: [Patch; 1] = [Patch { offset: 0, target: PatchTarget::Result }];
+
+impl Bench {
+    /// Registers `kernels` more than are launched, in between.
+    fn new(kernels: usize) -> Result<Bench, hiplaunch::Error> {
+        let launcher = Launcher::builder().driver(noop::NoopDriver::open()).validate(false).build()?;
+        let device = launcher.device(0)?.clone();
+        let stream = launcher.stream(&device)?;
+        // SAFETY: the driver runs nothing.
+        let (vector, jit) =
+            unsafe { (hiplaunch::Module::load(&device, VECTOR)?, hiplaunch::Module::load(&device, JIT)?) };
+        for _ in 0..kernels / 2 {
+            launcher.register_from(&vector, "vadd_f32")?;
+        }
+        let saxpy = launcher.register_from(&vector, "saxpy")?;
+        let polynomial = launcher.register_from(&jit, "jit_polynomial")?;
+        for _ in 0..kernels / 2 {
+            launcher.register_from(&vector, "vadd_f32")?;
+        }
+        let (x, y) = (DeviceBuffer::new(&device, 1024)?, DeviceBuffer::new(&device, 1024)?);
+        let mut bytes = [0; 96];
+        bytes[8..12].copy_from_slice(&16u32.to_le_bytes());
+        Ok(Bench { launcher, stream, saxpy, polynomial, x, y, bytes, count: 0 })
+    }
+
+    fn by_value(&mut self) {
+        self.count += 1;
+        let args = args![self.count as f32, &self.x, &self.y, 1024i32];
+        // SAFETY: the driver runs nothing.
+        let ticket =
+            unsafe { self.launcher.launch(self.saxpy, &self.stream, LaunchDims::linear(4, 256), &args) };
+        black_box(ticket.is_ok());
+    }
+
+    fn packed(&mut self) {
+        self.count += 1;
+        let mut packed = [0u8; 28];
+        packed[..4].copy_from_slice(&self.count.to_le_bytes());
+        packed[8..16].copy_from_slice(&self.x.ptr().0.to_le_bytes());
+        packed[16..24].copy_from_slice(&self.y.ptr().0.to_le_bytes());
+        packed[24..].copy_from_slice(&1024i32.to_le_bytes());
+        // SAFETY: the driver runs nothing.
+        let ticket = unsafe {
+            self.launcher.launch_packed(self.saxpy, &self.stream, LaunchDims::linear(4, 256), &packed)
+        };
+        black_box(ticket.is_ok());
+    }
+
+    /// An argument block with a 64-byte result and its ticket, read.
+    fn block(&mut self, changed: bool, staging: Staging) {
+        if changed {
+            self.count += 1;
+            self.bytes[16..20].copy_from_slice(&self.count.to_le_bytes());
+        }
+        let block = Block { bytes: &self.bytes, patches: &PATCHES, segments: &[], result_bytes: 64 };
+        let dims = LaunchDims::linear(1, 64);
+        // SAFETY: the driver runs nothing.
+        let ticket = unsafe {
+            self.launcher.launch_staged(self.polynomial, &self.stream, dims, staging, &[Arg::Block(&block)])
+        };
+        if let Ok(output) = ticket.and_then(|t| t.read()) {
+            black_box(output.bytes(0).map(|b| b[0]).ok());
+        }
+    }
+
+    fn run(&mut self, case: &str) -> bool {
+        match case {
+            "by-value" => self.by_value(),
+            "packed" => self.packed(),
+            "block+result" => self.block(true, Staging::Copy),
+            "block unchanged+result" => self.block(false, Staging::Copy),
+            "mapped+result" => self.block(true, Staging::Mapped),
+            _ => return false,
+        }
+        true
+    }
+}
+
+const CASES: [&str; 5] = ["by-value", "packed", "block+result", "block unchanged+result", "mapped+result"];
+
+fn count(case: &str, launches: u64) -> Result<(), hiplaunch::Error> {
+    let mut bench = Bench::new(0)?;
+    for _ in 0..launches {
+        if !bench.run(case) {
+            eprintln!("no case `{case}`: use one of {CASES:?}");
+            std::process::exit(2);
+        }
+    }
+    Ok(())
+}
+
+/// The ways that `hiplaunch bench` compares: batches of 16 launches, with their reads.
+#[cfg(feature = "emulator")]
+fn on_the_emulator(criterion: &mut Criterion) -> Result<(), hiplaunch::Error> {
+    use hiplaunch_cli::bench::ways::{self, Job, Setup, Way};
+
+    let launcher = Launcher::builder().backend(hiplaunch::Backend::Emulator).validate(false).build()?;
+    let device = launcher.device(0)?;
+    let setup = Setup { launcher: &launcher, device, image: ways::image(device)? };
+    let job = Job { arguments: 64, results: 64, depth: 16, streams: 1, threads: 1 };
+    let mut group = criterion.benchmark_group("on the emulator, 64 bytes to 64 bytes, 16 before a read");
+    group.throughput(Throughput::Elements(job.depth as u64));
+    for way in Way::ALL.into_iter().filter(|way| way.unsupported(&job, device).is_none()) {
+        let mut lanes: Vec<_> = way.prepare(&job, &setup)?.into_iter().flatten().collect();
+        let Some(lane) = lanes.first_mut() else { continue };
+        let mut batch = || {
+            (0..job.depth).try_for_each(|_| lane.launch())?;
+            lane.submit()?;
+            lane.collect()
+        };
+        batch()?;
+        group.bench_function(way.name(), |b| b.iter(|| assert!(batch().is_ok())));
+        if let Err(stop) = lane.check() {
+            eprintln!("{way}: {stop}");
+            std::process::exit(1);
+        }
+    }
+    group.finish();
+    Ok(())
+}
+
+fn main() -> Result<(), hiplaunch::Error> {
+    let words: Vec<String> = std::env::args().collect();
+    if let Some(at) = words.iter().position(|w| w == "--count")
+        && let (Some(case), Some(Ok(launches))) = (words.get(at + 1), words.get(at + 2).map(|n| n.parse()))
+    {
+        return count(case, launches);
+    }
+
+    let mut bench = Bench::new(0)?;
+    for case in CASES {
+        (0..10_000).for_each(|_| assert!(bench.run(case)));
+        let before = counting::process_heap_allocations();
+        (0..10_000).for_each(|_| assert!(bench.run(case)));
+        let made = counting::process_heap_allocations() - before;
+        println!("{case}: {made} heap allocations in 10000 launches");
+        assert_eq!(made, 0, "{case} allocates in steady state");
+    }
+
+    let mut criterion = Criterion::default().configure_from_args();
+    for kernels in [0, 100_000] {
+        let mut bench = Bench::new(kernels)?;
+        let mut group = criterion.benchmark_group(format!("launch, {} kernels registered", kernels + 2));
+        group.throughput(Throughput::Elements(1));
+        for case in CASES {
+            group.bench_function(case, |b| b.iter(|| bench.run(case)));
+        }
+        group.finish();
+    }
+    #[cfg(feature = "emulator")]
+    on_the_emulator(&mut criterion)?;
+    criterion.final_summary();
+    Ok(())
+}

@@ -1,0 +1,205 @@
+//! Two results side by side: the ratio of each case's times, and how sure it is.
+
+use std::io;
+
+use serde_json::{Value, json};
+
+use super::about::COMPARABLE;
+use super::cases::Point;
+use super::results::{Measured, Results};
+use super::table::{digits, time};
+use super::ways::Way;
+use crate::output::{Output, Style};
+
+/// Changes below this are not worth a word, however sure they are.
+const NOTABLE: f64 = 0.05;
+
+/// A case of both.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Change {
+    pub(super) point: Point,
+    pub(super) way: Way,
+    /// Median nanoseconds of a launch.
+    pub(super) old: f64,
+    pub(super) new: f64,
+    /// New over old, and between which it lies: the ends of both medians' intervals.
+    pub(super) ratio: f64,
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
+/// What a change means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Faster,
+    Slower,
+    /// Too small, or too unsure.
+    Same,
+}
+
+impl Change {
+    pub(super) fn verdict(&self) -> Verdict {
+        match self.ratio {
+            ratio if ratio <= 1.0 - NOTABLE && self.high < 1.0 => Verdict::Faster,
+            ratio if ratio >= 1.0 + NOTABLE && self.low > 1.0 => Verdict::Slower,
+            _ => Verdict::Same,
+        }
+    }
+}
+
+impl Verdict {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Verdict::Faster => "faster",
+            Verdict::Slower => "slower",
+            Verdict::Same => "same",
+        }
+    }
+}
+
+/// Two results.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Comparison {
+    /// When the older one was made.
+    pub(super) date: String,
+    pub(super) changes: Vec<Change>,
+    /// What is not equal and has to be, for the ratios to mean anything.
+    pub(super) differs: Vec<String>,
+}
+
+/// The cases that both have.
+pub(super) fn compare(old: &Results, new: &Results) -> Comparison {
+    let mut changes = Vec::new();
+    for measured in &new.points {
+        let Some(before) = old.find(|point| point == measured.point) else { continue };
+        changes.extend(Way::ALL.into_iter().filter_map(|way| change(before, measured, way)));
+    }
+    let text = |results: &Results, name: &str| results.about(name).unwrap_or("not said").to_owned();
+    let differs = COMPARABLE.iter().filter_map(|name| {
+        let (old, new) = (text(old, name), text(new, name));
+        (old != new).then(|| format!("{name}: {old}; now {new}"))
+    });
+    Comparison { date: text(old, "date"), changes, differs: differs.collect() }
+}
+
+fn change(old: &Measured, new: &Measured, way: Way) -> Option<Change> {
+    let (before, now) = (old.case(way)?.total()?, new.case(way)?.total()?);
+    // Nothing takes no time.
+    let over = |a: f64, b: f64| if b > 0.0 { a / b } else { f64::INFINITY };
+    Some(Change {
+        point: new.point,
+        way,
+        old: before.median,
+        new: now.median,
+        ratio: over(now.median, before.median),
+        low: over(now.low, before.high),
+        high: over(now.high, before.low),
+    })
+}
+
+impl Comparison {
+    fn count(&self, verdict: Verdict) -> usize {
+        self.changes.iter().filter(|change| change.verdict() == verdict).count()
+    }
+
+    /// In one line.
+    pub(super) fn sum(&self) -> String {
+        let [faster, slower, same] =
+            [Verdict::Faster, Verdict::Slower, Verdict::Same].map(|verdict| self.count(verdict));
+        format!(
+            "{} cases compared with {}: {faster} faster, {slower} slower, {same} the same (less than 5 %, or not sure)",
+            self.changes.len(),
+            self.date
+        )
+    }
+
+    pub(super) fn show(&self, out: &mut Output) -> io::Result<()> {
+        out.line("")?;
+        out.line(out.styled(Style::Strong, &self.sum()))?;
+        for line in &self.differs {
+            out.line(out.styled(Style::Bad, &format!("not the same {line}")))?;
+        }
+        let head = format!("{:28}{:>11}{:>11}{:>8}{:>16}", "case", "old", "new", "ratio", "between");
+        out.line(out.styled(Style::Faint, &head))?;
+        for change in &self.changes {
+            let between = format!("{} - {}", digits(change.low), digits(change.high));
+            let line = format!(
+                "{:28}{:>11}{:>11}{:>8}{between:>16}  {}",
+                change.point.case(change.way),
+                time(change.old),
+                time(change.new),
+                digits(change.ratio),
+                change.verdict().name(),
+            );
+            let style = match change.verdict() {
+                Verdict::Faster => Style::Good,
+                Verdict::Slower => Style::Bad,
+                Verdict::Same => Style::Plain,
+            };
+            out.line(out.styled(style, &line))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn json(&self) -> Value {
+        let changes = self.changes.iter().map(|change| {
+            json!({
+                "case": change.point.case(change.way),
+                "old_ns": change.old,
+                "new_ns": change.new,
+                "ratio": change.ratio,
+                "low": change.low,
+                "high": change.high,
+                "verdict": change.verdict().name(),
+            })
+        });
+        json!({
+            "with": self.date,
+            "differs": self.differs,
+            "changes": changes.collect::<Vec<_>>(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::json::tests::results;
+    use super::*;
+
+    fn scaled(factor: f64) -> Results {
+        let mut results = results();
+        for case in results.points.iter_mut().flat_map(|point| &mut point.cases) {
+            if case.way == Way::Block {
+                case.total.iter_mut().for_each(|ns| *ns *= factor);
+            }
+        }
+        results
+    }
+
+    #[test]
+    fn changes_are_found_and_nothing_else() {
+        for (factor, verdict) in
+            [(1.0, Verdict::Same), (1.03, Verdict::Same), (1.2, Verdict::Slower), (0.5, Verdict::Faster)]
+        {
+            let comparison = compare(&results(), &scaled(factor));
+            assert_eq!(comparison.changes.len(), 6, "the skipped are in neither");
+            for change in &comparison.changes {
+                let wanted = if change.way == Way::Block { verdict } else { Verdict::Same };
+                assert_eq!(change.verdict(), wanted, "{change:?}");
+                assert!(change.low <= change.ratio && change.ratio <= change.high);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_unsure_is_the_same() {
+        let mut noisy = scaled(1.2);
+        noisy.points[0].cases[1].total = vec![500.0, 1200.0, 3000.0];
+        let comparison = compare(&results(), &noisy);
+        let change = comparison.changes.iter().find(|c| c.way == Way::Block).unwrap();
+        assert_eq!(change.verdict(), Verdict::Same);
+        assert!(comparison.differs.is_empty());
+        noisy.about.lines.push(("device".to_owned(), "another".to_owned()));
+        assert_eq!(compare(&results(), &noisy).differs, ["device: not said; now another"]);
+    }
+}

@@ -1,0 +1,248 @@
+//! `hiplaunch bench`: ways of launching side by side, timed in turns, every result checked; as table, JSON and pictures.
+
+mod about;
+mod cases;
+mod compare;
+mod html;
+mod json;
+mod measure;
+mod plots;
+mod results;
+mod statistics;
+mod table;
+pub mod ways;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use hiplaunch::Error;
+
+use super::output::{Output, complain};
+use super::progress::Progress;
+use super::session::{DriverArgs, Session, unusable};
+use super::timeline::TraceOption;
+use super::whole_file::WholeFile;
+use super::{Failure, Verdict};
+use cases::Point;
+use measure::{Effort, Stopped};
+use results::{Measured, Results};
+use ways::{Setup, Stop, Way};
+
+/// Rounds of a quick run, and how long a sample and all of it take; and of a full one.
+const QUICK: (usize, Duration, Duration) = (61, Duration::from_micros(200), Duration::from_secs(24));
+const FULL: (usize, Duration) = (101, Duration::from_millis(1));
+
+/// Measure what a launch costs: the old way, hipMallocAsync, this launcher in each of its ways, and the driver's calls alone.
+///
+/// Every way does the same work: the kernel reads its arguments, the host its result, which is compared with its own.
+/// Ways take turns in every round, so that noise hits all alike; what is shown are medians with their spread. docs/bench.md
+/// says what each figure means and what disturbs it.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct BenchArgs {
+    /// Fewer points, rounds and time: about half a minute.
+    #[arg(long)]
+    quick: bool,
+
+    /// Only cases whose name has this in it, such as args/ or /block; may be given more than once.
+    #[arg(long, value_name = "WORD")]
+    filter: Vec<String>,
+
+    /// List the cases, and measure nothing.
+    #[arg(long)]
+    list: bool,
+
+    /// Rounds: samples of each case [default: 101; with --quick 61, or what there is time for].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    rounds: Option<u32>,
+
+    /// Write everything that was measured into this file; `-` prints it instead of the table.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Write a page with figures and tables, which needs nothing else.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    /// Draw the typical launch.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+
+    /// Compare with what `--json` wrote earlier.
+    #[arg(long, value_name = "FILE")]
+    compare: Option<PathBuf>,
+
+    /// Measure nothing: take what `--json` wrote earlier.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "filter", "list", "rounds", "code_object"])]
+    from: Option<PathBuf>,
+
+    /// The code object of hip/bench.hip for another target than gfx90a and gfx942.
+    #[arg(long, value_name = "FILE")]
+    code_object: Option<PathBuf>,
+
+    #[command(flatten)]
+    driver: DriverArgs,
+
+    #[command(flatten)]
+    trace: TraceOption,
+}
+
+/// Files to be written: made before anything is measured, so that one that can't be is said at once.
+struct Files {
+    json: Option<WholeFile>,
+    html: Option<WholeFile>,
+    svg: Option<WholeFile>,
+}
+
+impl BenchArgs {
+    /// Whether JSON goes to standard output, and the table nowhere.
+    pub(super) fn prints_json(&self) -> bool {
+        self.json.as_deref() == Some(Path::new("-"))
+    }
+
+    fn files(&self) -> Result<Files, Failure> {
+        let create = |path: &Option<PathBuf>| path.as_deref().map(WholeFile::create).transpose();
+        let json = if self.prints_json() { None } else { create(&self.json)? };
+        Ok(Files { json, html: create(&self.html)?, svg: create(&self.svg)? })
+    }
+
+    fn wants(&self, point: Point, way: Way) -> bool {
+        let case = point.case(way);
+        self.filter.is_empty() || self.filter.iter().any(|word| case.contains(word.as_str()))
+    }
+
+    /// What is measured: points, and the ways at each.
+    fn points(&self) -> Result<Vec<(Point, Vec<Way>)>, Failure> {
+        let ways = |point| Way::ALL.into_iter().filter(|way| self.wants(point, *way)).collect::<Vec<_>>();
+        let all = Point::all(self.quick).map(|point| (point, ways(point)));
+        let points: Vec<_> = all.filter(|(_, ways)| !ways.is_empty()).collect();
+        if points.is_empty() {
+            let words = self.filter.join("`, `");
+            return Err(Failure::Unusable(format!(
+                "--filter: no case has `{words}` in its name; --list shows them"
+            )));
+        }
+        Ok(points)
+    }
+}
+
+pub(crate) fn run(args: &BenchArgs, out: &mut Output) -> Result<Verdict, Failure> {
+    if args.list {
+        return list(args, out);
+    }
+    let Some(recording) = args.trace.start()? else { return report(args, out) };
+    let args = BenchArgs { driver: recording.on(&args.driver), ..args.clone() };
+    recording.finish(report(&args, out))
+}
+
+fn report(args: &BenchArgs, out: &mut Output) -> Result<Verdict, Failure> {
+    let old = args.compare.as_deref().map(Results::read).transpose().map_err(unusable)?;
+    let files = args.files()?;
+    let (results, violations) = match &args.from {
+        Some(file) => (Results::read(file).map_err(unusable)?, Vec::new()),
+        None => measured(args)?,
+    };
+    let comparison = old.as_ref().map(|old| compare::compare(old, &results));
+    let mut document = results.json();
+    if let (Some(comparison), Some(document)) = (&comparison, document.as_object_mut()) {
+        document.insert("compared".to_owned(), comparison.json());
+    }
+    write(files.json, || document.to_string())?;
+    write(files.html, || html::page(&results, comparison.as_ref()))?;
+    write(files.svg, || plots::typical(&results))?;
+    if args.prints_json() {
+        out.json(&document)?;
+    } else {
+        table::show(&results, out)?;
+        if let Some(comparison) = &comparison {
+            comparison.show(out)?;
+        }
+    }
+    for violation in &violations {
+        complain(&format!("validation: {violation}"));
+    }
+    Ok(if violations.is_empty() { Verdict::Passed } else { Verdict::Failed })
+}
+
+fn write(file: Option<WholeFile>, text: impl FnOnce() -> String) -> Result<(), Failure> {
+    if let Some(mut file) = file {
+        file.write_all(text().as_bytes())?;
+        file.finish()?;
+    }
+    Ok(())
+}
+
+fn list(args: &BenchArgs, out: &mut Output) -> Result<Verdict, Failure> {
+    for (point, ways) in args.points()? {
+        for way in ways {
+            out.line(format_args!("{:28}{}, by {}", point.case(way), way.title(), point.axis.unit()))?;
+        }
+    }
+    Ok(Verdict::Passed)
+}
+
+/// Measures; also what the validation layer found.
+fn measured(args: &BenchArgs) -> Result<(Results, Vec<String>), Failure> {
+    let points = args.points()?;
+    let given = match &args.code_object {
+        Some(file) => {
+            let read = std::fs::read(file);
+            Some(read.map_err(|e| Failure::Unusable(format!("{}: cannot be read: {e}", file.display())))?)
+        }
+        None => None,
+    };
+    let session = Session::open(&args.driver)?;
+    let options = if args.quick { "bench --quick" } else { "bench" };
+    let mut about = about::about(&session, options);
+    if args.driver.timeline.is_some() {
+        about.lines.push(("timeline".to_owned(), "recorded, which is in every figure".to_owned()));
+    }
+    let image = match &given {
+        Some(image) => image,
+        None => ways::image(&session.device).map_err(unusable)?,
+    };
+    let setup = Setup { launcher: &session.launcher, device: &session.device, image };
+    let progress = Progress::steps(points.len(), "measuring");
+    let begun = Instant::now();
+    let mut measured = Vec::new();
+    for (i, (point, ways)) in points.iter().enumerate() {
+        let name = format!("{}/{}", point.axis.name(), point.label());
+        progress.at(&name);
+        let _span = args.driver.span(&name);
+        let effort = effort(args, begun, points.len() - i);
+        let one = measure::measure(*point, ways, &setup, &effort, !about.emulated);
+        measured.push(one.map_err(failure)?);
+        progress.step();
+    }
+    drop(progress);
+    let mut violations = Vec::new();
+    if let Some(typical) = measured.iter_mut().find(|measured: &&mut Measured| measured.point.is_typical()) {
+        let counting = session.validated(&args.driver)?;
+        let setup = Setup { launcher: &counting.launcher, device: &counting.device, image };
+        measure::count(typical, &setup).map_err(failure)?;
+        violations = counting.close();
+    }
+    violations.extend(session.close());
+    Ok((Results { about, points: measured }, violations))
+}
+
+/// What a point may take, with so many to come.
+fn effort(args: &BenchArgs, begun: Instant, left: usize) -> Effort {
+    let (rounds, sample) = if args.quick { (QUICK.0, QUICK.1) } else { FULL };
+    let rounds = args.rounds.map_or(rounds, |rounds| rounds as usize);
+    let until = (args.quick && args.rounds.is_none()).then(|| {
+        let share = QUICK.2.saturating_sub(begun.elapsed()) / u32::try_from(left).unwrap_or(u32::MAX).max(1);
+        Instant::now() + share
+    });
+    Effort { rounds, sample, until }
+}
+
+fn failure(Stopped { case, stop }: Stopped) -> Failure {
+    match stop {
+        Stop::Error(error @ (Error::DeviceLost(_) | Error::Driver { .. } | Error::Node { .. })) => {
+            Failure::Failed(format!("{case}: {error}"))
+        }
+        Stop::Error(error) => Failure::Unusable(format!("{case}: {error}")),
+        Stop::Wrong(_) => Failure::Failed(format!("{case}: {stop}")),
+    }
+}

@@ -1,0 +1,239 @@
+//! Results in a terminal: a table of the typical launch, and one for each axis.
+
+use std::io;
+
+use super::cases::{Axis, Point};
+use super::results::{Measured, Results};
+use super::ways::Way;
+use crate::output::{Output, Style};
+
+/// Three digits that count, with a unit.
+pub(super) fn time(ns: f64) -> String {
+    match ns {
+        _ if ns < 1e3 => format!("{} ns", digits(ns)),
+        _ if ns < 1e6 => format!("{} us", digits(ns / 1e3)),
+        _ if ns < 1e9 => format!("{} ms", digits(ns / 1e6)),
+        _ => format!("{} s", digits(ns / 1e9)),
+    }
+}
+
+/// Launches a second, with a unit.
+pub(super) fn rate(per_second: f64) -> String {
+    match per_second {
+        _ if per_second >= 1e6 => format!("{} M/s", digits(per_second / 1e6)),
+        _ if per_second >= 1e3 => format!("{} k/s", digits(per_second / 1e3)),
+        _ => format!("{} /s", digits(per_second)),
+    }
+}
+
+/// Three digits that count.
+pub(super) fn digits(figure: f64) -> String {
+    match figure {
+        _ if figure >= 99.95 => format!("{figure:.0}"),
+        _ if figure >= 9.995 => format!("{figure:.1}"),
+        _ => format!("{figure:.2}"),
+    }
+}
+
+/// A number of calls: whole ones as such.
+fn count(calls: f64) -> String {
+    let text = format!("{calls:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A column of the typical launch's table: its head, and what of a way stands in it.
+type Column<'a> = (&'a str, Box<dyn Fn(Way) -> Option<String> + 'a>);
+
+/// The columns, and what each means.
+pub(super) fn columns<'a>(typical: &'a Measured, latency: Option<&'a Measured>) -> Vec<Column<'a>> {
+    let mut columns: Vec<Column<'a>> = vec![
+        ("a launch", Box::new(|way| Some(time(typical.case(way)?.total()?.median)))),
+        (
+            "+-",
+            Box::new(|way| {
+                let total = typical.case(way)?.total()?;
+                Some(format!("{:.0} %", total.mad / total.median.max(1e-9) * 100.0))
+            }),
+        ),
+        ("in calls", Box::new(|way| Some(time(typical.case(way)?.host()?.median)))),
+        ("latency", Box::new(move |way| Some(time(latency?.case(way)?.total()?.median)))),
+        ("launches", Box::new(|way| Some(rate(typical.case(way)?.rate()?.median)))),
+        ("faster", Box::new(|way| Some(format!("{}x", digits(typical.over_old(way)?.median))))),
+        ("over floor", Box::new(|way| Some(format!("{}x", digits(typical.over_floor(way)?.median))))),
+    ];
+    if typical.cases.iter().any(|case| case.calls.is_some()) {
+        columns.push(("calls", Box::new(|way| Some(count(typical.case(way)?.calls?)))));
+    }
+    if typical.cases.iter().any(|case| case.device.is_some()) {
+        columns.push(("on device", Box::new(|way| Some(time(typical.case(way)?.device?)))));
+    }
+    columns
+}
+
+/// What the columns of the typical launch's table mean.
+pub(super) const LEGEND: [(&str, &str); 9] = [
+    (
+        "a launch",
+        "from the first launch of a batch until its last result is read, over its launches: median of the rounds",
+    ),
+    ("+-", "median absolute deviation of the rounds"),
+    ("in calls", "of that, within the launch calls: what the host can't use for anything else"),
+    ("latency", "from the call until the result is read, one launch at a time"),
+    ("launches", "launches a second"),
+    ("faster", "how many times as fast as the old way, round by round"),
+    (
+        "over floor",
+        "how many times the time of the driver's calls alone that do the same (the rows `floor`; the old way and hipMallocAsync against `floor: block`)",
+    ),
+    (
+        "calls",
+        "calls of the driver that a launch makes, with its share of the wait; counted by the validation layer in a run of its own",
+    ),
+    ("on device", "from before a batch to behind it on the stream, by events, over its launches"),
+];
+
+/// What is said of a driver on which kernels are emulated, and where the validation layer was on.
+pub(super) fn notes(results: &Results) -> Vec<&'static str> {
+    let mut notes = Vec::new();
+    if results.about.emulated {
+        notes.push(
+            "Kernels and copies ran in the emulator, on the same processor: their times mean nothing for a GPU. What the host \
+             does in each way, and how many calls it makes, is the same as with one.",
+        );
+    }
+    if results.about.validated {
+        notes.push("The validation layer was over the driver: it costs more than what is measured.");
+    }
+    if results.about("build").is_some_and(|build| build.starts_with("debug")) {
+        notes.push("This is a debug build: its times mean nothing. Build with --release.");
+    }
+    notes
+}
+
+/// What the kernel of an axis does, in the table's and the figure's title.
+fn ways(results: &Results) -> Vec<Way> {
+    let measured = |way: &Way| results.points.iter().any(|point| point.case(*way).is_some());
+    Way::ALL.into_iter().filter(measured).collect()
+}
+
+pub(super) fn show(results: &Results, out: &mut Output) -> io::Result<()> {
+    for (name, text) in &results.about.lines {
+        out.line(format_args!("{name:10}  {text}"))?;
+    }
+    for note in notes(results) {
+        out.line("")?;
+        paragraph(note, 0, out, Style::Strong)?;
+    }
+    if let Some(typical) = results.find(Point::is_typical) {
+        summary(results, typical, out)?;
+    }
+    for axis in Axis::ALL {
+        matrix(results, axis, out)?;
+    }
+    out.line("")?;
+    for way in ways(results) {
+        out.line(out.styled(Style::Strong, way.title()))?;
+        paragraph(way.description(), 4, out, Style::Faint)?;
+    }
+    out.line("")?;
+    paragraph(
+        "Every way has its turn in every round. Results were compared with the host's.",
+        0,
+        out,
+        Style::Plain,
+    )
+}
+
+fn summary(results: &Results, typical: &Measured, out: &mut Output) -> io::Result<()> {
+    out.line("")?;
+    let title = "A typical launch: 64 bytes of arguments, 64-byte result, 16 launches before a read";
+    out.line(out.styled(Style::Strong, title))?;
+    let columns = columns(typical, results.find(Point::is_latency));
+    let mut head = format!("{:18}", "");
+    columns.iter().for_each(|(name, _)| head.push_str(&format!("{name:>11}")));
+    out.line(out.styled(Style::Faint, &head))?;
+    for way in ways(results).into_iter().filter(|way| typical.case(*way).is_some()) {
+        let mut line = format!("{:18}", way.title());
+        for (_, figure) in &columns {
+            line.push_str(&format!("{:>11}", figure(way).unwrap_or_else(|| "-".to_owned())));
+        }
+        let style = match way {
+            _ if way.is_floor() => Style::Faint,
+            Way::Old | Way::Async => Style::Plain,
+            _ => Style::Good,
+        };
+        out.line(out.styled(style, &line))?;
+    }
+    let shown = |name: &str| columns.iter().any(|(column, _)| *column == name);
+    for (name, meaning) in LEGEND.iter().filter(|(name, _)| shown(name)) {
+        paragraph(&format!("{name}: {meaning}"), 4, out, Style::Faint)?;
+    }
+    Ok(())
+}
+
+/// A row for each way, a column for each value.
+fn matrix(results: &Results, axis: Axis, out: &mut Output) -> io::Result<()> {
+    let points: Vec<&Measured> = results.points.iter().filter(|m| m.point.axis == axis).collect();
+    if points.is_empty() {
+        return Ok(());
+    }
+    let rates = matches!(axis, Axis::Streams | Axis::Threads);
+    let what = if rates { "launches a second, by" } else { "microseconds a launch, by" };
+    out.line("")?;
+    out.line(out.styled(Style::Strong, &format!("{}: {what} {}", axis.title(), axis.unit())))?;
+    paragraph(axis.description(), 0, out, Style::Faint)?;
+    let mut head = format!("{:18}", "");
+    points.iter().for_each(|m| head.push_str(&format!("{:>10}", m.point.label())));
+    out.line(out.styled(Style::Faint, &head))?;
+    for way in ways(results).into_iter().filter(|way| points.iter().any(|m| m.case(*way).is_some())) {
+        let mut line = format!("{:18}", way.title());
+        for measured in &points {
+            let cell = measured.case(way).and_then(|case| match rates {
+                true => case.rate().map(|s| rate(s.median)),
+                false => case.total().map(|s| digits(s.median / 1e3)),
+            });
+            line.push_str(&format!("{:>10}", cell.unwrap_or_else(|| ".".to_owned())));
+        }
+        out.line(out.styled(if way.is_floor() { Style::Faint } else { Style::Plain }, &line))?;
+    }
+    Ok(())
+}
+
+/// Text in lines of at most 110 characters.
+pub(super) fn paragraph(text: &str, indent: usize, out: &mut Output, style: Style) -> io::Result<()> {
+    let mut line = " ".repeat(indent);
+    for word in text.split_whitespace() {
+        if line.len() > indent && line.len() + 1 + word.len() > 110 {
+            out.line(out.styled(style, &line))?;
+            line = " ".repeat(indent);
+        }
+        if line.len() > indent {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    out.line(out.styled(style, &line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_three_digits() {
+        assert_eq!(
+            [0.5, 9.99, 9.999, 12.34, 99.96, 1234.0].map(digits),
+            ["0.50", "9.99", "10.0", "12.3", "100", "1234"]
+        );
+        assert_eq!([870.0, 8520.0, 1.23e6, 2e9].map(time), ["870 ns", "8.52 us", "1.23 ms", "2.00 s"]);
+        assert_eq!([1.25e6, 117_000.0, 3.0].map(rate), ["1.25 M/s", "117 k/s", "3.00 /s"]);
+    }
+
+    #[test]
+    fn every_column_is_explained() {
+        let results = super::super::json::tests::results();
+        for (name, _) in columns(&results.points[0], None) {
+            assert!(LEGEND.iter().any(|(column, _)| *column == name), "{name}");
+        }
+    }
+}

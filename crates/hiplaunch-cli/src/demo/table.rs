@@ -1,0 +1,191 @@
+//! The demo's table: calls by kind per launch, and microseconds.
+
+use std::io;
+
+use hip_driver_layers::validation::{CallCounts, CallKind};
+use hiplaunch::Device;
+use serde_json::{Value, json};
+
+use super::batches::{Batches, OPERATIONS};
+use super::cases::{Case, Row, Way};
+use crate::output::{Output, Style};
+
+/// A row's figures.
+pub(super) struct Line {
+    pub(super) row: Row,
+    /// Why there are none.
+    pub(super) skipped: Option<&'static str>,
+    /// Calls, and over how many launches.
+    pub(super) counts: Option<(CallCounts, u64)>,
+    /// Microseconds of a launch: the median of the rounds.
+    pub(super) each: Option<f64>,
+    /// How many times as fast as the old way.
+    pub(super) faster: Option<f64>,
+}
+
+/// The columns of calls, and the kinds in each.
+const COLUMNS: [(&str, &[CallKind]); 7] = [
+    ("alloc", &[CallKind::DeviceAllocation, CallKind::PinnedAllocation]),
+    ("free", &[CallKind::DeviceFree, CallKind::PinnedFree]),
+    ("H2D", &[CallKind::MemcpyHtod, CallKind::MemcpyHtodAsync]),
+    ("launch", &[CallKind::LaunchKernel]),
+    ("D2H", &[CallKind::MemcpyDtoh, CallKind::MemcpyDtohAsync]),
+    ("event", &[CallKind::EventCreate, CallKind::EventRecord, CallKind::EventDestroy]),
+    ("sync", &[CallKind::Synchronize]),
+];
+
+/// Calls that wait for the device.
+const WAITS: [CallKind; 2] = [CallKind::BlockingCopy, CallKind::Synchronize];
+
+/// Calls by column, the others, all of them, and those that wait; per launch.
+fn figures(counts: &CallCounts, launches: u64) -> Vec<(&'static str, f64)> {
+    let sum = |kinds: &[CallKind]| kinds.iter().map(|kind| counts.get(*kind)).sum::<u64>();
+    let mut figures: Vec<(&str, u64)> = COLUMNS.iter().map(|(name, kinds)| (*name, sum(kinds))).collect();
+    let all = counts.device_calls();
+    let others = all.saturating_sub(figures.iter().map(|(_, n)| n).sum());
+    figures.extend([("other", others), ("calls", all), ("waits", sum(&WAITS))]);
+    figures.into_iter().map(|(name, n)| (name, n as f64 / launches as f64)).collect()
+}
+
+pub(super) fn head(out: &mut Output) -> io::Result<()> {
+    let mut line = format!("{:14}{:4}", "case", "way");
+    for (name, _) in figures(&CallCounts::default(), 1) {
+        line.push_str(&format!("{name:>7}"));
+    }
+    line.push_str(&format!("{:>11}{:>9}", "us/launch", "faster"));
+    out.line(out.styled(Style::Strong, &line))
+}
+
+pub(super) fn legend(out: &mut Output) -> io::Result<()> {
+    out.line("")?;
+    for case in Case::ALL {
+        for way in [Way::Old, Way::New] {
+            let row = Row { case, way };
+            out.line(out.styled(Style::Faint, &format!("{:18}{}", row.to_string(), row.description())))?;
+        }
+    }
+    out.line("")?;
+    out.line("Calls are per launch; `waits` of them wait for the device. Times are medians of rounds, and include the")?;
+    out.line("kernel's own time on this driver.")?;
+    out.line("Every result was compared with the host's.")
+}
+
+impl Line {
+    /// No figures yet.
+    pub(super) fn new(row: Row, device: &Device) -> Line {
+        Line { row, skipped: row.unsupported(device), counts: None, each: None, faster: None }
+    }
+
+    pub(super) fn show(&self, out: &mut Output) -> io::Result<()> {
+        let case = if self.row.way == Way::Old { self.row.case.name() } else { "" };
+        let mut line = format!("{case:14}{:4}", self.row.way.name());
+        if let Some(reason) = self.skipped {
+            line.push_str(&format!("  not run: {reason}"));
+        }
+        if let Some((counts, launches)) = &self.counts {
+            for (_, figure) in figures(counts, *launches) {
+                line.push_str(&format!("{:>7}", short(figure)));
+            }
+        }
+        if let Some(each) = self.each {
+            line.push_str(&format!("{each:>11.2}"));
+        }
+        if let Some(faster) = self.faster {
+            line.push_str(&format!("{:>9}", format!("{faster:.1}x")));
+        }
+        let style = if self.row.way == Way::New { Style::Good } else { Style::Plain };
+        out.line(out.styled(style, &line))
+    }
+
+    pub(super) fn json(&self) -> Value {
+        let calls = self.counts.as_ref().map(|(counts, launches)| {
+            let kinds = counts.iter().filter(|(kind, n)| *n > 0 && kind.is_device_call());
+            kinds
+                .map(|(kind, n)| (kind.name().to_owned(), json!(n as f64 / *launches as f64)))
+                .collect::<serde_json::Map<_, _>>()
+        });
+        let figures = self.counts.as_ref().map(|(counts, launches)| {
+            let figures = figures(counts, *launches).into_iter();
+            figures.map(|(name, figure)| (name.to_owned(), json!(figure))).collect::<serde_json::Map<_, _>>()
+        });
+        json!({
+            "name": self.row.to_string(),
+            "description": self.row.description(),
+            "skipped": self.skipped,
+            "hip_calls_per_launch": calls,
+            "calls_per_launch": figures,
+            "microseconds_per_launch": self.each,
+            "times_as_fast_as_old": self.faster,
+        })
+    }
+}
+
+/// The second table: batches of operations.
+pub(super) fn batches(all: &[Batches], out: &mut Output) -> io::Result<()> {
+    out.line("")?;
+    let mut head = format!("{:12}{:>6}", "destination", "blocks");
+    for (name, _) in figures(&CallCounts::default(), 1) {
+        head.push_str(&format!("{name:>7}"));
+    }
+    out.line(out.styled(Style::Strong, &head))?;
+    for batches in all {
+        let blocks = batches.blocks as f64 / batches.batches as f64;
+        let mut line = format!("{:12}{:>6}", batches.destination.name(), short(blocks));
+        for (_, figure) in figures(&batches.counts, batches.batches) {
+            line.push_str(&format!("{:>7}", short(figure)));
+        }
+        out.line(line)?;
+    }
+    out.line("")?;
+    for batches in all {
+        let Batches { destination, .. } = batches;
+        let line = format!("{:18}{}", destination.name(), destination.description());
+        out.line(out.styled(Style::Faint, &line))?;
+    }
+    out.line("")?;
+    out.line(format_args!(
+        "Where the results of a batch of {OPERATIONS} operations go: blocks of memory that were asked for, and calls, per batch."
+    ))
+}
+
+pub(super) fn batches_json(batches: &Batches) -> Value {
+    let each = figures(&batches.counts, batches.batches).into_iter();
+    json!({
+        "name": batches.destination.name(),
+        "description": batches.destination.description(),
+        "operations": OPERATIONS,
+        "blocks_per_batch": batches.blocks as f64 / batches.batches as f64,
+        "calls_per_batch": each.map(|(name, n)| (name.to_owned(), json!(n))).collect::<serde_json::Map<_, _>>(),
+    })
+}
+
+/// Whole numbers as such, `.` for none.
+fn short(figure: f64) -> String {
+    if figure == 0.0 {
+        ".".to_owned()
+    } else if figure.fract() == 0.0 {
+        format!("{figure:.0}")
+    } else {
+        format!("{figure:.2}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_call_is_in_one_column() {
+        for kind in CallKind::ALL.iter().filter(|kind| !kind.is_group()) {
+            let columns = COLUMNS.iter().filter(|(_, kinds)| kinds.contains(kind)).count();
+            assert!(columns <= 1, "{kind:?}");
+        }
+        let names: Vec<&str> = figures(&CallCounts::default(), 1).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names[7..], ["other", "calls", "waits"]);
+    }
+
+    #[test]
+    fn figures_are_short() {
+        assert_eq!((short(0.0), short(2.0), short(1.0625)), (".".into(), "2".into(), "1.06".into()));
+    }
+}

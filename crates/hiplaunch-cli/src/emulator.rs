@@ -1,0 +1,199 @@
+//! Options that only the emulator has: the order of execution, and what is watched.
+
+use std::path::PathBuf;
+
+use super::Failure;
+
+/// What the emulator is to do besides running kernels.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct EmulatorArgs {
+    /// Shuffle the order in which the emulator runs workgroups and waves, from this seed.
+    ///
+    /// A kernel without data races gives the same results with any seed.
+    #[arg(long, value_name = "N", help_heading = "Emulator")]
+    schedule_seed: Option<u64>,
+
+    /// Fail a kernel that runs for more than so many seconds.
+    #[arg(long, value_name = "SECONDS", help_heading = "Emulator")]
+    time_budget: Option<f64>,
+
+    /// Fail a kernel that executes more than so many instructions, one for a wave.
+    #[arg(long, value_name = "N", help_heading = "Emulator")]
+    instruction_budget: Option<u64>,
+
+    /// Give each work-item this much more stack, if a kernel recurses or calls through pointers (16384 without it).
+    #[arg(long, value_name = "BYTES", help_heading = "Emulator")]
+    dynamic_stack: Option<u32>,
+
+    /// Count what each kernel does: instructions by class, bytes, LDS bank conflicts, divergent branches, occupancy.
+    #[arg(long, help_heading = "Emulator")]
+    pub(crate) profile: bool,
+
+    /// Fail on reads of memory that nothing has written, and on data races. Slow.
+    ///
+    /// Each report has the instruction, or both of a race, with lanes and addresses. Atomic accesses are told from plain
+    /// ones by their cache bits; the emulator's README says what that leaves out.
+    #[arg(long, help_heading = "Emulator")]
+    sanitize: bool,
+
+    /// Write each instruction that is executed to this file, with the values of its registers.
+    #[arg(long, value_name = "FILE", help_heading = "Emulator")]
+    instruction_trace: Option<PathBuf>,
+
+    /// Which instructions to trace, such as 'kernel=saxpy,workgroup=3,mnemonic=global_*'.
+    ///
+    /// Parts with commas between them: kernel=NAME, workgroup=X:Y:Z, wave=N, pc=FROM..TO, mnemonic=NAME or START*, lane=N
+    /// (whose vector registers are shown; the first active one without it), limit=N (100000 without it).
+    #[arg(long, value_name = "FILTER", requires = "instruction_trace", help_heading = "Emulator")]
+    trace_filter: Option<String>,
+}
+
+impl EmulatorArgs {
+    /// The options that were given, if any.
+    fn given(&self) -> Option<&'static str> {
+        [
+            ("--schedule-seed", self.schedule_seed.is_some()),
+            ("--time-budget", self.time_budget.is_some()),
+            ("--instruction-budget", self.instruction_budget.is_some()),
+            ("--dynamic-stack", self.dynamic_stack.is_some()),
+            ("--profile", self.profile),
+            ("--sanitize", self.sanitize),
+            ("--instruction-trace", self.instruction_trace.is_some()),
+        ]
+        .into_iter()
+        .find_map(|(option, given)| given.then_some(option))
+    }
+}
+
+#[cfg(feature = "emulator")]
+pub(crate) use settings::EmulatorSettings;
+
+#[cfg(feature = "emulator")]
+mod settings {
+    use std::io::Write;
+    use std::sync::{Arc, Mutex, PoisonError};
+    use std::time::Duration;
+
+    use hip_driver_emulated::{EmulatorOptions, InstructionTrace, TraceFilter};
+
+    use super::super::output::complain;
+    use super::super::session::unusable;
+    use super::super::whole_file::WholeFile;
+    use super::{EmulatorArgs, Failure};
+
+    /// The options, and the trace that they ask for.
+    #[derive(Clone, Debug)]
+    pub(crate) struct EmulatorSettings {
+        args: EmulatorArgs,
+        /// The option that asks for the emulator.
+        pub(crate) asked_by: &'static str,
+        time_budget: Option<Duration>,
+        trace: Option<Tracing>,
+    }
+
+    /// The file that a trace goes to.
+    #[derive(Debug)]
+    struct Sink {
+        /// None once it is finished.
+        file: Option<WholeFile>,
+        /// What went wrong first.
+        error: Option<std::io::Error>,
+    }
+
+    #[derive(Clone, Debug)]
+    struct Tracing {
+        trace: InstructionTrace,
+        sink: Arc<Mutex<Sink>>,
+    }
+
+    impl EmulatorArgs {
+        /// Opens what is to be written; `None` if nothing is asked of the emulator.
+        pub(crate) fn settings(&self) -> Result<Option<EmulatorSettings>, Failure> {
+            let Some(asked_by) = self.given() else { return Ok(None) };
+            let time_budget =
+                self.time_budget.map(Duration::try_from_secs_f64).transpose().map_err(|error| {
+                    unusable(format!("--time-budget {}: {error}", self.time_budget.unwrap_or_default()))
+                })?;
+            let filter: TraceFilter =
+                self.trace_filter.as_deref().unwrap_or_default().parse().map_err(unusable)?;
+            let trace = match &self.instruction_trace {
+                None => None,
+                Some(path) => {
+                    let file = Some(WholeFile::create(path)?);
+                    let sink = Arc::new(Mutex::new(Sink { file, error: None }));
+                    let to = Arc::clone(&sink);
+                    let trace = InstructionTrace::new(filter, move |instruction| {
+                        let mut sink = to.lock().unwrap_or_else(PoisonError::into_inner);
+                        let Some(file) = &mut sink.file else { return };
+                        if let Err(error) = writeln!(file, "{instruction}") {
+                            sink.error.get_or_insert(error);
+                        }
+                    });
+                    Some(Tracing { trace, sink })
+                }
+            };
+            Ok(Some(EmulatorSettings { args: self.clone(), asked_by, time_budget, trace }))
+        }
+    }
+
+    impl EmulatorSettings {
+        /// Puts them into a driver's options.
+        pub(crate) fn set(&self, options: &mut EmulatorOptions) {
+            options.schedule_seed = self.args.schedule_seed;
+            options.time_budget = self.time_budget;
+            options.instruction_budget = self.args.instruction_budget;
+            options.dynamic_stack = self.args.dynamic_stack.unwrap_or(options.dynamic_stack);
+            options.profile = self.args.profile;
+            options.sanitize = self.args.sanitize;
+            options.instruction_trace = self.trace.as_ref().map(|tracing| tracing.trace.clone());
+        }
+
+        /// Ends the trace, if there is one: nothing runs any more.
+        pub(crate) fn finish(&self) -> Result<(), Failure> {
+            let Some(Tracing { trace, sink }) = &self.trace else { return Ok(()) };
+            let (file, error) = {
+                let mut sink = sink.lock().unwrap_or_else(PoisonError::into_inner);
+                (sink.file.take(), sink.error.take())
+            };
+            if let Some(error) = error {
+                return Err(error.into());
+            }
+            if let Some(file) = file {
+                file.finish()?;
+            }
+            if trace.left_out() > 0 {
+                complain(&format!(
+                    "the instruction trace is not complete: {} instructions more; a narrower --trace-filter, or a larger \
+                     limit=N in it",
+                    trace.left_out()
+                ));
+            }
+            Ok(())
+        }
+    }
+}
+
+/// There is no emulator in this build.
+#[cfg(not(feature = "emulator"))]
+#[derive(Clone, Debug)]
+pub(crate) enum EmulatorSettings {}
+
+#[cfg(not(feature = "emulator"))]
+impl EmulatorArgs {
+    /// Refuses what only an emulator can do.
+    pub(crate) fn settings(&self) -> Result<Option<EmulatorSettings>, Failure> {
+        match self.given() {
+            None => Ok(None),
+            Some(option) => Err(Failure::Unusable(format!(
+                "{option}: this build has no emulator; build with the feature `emulator`"
+            ))),
+        }
+    }
+}
+
+#[cfg(not(feature = "emulator"))]
+impl EmulatorSettings {
+    pub(crate) fn finish(&self) -> Result<(), Failure> {
+        match *self {}
+    }
+}

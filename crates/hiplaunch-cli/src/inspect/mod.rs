@@ -1,0 +1,193 @@
+//! `hiplaunch inspect`: what is in code objects: targets, kernels with their arguments and needs, variables.
+
+mod disassemble;
+mod fat;
+mod json;
+mod read;
+mod text;
+
+use std::path::PathBuf;
+
+use code_object::{CodeObject, KernelSignature, TargetId, occupancy};
+use serde_json::{Value, json};
+
+use super::demangle::means;
+use super::output::{Output, complain};
+use super::{Failure, Verdict};
+use read::{Entry, Found};
+
+/// Show what is in code objects: targets, kernels with arguments, registers, LDS, scratch and occupancy, and variables.
+///
+/// FILE is a code object (an ELF file, as `hipcc --genco --no-gpu-bundle-output` writes it), an offload bundle of several,
+/// plain or compressed (what `hipcc --genco` writes), or a program or library for the host with such bundles in it. No
+/// device is used.
+///
+/// Occupancy is how many workgroups a compute unit holds at once, as far as registers, LDS and wave slots go. It is
+/// computed as HIP does (clr, hip_platform.cpp, ihipOccupancyMaxActiveBlocksPerMultiprocessor), with LDS in whole granules.
+#[derive(Debug, clap::Args)]
+pub(crate) struct InspectArgs {
+    /// Files; `-` is stdin.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// Only this kernel, by its whole name or, of C++ or Rust, by that in the source, with its parameters or without; may be
+    /// given several times.
+    #[arg(long, value_name = "NAME")]
+    kernel: Vec<String>,
+
+    /// Only code objects that run on this target, such as gfx90a or gfx942:xnack-.
+    #[arg(long, value_name = "TARGET")]
+    target: Option<TargetId>,
+
+    /// Work-items of a workgroup, for the occupancy; without it what the kernel requires or hints at, or else 256.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    block: Option<u32>,
+
+    /// Dynamic LDS of a workgroup in bytes, for the occupancy.
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    lds: u32,
+
+    /// Show the machine code, as LLVM's disassembler does (gfx90a and gfx942).
+    #[arg(long)]
+    disassemble: bool,
+
+    /// List functions, segments and relocations, too.
+    #[arg(long)]
+    symbols: bool,
+
+    /// Print one JSON document.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl InspectArgs {
+    fn wants(&self, kernel: &KernelSignature) -> bool {
+        self.kernel.is_empty() || self.kernel.iter().any(|wanted| means(wanted, &kernel.name))
+    }
+
+    /// Work-items of a workgroup of this kernel, for its occupancy.
+    fn block(&self, kernel: &KernelSignature) -> u32 {
+        let of = |size: [u32; 3]| size.iter().product();
+        let own = kernel.reqd_workgroup_size.or(kernel.workgroup_size_hint).map(of);
+        self.block.or(own).unwrap_or_else(|| kernel.max_flat_workgroup_size.min(256))
+    }
+
+    /// Leaves out the entries that don't run on the target; an error is what there is instead.
+    fn select(&self, found: &mut Found) -> Result<(), String> {
+        let Some(target) = &self.target else { return Ok(()) };
+        let has: Vec<String> = found.entries.iter().map(Entry::named).collect();
+        found.entries.retain(|entry| entry.target().is_some_and(|own| own.is_compatible_with(target)));
+        match found.entries.is_empty() {
+            true => Err(format!("nothing in it runs on {}; it has {}", target.short(), has.join(", "))),
+            false => Ok(()),
+        }
+    }
+}
+
+pub(crate) fn run(args: &InspectArgs, out: &mut Output) -> Result<Verdict, Failure> {
+    let mut verdict = Verdict::Passed;
+    let mut refuse = |message: String| {
+        complain(&message);
+        verdict = Verdict::Unusable;
+    };
+    let mut documents: Vec<Value> = Vec::new();
+    let mut unseen: Vec<&String> = args.kernel.iter().collect();
+    let mut names: Vec<String> = Vec::new();
+    for (i, path) in args.files.iter().enumerate() {
+        let file = path.display();
+        let read = read::file(path).and_then(|mut found| {
+            args.select(&mut found).map(|()| found).map_err(|e| format!("{file}: {e}"))
+        });
+        let found = match read {
+            Ok(found) => found,
+            Err(message) => {
+                documents.push(json!({ "file": file.to_string(), "error": message }));
+                refuse(message);
+                continue;
+            }
+        };
+        for entry in &found.entries {
+            match &entry.object {
+                Ok(Some(object)) => {
+                    unseen
+                        .retain(|wanted| !object.kernels().iter().any(|kernel| means(wanted, &kernel.name)));
+                    names.extend(object.kernels().iter().map(|kernel| kernel.name.clone()));
+                    // Asked for none but for what can be.
+                    if args.disassemble
+                        && let Err(error) = disassemble::functions(object, &[String::new()])
+                    {
+                        refuse(format!("{file}: --disassemble: {error}"));
+                    }
+                }
+                Ok(None) => {}
+                Err(error) => refuse(format!("{file}: {}: {error}", entry.named())),
+            }
+        }
+        if args.json {
+            documents.push(json::file(path, &found, args));
+        } else {
+            if i > 0 {
+                out.line("")?;
+            }
+            text::file(path, &found, args, out)?;
+        }
+    }
+    for name in unseen {
+        names.sort();
+        names.dedup();
+        let has = if names.is_empty() { "none".to_owned() } else { shortened(&names) };
+        refuse(format!("no kernel `{name}`; there are {has}"));
+    }
+    if args.json {
+        out.json(&json!({ "files": documents }))?;
+    }
+    Ok(verdict)
+}
+
+/// Names for a message: a code object may have thousands.
+fn shortened(names: &[String]) -> String {
+    const SHOWN: usize = 20;
+    let mut text = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN {
+        text.push_str(&format!(" and {} more", names.len() - SHOWN));
+    }
+    text
+}
+
+/// What a kernel is and needs beyond numbers, in the words of LLVM's assembler directives (`.amdhsa_...`).
+fn flags(kernel: &KernelSignature) -> Vec<&'static str> {
+    let d = &kernel.descriptor;
+    [
+        (kernel.uses_dynamic_stack, "uses_dynamic_stack"),
+        (kernel.uniform_work_group_size, "uniform_work_group_size"),
+        (kernel.workgroup_processor_mode, "workgroup_processor_mode"),
+        (d.wave32(), "wavefront_size32"),
+        (d.tg_split(), "tg_split"),
+        (d.ieee(), "ieee_mode"),
+        (d.dx10_clamp(), "dx10_clamp"),
+        (d.fp16_overflow(), "fp16_overflow"),
+        (d.enable_private_segment(), "enable_private_segment"),
+        (d.private_segment_buffer(), "user_sgpr_private_segment_buffer"),
+        (d.dispatch_ptr(), "user_sgpr_dispatch_ptr"),
+        (d.queue_ptr(), "user_sgpr_queue_ptr"),
+        (d.kernarg_segment_ptr(), "user_sgpr_kernarg_segment_ptr"),
+        (d.dispatch_id(), "user_sgpr_dispatch_id"),
+        (d.flat_scratch_init(), "user_sgpr_flat_scratch_init"),
+        (d.private_segment_size_sgpr(), "user_sgpr_private_segment_size"),
+        (d.preload_length() > 0, "user_sgpr_kernarg_preload"),
+        (d.enable_workgroup_id_x(), "system_sgpr_workgroup_id_x"),
+        (d.enable_workgroup_id_y(), "system_sgpr_workgroup_id_y"),
+        (d.enable_workgroup_id_z(), "system_sgpr_workgroup_id_z"),
+        (d.enable_workgroup_info(), "system_sgpr_workgroup_info"),
+    ]
+    .into_iter()
+    .filter_map(|(is, name)| is.then_some(name))
+    .collect()
+}
+
+/// Accumulation registers, and the others; on gfx90a and later the metadata's number is that of both.
+fn vector_registers(object: &CodeObject, kernel: &KernelSignature) -> (u32, u32) {
+    let agprs = kernel.agpr_count;
+    let unified = occupancy::is_unified(object.target().processor.name());
+    (agprs, if unified { kernel.vgpr_count.saturating_sub(agprs) } else { kernel.vgpr_count })
+}

@@ -1,0 +1,185 @@
+//! The command line `hiplaunch`: the commands, their common options, and what the exit status says.
+//!
+//! [`script`] reads and runs launch scripts; [`bench::ways`] are the launches that the benchmarks compare.
+
+mod advice;
+pub mod bench;
+mod colour;
+mod completions;
+mod demangle;
+mod demo;
+mod emulator;
+mod info;
+mod inspect;
+mod logging;
+mod man;
+mod manual;
+mod occupancy;
+mod other_target;
+mod output;
+mod plan;
+#[cfg(feature = "emulator")]
+mod profile;
+mod progress;
+mod replay;
+mod run;
+pub mod script;
+mod session;
+mod tape;
+mod timeline;
+mod trace;
+mod whole_file;
+
+use std::ffi::OsString;
+use std::io;
+use std::process::ExitCode;
+
+use clap::{ArgAction, FromArgMatches, Parser, Subcommand};
+
+use colour::Colour;
+use output::Output;
+
+/// Launch compiled HIP kernels, check them, and see what a launch costs: on AMD GPUs, or with no GPU in an emulator.
+#[derive(Debug, Parser)]
+#[command(name = "hiplaunch", version, disable_help_subcommand = true)]
+struct Cli {
+    /// Log more: -v for info, -vv for debug, -vvv for trace.
+    #[arg(short, long, global = true, action = ArgAction::Count, display_order = 900)]
+    verbose: u8,
+
+    /// When to use colours; `auto` is on a terminal, unless the environment says otherwise.
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        display_order = 901
+    )]
+    color: Colour,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::RunArgs),
+    Demo(demo::DemoArgs),
+    Bench(Box<bench::BenchArgs>),
+    Trace(Box<trace::TraceArgs>),
+    Replay(replay::ReplayArgs),
+    Plan(plan::PlanArgs),
+    Info(info::InfoArgs),
+    Inspect(inspect::InspectArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
+}
+
+impl Command {
+    /// Whether a program is to read what goes to stdout, a JSON document or a trace, so that nothing else may come there.
+    fn writes_document(&self) -> bool {
+        match self {
+            Command::Run(args) => args.json,
+            Command::Demo(args) => args.json,
+            Command::Bench(args) => args.prints_json(),
+            Command::Trace(args) => args.writes_document(),
+            Command::Replay(args) => args.json,
+            Command::Plan(args) => args.json,
+            Command::Info(args) => args.json,
+            Command::Inspect(args) => args.json,
+            // They run nothing.
+            Command::Completions(_) | Command::Man(_) => false,
+        }
+    }
+}
+
+/// Why a command ends early.
+#[derive(Debug)]
+enum Failure {
+    /// The output can't be written.
+    Output(io::Error),
+    /// The input can't be used.
+    Unusable(String),
+    /// Something ran and was wrong.
+    Failed(String),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Failure::Output(error)
+    }
+}
+
+/// What a command that ran to its end has to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Passed,
+    Failed,
+    Unusable,
+}
+
+/// Runs the command line that the process was started with.
+pub fn main() -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    let command = manual::command().color(Colour::asked_for(&args).for_clap());
+    let parsed = command.try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
+        Ok(cli) => cli,
+        Err(error) => return help(&error),
+    };
+    cli.color.choose();
+    logging::start(cli.verbose);
+    let out = if cli.command.writes_document() { Output::stdout_alone() } else { Ok(Output::stdout()) };
+    let mut out = match out {
+        Ok(out) => out,
+        Err(error) => return fail(3, &advice::unwritable(&error)),
+    };
+    let result = match cli.command {
+        Command::Run(args) => run::run(args, &mut out),
+        Command::Demo(args) => demo::run(&args, &mut out),
+        Command::Bench(args) => bench::run(&args, &mut out),
+        Command::Trace(args) => trace::run(*args, &mut out),
+        Command::Plan(args) => plan::run(&args, &mut out),
+        Command::Replay(args) => replay::run(&args, &mut out),
+        Command::Info(args) => info::run(&args, &mut out),
+        Command::Inspect(args) => inspect::run(&args, &mut out),
+        Command::Completions(args) => completions::run(&args, &mut out),
+        Command::Man(args) => man::run(&args, &mut out),
+    };
+    let result = result.and_then(|verdict| Ok(out.finish().map(|()| verdict)?));
+    match result {
+        Ok(Verdict::Passed) => ExitCode::SUCCESS,
+        Ok(Verdict::Failed) => ExitCode::from(1),
+        Ok(Verdict::Unusable) => ExitCode::from(2),
+        Err(Failure::Failed(message)) => fail(1, &message),
+        Err(Failure::Unusable(message)) => fail(2, &message),
+        Err(Failure::Output(error)) => fail(3, &advice::unwritable(&error)),
+    }
+}
+
+/// Help or version that was asked for, or what is wrong with the command line.
+fn help(error: &clap::Error) -> ExitCode {
+    match error.print() {
+        // Nobody can be told that stderr is closed.
+        _ if error.use_stderr() => ExitCode::from(2),
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(3, &advice::unwritable(&error)),
+    }
+}
+
+fn fail(status: u8, message: &str) -> ExitCode {
+    output::complain(message);
+    ExitCode::from(status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        manual::command().debug_assert();
+    }
+}

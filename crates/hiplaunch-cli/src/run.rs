@@ -1,0 +1,368 @@
+//! `hiplaunch run`: launch scripts, a summary line each, what differs, and a total.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::script::{Report, RunOptions, Script, ScriptError};
+use code_object::TargetId;
+use hiplaunch::Error;
+use hiplaunch::memory::PoolBackend;
+use serde_json::{Value, json};
+
+use super::demangle::explained;
+use super::emulator::EmulatorArgs;
+use super::other_target::emulated_for;
+use super::output::{Output, Style, counted, grouped};
+#[cfg(feature = "emulator")]
+use super::profile;
+use super::progress::Progress;
+use super::session::{DriverArgs, Session};
+use super::tape::Tape;
+use super::timeline::TraceOption;
+use super::{Failure, Verdict};
+
+/// Run launch scripts and compare what their kernels wrote with what they expect.
+///
+/// A launch script (NAME.launch.toml; the format is in docs/launch-script.md) names a code object, buffers, launches and
+/// expected results. Each script gets a summary line; the first elements that differ from an expectation are shown below
+/// it. Where the emulator runs them and `--target` doesn't say what it emulates, that is what a script's code object is for.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RunArgs {
+    /// Launch scripts, NAME.launch.toml.
+    #[arg(required = true, value_name = "FILE")]
+    scripts: Vec<PathBuf>,
+
+    /// Load this code object instead of the one that a script names.
+    ///
+    /// A path relative to the current directory or, where there is no such file, to the script. So that one option serves
+    /// scripts of many directories, `{}` in it stands for the path of the script's own code object without its last
+    /// extension, `{dir}` for the script's directory, and `{stem}` for the own code object's file name up to its first
+    /// dot. Where a script names `foo.gfx90a.co`, '{}.O0.co' is `foo.gfx90a.O0.co` beside it, and
+    /// '{dir}/{stem}.gfx942.co' is `foo.gfx942.co`.
+    #[arg(long, value_name = "OTHER")]
+    code_object: Option<String>,
+
+    /// How many differing elements to show of each expectation.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    differences: usize,
+
+    /// Print one JSON document instead of lines; what kernels print goes to stderr then.
+    #[arg(long)]
+    pub(super) json: bool,
+
+    #[command(flatten)]
+    trace: TraceOption,
+
+    #[command(flatten)]
+    emulator: EmulatorArgs,
+
+    #[command(flatten)]
+    driver: DriverArgs,
+}
+
+impl RunArgs {
+    /// Traces the device's pool; what it says is JSON where the trace's own report is.
+    pub(crate) fn record_on(&mut self, tape: &Tape, json: bool) {
+        self.driver.tape = Some(tape.clone());
+        self.json |= json;
+    }
+}
+
+/// What became of one script.
+enum Outcome {
+    Ran {
+        report: Report,
+        violations: Vec<String>,
+    },
+    /// It could not be run to its end; `device` says that the device failed, not the input.
+    Stopped {
+        error: ScriptError,
+        violations: Vec<String>,
+        device: bool,
+    },
+}
+
+impl Outcome {
+    fn verdict(&self) -> Verdict {
+        match self {
+            Outcome::Ran { report, violations } if report.passed() && violations.is_empty() => {
+                Verdict::Passed
+            }
+            Outcome::Ran { .. } | Outcome::Stopped { device: true, .. } => Verdict::Failed,
+            Outcome::Stopped { .. } => Verdict::Unusable,
+        }
+    }
+
+    fn violations(&self) -> &[String] {
+        match self {
+            Outcome::Ran { violations, .. } | Outcome::Stopped { violations, .. } => violations,
+        }
+    }
+}
+
+pub(crate) fn run(mut args: RunArgs, out: &mut Output) -> Result<Verdict, Failure> {
+    // Every buffer is an allocation of its own, so that the emulator sees the first byte beyond it.
+    args.driver.pool = PoolBackend::Plain;
+    args.driver.emulator = args.emulator.settings()?;
+    let verdict = match args.trace.start()? {
+        None => all(&args, out),
+        Some(recording) => {
+            args.driver = recording.on(&args.driver);
+            recording.finish(all(&args, out))
+        }
+    };
+    if let Some(settings) = &args.driver.emulator {
+        settings.finish()?;
+    }
+    verdict
+}
+
+fn all(args: &RunArgs, out: &mut Output) -> Result<Verdict, Failure> {
+    let mut session = Session::open(&args.driver)?;
+    if !args.json {
+        out.line(session.describe())?;
+    }
+    let names: Vec<String> = args.scripts.iter().map(|path| name(path)).collect();
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let (mut passed, mut failed, mut unusable) = (0, 0, 0);
+    let mut reports = Vec::new();
+    // A device of another target, for code objects that are for that one.
+    let mut other: Option<(TargetId, Session)> = None;
+    let progress = Progress::steps(names.len(), "scripts");
+    for (path, name) in args.scripts.iter().zip(&names) {
+        let start = Instant::now();
+        let span = args.driver.span(path.display());
+        let (mut outcome, mut lost) = one(path, args, &session);
+        let wanted = other_target(&outcome, args, &session);
+        if let Some(target) = &wanted
+            && other.as_ref().is_none_or(|(emulated, _)| emulated != target)
+        {
+            let driver = DriverArgs { target: Some(target.clone()), ..args.driver.clone() };
+            let opened = Session::open(&driver)?.because(format!("{} is for it", path.display()));
+            if !args.json {
+                out.line(opened.describe())?;
+            }
+            other = Some((target.clone(), opened));
+        }
+        let used = match &other {
+            Some((_, opened)) if wanted.is_some() => opened,
+            _ => &session,
+        };
+        if wanted.is_some() {
+            (outcome, lost) = one(path, args, used);
+        }
+        drop(span);
+        let elapsed = start.elapsed();
+        match outcome.verdict() {
+            Verdict::Passed => passed += 1,
+            Verdict::Failed => failed += 1,
+            Verdict::Unusable => unusable += 1,
+        }
+        if args.json {
+            let mut report = to_json(path, &outcome, elapsed);
+            report["target"] = json!(used.device.properties().target.short());
+            #[cfg(feature = "emulator")]
+            if args.emulator.profile {
+                report["profile"] = profile::to_json(&used.take_profiles());
+            }
+            reports.push(report);
+        } else {
+            show(out, path, &format!("{name:width$}"), &outcome, elapsed)?;
+            #[cfg(feature = "emulator")]
+            profile::show(&used.take_profiles(), out)?;
+        }
+        progress.step();
+        if lost && wanted.is_some() {
+            other = None;
+        } else if lost {
+            // A fault ends a device's context. The emulator has another; HIP has none in this process, and says so in
+            // every script to come.
+            match Session::open(&args.driver) {
+                Ok(fresh) => session = fresh,
+                Err(Failure::Output(error)) => return Err(error.into()),
+                Err(Failure::Unusable(reason) | Failure::Failed(reason)) => {
+                    log::warn!("no fresh device after the fault: {reason}");
+                }
+            }
+        }
+    }
+    drop(progress);
+    if args.json {
+        let totals = json!({ "passed": passed, "failed": failed, "unusable": unusable });
+        out.json(&json!({ "session": session.json(), "scripts": reports, "totals": totals }))?;
+    } else {
+        let mut total = format!("{passed} passed, {failed} failed");
+        if unusable > 0 {
+            total.push_str(&format!(", {unusable} unusable"));
+        }
+        let style = if failed + unusable > 0 { Style::Bad } else { Style::Good };
+        out.line(out.styled(style, &total))?;
+    }
+    Ok(match (failed, unusable) {
+        (0, 0) => Verdict::Passed,
+        (0, _) => Verdict::Unusable,
+        _ => Verdict::Failed,
+    })
+}
+
+/// The target to emulate for a script whose code object is for that one, where the emulator was left to choose.
+fn other_target(outcome: &Outcome, args: &RunArgs, session: &Session) -> Option<TargetId> {
+    let Outcome::Stopped { error: ScriptError::Setup { source: Error::CodeObject(error), .. }, .. } = outcome
+    else {
+        return None;
+    };
+    let code_object::Error::NoMatchingTarget { available, .. } = &**error else { return None };
+    if args.driver.target.is_some() || !session.is_emulated() { None } else { emulated_for(available) }
+}
+
+/// The script's path without the ending that all have.
+fn name(path: &Path) -> String {
+    let text = path.display().to_string();
+    text.strip_suffix(".launch.toml").map(str::to_owned).unwrap_or(text)
+}
+
+/// Runs one script on a launcher of its own; also says whether it cost the device's context.
+fn one(path: &Path, args: &RunArgs, session: &Session) -> (Outcome, bool) {
+    let own = session.again(&args.driver).ok();
+    let session = own.as_ref().unwrap_or(session);
+    let result = Script::read(path).and_then(|script| {
+        let other = args.code_object.as_ref().map(|pattern| substitute(pattern, &script));
+        let options = RunOptions { code_object: other.as_deref(), differences: args.differences };
+        // SAFETY: whoever names a script and its code object on the command line vouches for them; the emulator and the
+        // validation layer catch what they can.
+        unsafe { script.run(&session.launcher, &session.device, &options) }
+    });
+    if let Ok(report) = &result {
+        session.note_snapshot(&report.pool);
+    }
+    let lost = result.as_ref().is_err_and(ScriptError::is_device_lost);
+    let mut violations = session.take_violations();
+    // The script has let go of everything it made; a lost device lets go of nothing.
+    if let Some(own) = own.filter(|_| !lost) {
+        violations.extend(own.close());
+    }
+    match result {
+        Ok(report) => (Outcome::Ran { report, violations }, lost),
+        Err(error) => (Outcome::Stopped { device: error.is_device_failure(), violations, error }, lost),
+    }
+}
+
+/// The code object that `--code-object` means for a script.
+fn substitute(pattern: &str, script: &Script) -> PathBuf {
+    let folder = match script.path().parent() {
+        Some(folder) if folder != Path::new("") => folder.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    let own = script.code_object();
+    let stem = own.file_name().unwrap_or_default().to_string_lossy();
+    let stem = stem.split('.').next().unwrap_or_default();
+    let name = pattern
+        .replace("{dir}", &folder.to_string_lossy())
+        .replace("{stem}", stem)
+        .replace("{}", &own.with_extension("").to_string_lossy());
+    let beside = folder.join(&name);
+    if !Path::new(&name).exists() && beside.exists() { beside } else { PathBuf::from(name) }
+}
+
+fn show(
+    out: &mut Output,
+    path: &Path,
+    name: &str,
+    outcome: &Outcome,
+    elapsed: Duration,
+) -> Result<(), Failure> {
+    let time = format!("{:.1} ms", elapsed.as_secs_f64() * 1e3);
+    let (style, word) = match outcome.verdict() {
+        Verdict::Passed => (Style::Good, "PASS"),
+        Verdict::Failed => (Style::Bad, "FAIL"),
+        Verdict::Unusable => (Style::Bad, "ERROR"),
+    };
+    let word = out.styled(style, &format!("{word:5}"));
+    match outcome {
+        Outcome::Ran { report, .. } => {
+            let launches = counted(report.launches, "launch", "launches");
+            let compared = format!("{} bytes compared", grouped(report.bytes_compared));
+            out.line(format_args!("{word} {name}  {launches:>11}  {compared:>24}  {time:>10}"))?;
+            for e in report.expectations.iter().filter(|e| e.mismatches > 0) {
+                out.line(format_args!(
+                    "      buffer `{}`: {} of {} {} elements differ from {}",
+                    e.buffer,
+                    grouped(e.mismatches as u64),
+                    grouped(e.elements as u64),
+                    e.dtype.name(),
+                    e.file.display()
+                ))?;
+                let index = e.first.iter().map(|d| d.index.to_string().len()).max().unwrap_or(0);
+                let got = e.first.iter().map(|d| d.got.len()).max().unwrap_or(0);
+                for d in &e.first {
+                    out.line(format_args!(
+                        "        [{:>index$}]  got {:>got$}  want {}",
+                        d.index, d.got, d.want
+                    ))?;
+                }
+                if e.mismatches > e.first.len() {
+                    out.line(format_args!(
+                        "        ... and {} more",
+                        grouped((e.mismatches - e.first.len()) as u64)
+                    ))?;
+                }
+            }
+        }
+        Outcome::Stopped { error, .. } => {
+            out.line(format_args!("{word} {}  {time}", name.trim_end()))?;
+            // The line above names the script already; one with a line number is named again, for editors.
+            let message = error.to_string();
+            let message = message.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&message);
+            for line in explained(message).lines() {
+                out.line(format_args!("      {line}"))?;
+            }
+        }
+    }
+    for violation in outcome.violations() {
+        out.line(format_args!("      validation: {}", explained(violation)))?;
+    }
+    Ok(())
+}
+
+fn to_json(path: &Path, outcome: &Outcome, elapsed: Duration) -> Value {
+    let status = match outcome.verdict() {
+        Verdict::Passed => "passed",
+        Verdict::Failed => "failed",
+        Verdict::Unusable => "unusable",
+    };
+    let mut value = json!({
+        "script": path.display().to_string(),
+        "status": status,
+        "milliseconds": elapsed.as_secs_f64() * 1e3,
+        "violations": outcome.violations(),
+    });
+    match outcome {
+        Outcome::Ran { report, .. } => {
+            let expectations: Vec<Value> = report
+                .expectations
+                .iter()
+                .map(|e| {
+                    let first: Vec<Value> = e
+                        .first
+                        .iter()
+                        .map(|d| json!({ "index": d.index, "got": d.got, "want": d.want }))
+                        .collect();
+                    json!({
+                        "buffer": e.buffer,
+                        "file": e.file.display().to_string(),
+                        "dtype": e.dtype.name(),
+                        "elements": e.elements,
+                        "mismatches": e.mismatches,
+                        "first": first,
+                    })
+                })
+                .collect();
+            value["launches"] = json!(report.launches);
+            value["bytes_compared"] = json!(report.bytes_compared);
+            value["launch_milliseconds"] = json!(report.launch_time.as_secs_f64() * 1e3);
+            value["expectations"] = json!(expectations);
+        }
+        Outcome::Stopped { error, .. } => value["error"] = json!(error.to_string()),
+    }
+    value
+}

@@ -1,0 +1,131 @@
+//! Launch scripts (`NAME.launch.toml`): what to load, fill, launch and compare, as `docs/launch-script.md` says.
+//!
+//! ```no_run
+//! use hiplaunch::Launcher;
+//! use hiplaunch_cli::script::{RunOptions, Script};
+//!
+//! let script = Script::read("saxpy.launch.toml")?;
+//! let launcher = Launcher::new()?;
+//! // SAFETY: the script and its code object are ours.
+//! let report = unsafe { script.run(&launcher, launcher.device(0)?, &RunOptions::default()) }?;
+//! assert!(report.passed());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod error;
+mod read;
+mod run;
+mod table;
+mod value;
+
+use std::path::{Path, PathBuf};
+
+pub use error::{Problem, ScriptError};
+pub use run::{Difference, ExpectationReport, Report, RunOptions};
+pub use value::Dtype;
+
+use hiplaunch::launcher::LaunchDims;
+
+/// The format's version.
+pub const VERSION: i64 = 1;
+/// The longest script that is read, in bytes.
+pub const MAX_SCRIPT_BYTES: u64 = 16 << 20;
+/// The most bytes that a script's buffers may have together.
+pub const MAX_BUFFER_BYTES: u64 = 8 << 30;
+
+/// A launch script that was read and found to be sound in itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Script {
+    path: PathBuf,
+    description: String,
+    code_object: PathBuf,
+    buffers: Vec<Buffer>,
+    launches: Vec<Launch>,
+    expectations: Vec<Expectation>,
+}
+
+/// A device buffer and what it holds first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Buffer {
+    name: String,
+    bytes: usize,
+    contents: Contents,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Contents {
+    File(PathBuf),
+    Fill(u8),
+}
+
+/// One launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Launch {
+    kernel: String,
+    dims: LaunchDims,
+    args: Vec<Argument>,
+}
+
+/// One explicit argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Argument {
+    /// A number's bits and its size in bytes.
+    Scalar {
+        bits: u64,
+        size: u8,
+    },
+    /// A struct by value.
+    Bytes(Vec<u8>),
+    /// A buffer's index and an offset in bytes.
+    Buffer {
+        index: usize,
+        offset: u64,
+    },
+    Null,
+}
+
+/// What a buffer must hold after the last launch.
+#[derive(Clone, Debug, PartialEq)]
+struct Expectation {
+    buffer: usize,
+    file: PathBuf,
+    dtype: Dtype,
+    rtol: f64,
+    atol: f64,
+}
+
+impl Script {
+    /// Reads a script and checks all that can be without a device: keys, types, ranges, names, that files are there and
+    /// sizes agree.
+    ///
+    /// # Errors
+    /// [`ScriptError`], which names the file, the line, the key and what to do.
+    pub fn read(path: impl AsRef<Path>) -> Result<Script, ScriptError> {
+        read::read(path.as_ref())
+    }
+
+    /// Where it was read.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its description; empty where it has none.
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// The code object that it names, relative to where the script is.
+    pub fn code_object(&self) -> &Path {
+        &self.code_object
+    }
+
+    /// How many launches it makes.
+    pub fn launches(&self) -> usize {
+        self.launches.len()
+    }
+
+    /// Bytes of all its buffers.
+    pub fn buffer_bytes(&self) -> usize {
+        self.buffers.iter().map(|b| b.bytes).sum()
+    }
+}

@@ -1,0 +1,277 @@
+//! Opening the driver that the command line asks for, and saying which one it is and why.
+
+use std::sync::Arc;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use code_object::TargetId;
+use hip_driver::Driver;
+use hip_driver_layers::timeline::TimelineSpan;
+use hiplaunch::backend::{self, BACKEND_VARIABLE};
+use hiplaunch::memory::{POOL_VARIABLE, PoolBackend, PoolOptions, PoolSnapshot};
+use hiplaunch::{Backend, Device, Launcher, Timeline};
+use serde_json::json;
+
+use super::Failure;
+use super::emulator::EmulatorSettings;
+use super::tape::{Tape, Taped};
+#[cfg(feature = "emulator")]
+use hip_driver_emulated::{EmulatedDriver, EmulatorOptions, KernelProfile};
+
+/// Options of every command that uses a device.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct DriverArgs {
+    /// The driver: AMD GPUs through HIP, the emulator, or HIP where it finds a GPU and else the emulator.
+    #[arg(long, value_name = "BACKEND", default_value = "auto", value_parser = backend_parser())]
+    pub(crate) backend: Backend,
+
+    /// The device's ordinal.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) device: u32,
+
+    /// What the emulator emulates, gfx90a (its default) or gfx942, also with `:xnack+` and the like.
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) target: Option<TargetId>,
+
+    /// Put the validation layer over the driver; what it reports is a failure.
+    #[arg(long)]
+    pub(crate) validate: bool,
+
+    /// Where to note what the device's pool does; no option of the command line.
+    #[arg(skip)]
+    pub(crate) tape: Option<Tape>,
+
+    /// Where to record what goes through the driver; no option of the command line.
+    #[arg(skip)]
+    pub(crate) timeline: Option<Timeline>,
+
+    /// What the emulator is to do besides; no option of all commands.
+    #[arg(skip)]
+    pub(crate) emulator: Option<EmulatorSettings>,
+
+    /// Where a pool's memory comes from, if the environment does not say it; no option of the command line.
+    #[arg(skip)]
+    pub(crate) pool: PoolBackend,
+}
+
+impl DriverArgs {
+    /// A span of the timeline, where there is one, around what is done next.
+    pub(crate) fn span(&self, name: impl std::fmt::Display) -> Option<TimelineSpan<'_>> {
+        self.timeline.as_ref().map(|timeline| timeline.span(&name.to_string()))
+    }
+}
+
+fn backend_parser() -> impl TypedValueParser<Value = Backend> {
+    PossibleValuesParser::new(["auto", "hip", "emulator"]).try_map(|word| word.parse::<Backend>())
+}
+
+/// An open driver.
+#[derive(Clone, Debug)]
+struct Opened {
+    driver: Arc<dyn Driver>,
+    /// The same, where it is an emulator with settings.
+    #[cfg(feature = "emulator")]
+    emulator: Option<Arc<EmulatedDriver>>,
+    /// Why it is this driver.
+    why: String,
+}
+
+/// An open launcher and the device that was asked for.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) launcher: Launcher,
+    pub(crate) device: Device,
+    opened: Opened,
+    /// Where the device's pool is traced.
+    taped: Option<Taped>,
+}
+
+impl Session {
+    pub(crate) fn open(args: &DriverArgs) -> Result<Session, Failure> {
+        let mut opened = open_driver(args)?;
+        // Once over the driver, and under every launcher over it.
+        if let Some(timeline) = &args.timeline {
+            opened.driver = timeline.layer(opened.driver);
+        }
+        Session::over(opened, args)
+    }
+
+    fn over(opened: Opened, args: &DriverArgs) -> Result<Session, Failure> {
+        let mut builder = Launcher::builder().driver(opened.driver.clone());
+        if std::env::var_os(POOL_VARIABLE).is_none_or(|word| word.is_empty()) {
+            builder = builder.pool(PoolOptions { backend: args.pool, ..PoolOptions::default() });
+        }
+        if args.validate {
+            builder = builder.validate(true);
+        }
+        let launcher = builder.build().map_err(unusable)?;
+        let device = launcher
+            .device(args.device)
+            .map_err(|_| {
+                let count = launcher.devices().len();
+                Failure::Unusable(format!(
+                    "--device {}: the driver has {count}, from 0 on; `hiplaunch info` lists them",
+                    args.device
+                ))
+            })?
+            .clone();
+        let taped = args.tape.as_ref().map(|tape| tape.record(&device));
+        Ok(Session { launcher, device, opened, taped })
+    }
+
+    /// Another launcher over the same driver, with the validation layer: for counting calls.
+    pub(crate) fn validated(&self, args: &DriverArgs) -> Result<Session, Failure> {
+        Session::over(self.opened.clone(), &DriverArgs { validate: true, ..args.clone() })
+    }
+
+    /// Another launcher over the same driver.
+    pub(crate) fn again(&self, args: &DriverArgs) -> Result<Session, Failure> {
+        Session::over(self.opened.clone(), args)
+    }
+
+    /// The same, chosen for another reason.
+    pub(crate) fn because(mut self, why: String) -> Session {
+        self.opened.why = why;
+        self
+    }
+
+    /// Whether the device is emulated.
+    pub(crate) fn is_emulated(&self) -> bool {
+        // Layers over a driver put their names before its.
+        self.launcher.driver().info().name.ends_with("emulated")
+    }
+
+    /// What is in use, and why, in one line.
+    pub(crate) fn describe(&self) -> String {
+        let info = self.launcher.driver().info();
+        let properties = self.device.properties();
+        format!(
+            "driver {} {} ({}), {}: {} {}; {}",
+            info.name,
+            info.version,
+            info.source,
+            self.device.id(),
+            properties.name,
+            properties.target.short(),
+            self.opened.why
+        )
+    }
+
+    pub(crate) fn json(&self) -> serde_json::Value {
+        let info = self.launcher.driver().info();
+        json!({
+            "driver": info.name,
+            "version": info.version,
+            "source": info.source,
+            "device": self.device.id().0,
+            "device_name": self.device.properties().name,
+            "target": self.device.properties().target.short(),
+            "why": self.opened.why,
+        })
+    }
+
+    /// A moment at which memory is held; `hiplaunch trace` may want to show it.
+    pub(crate) fn note_moment(&self) {
+        if let Some(taped) = &self.taped {
+            taped.note_moment();
+        }
+    }
+
+    /// As [`note_moment`](Session::note_moment), of a moment that is over.
+    pub(crate) fn note_snapshot(&self, snapshot: &PoolSnapshot) {
+        if let Some(taped) = &self.taped {
+            taped.tape().offer(snapshot.clone());
+        }
+    }
+
+    /// What kernels did since the last call, where the emulator counts that.
+    #[cfg(feature = "emulator")]
+    pub(crate) fn take_profiles(&self) -> Vec<KernelProfile> {
+        self.opened.emulator.as_ref().map(|emulator| emulator.take_profiles()).unwrap_or_default()
+    }
+
+    /// What the validation layer found since the last call; nothing where it is off.
+    pub(crate) fn take_violations(&self) -> Vec<String> {
+        let layer = self.launcher.validation();
+        layer.map(|layer| layer.take_violations().iter().map(|v| v.to_string()).collect()).unwrap_or_default()
+    }
+
+    /// Lets go of the launcher; what the validation layer found since the last call, and what of the launcher is left.
+    pub(crate) fn close(self) -> Vec<String> {
+        let mut found = self.take_violations();
+        let layer = self.launcher.validation().cloned();
+        // Pools keep memory and events for later as long as there is a launcher.
+        drop(self);
+        if let Some(layer) = layer {
+            found.extend(layer.take_violations().iter().map(|v| v.to_string()));
+            found.extend(layer.report_leaks().iter().map(|leak| leak.to_string()));
+        }
+        found
+    }
+}
+
+pub(crate) fn unusable(error: impl std::fmt::Display) -> Failure {
+    Failure::Unusable(error.to_string())
+}
+
+fn open_driver(args: &DriverArgs) -> Result<Opened, Failure> {
+    #[cfg(feature = "emulator")]
+    if let Some(settings) = &args.emulator {
+        return emulate(args, settings.asked_by);
+    }
+    if args.target.is_some() {
+        return emulate(args, "--target");
+    }
+    let opened = backend::open(args.backend, Some(false)).map_err(|error| {
+        let next = match args.backend {
+            Backend::Hip if cfg!(feature = "emulator") => "\nuse --backend emulator to run without a GPU",
+            _ => "",
+        };
+        Failure::Unusable(format!("{error}{next}"))
+    })?;
+    let named = std::env::var(BACKEND_VARIABLE).ok().filter(|name| !name.is_empty() && name.trim() != "auto");
+    let why = match (args.backend, named, opened.tried.first()) {
+        (Backend::Auto, Some(name), _) => format!("{BACKEND_VARIABLE}={name} asks for it"),
+        // Only the first line: `info` and the log have the whole of it.
+        (Backend::Auto, None, Some(tried)) => {
+            let line = tried.lines().next().unwrap_or_default().trim_end_matches("; tried:");
+            format!("chosen because HIP can't be used ({line})")
+        }
+        (Backend::Auto, None, None) => "chosen because it has a GPU".to_owned(),
+        _ => format!("--backend {} asks for it", args.backend),
+    };
+    Ok(Opened {
+        driver: opened.driver,
+        #[cfg(feature = "emulator")]
+        emulator: None,
+        why,
+    })
+}
+
+/// The emulator, which an option asks for.
+#[cfg(feature = "emulator")]
+fn emulate(args: &DriverArgs, option: &str) -> Result<Opened, Failure> {
+    if args.backend == Backend::Hip {
+        return Err(Failure::Unusable(format!("{option} is for the emulator: use --backend emulator")));
+    }
+    let mut options = EmulatorOptions::from_env().map_err(unusable)?;
+    if let Some(target) = &args.target {
+        options.target = target.clone();
+    }
+    if let Some(settings) = &args.emulator {
+        settings.set(&mut options);
+    }
+    let driver = EmulatedDriver::new(options).map_err(|error| match (&error.detail, &args.target) {
+        (Some(detail), Some(target)) => Failure::Unusable(format!("--target {}: {detail}", target.short())),
+        _ => unusable(error),
+    })?;
+    let why = match &args.target {
+        Some(target) => format!("--target {} asks for it", target.short()),
+        None => format!("{option} asks for it"),
+    };
+    Ok(Opened { driver: driver.clone(), emulator: Some(driver), why })
+}
+
+#[cfg(not(feature = "emulator"))]
+fn emulate(_: &DriverArgs, option: &str) -> Result<Opened, Failure> {
+    Err(Failure::Unusable(format!("{option}: this build has no emulator; build with the feature `emulator`")))
+}

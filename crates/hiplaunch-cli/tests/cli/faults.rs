@@ -1,0 +1,100 @@
+//! Kernels that do what they must not: each is reported by `hiplaunch run`, and the next script runs.
+
+use super::{Folder, data, hiplaunch};
+
+/// A launch of a kernel with `block` work-items in each of two workgroups, as a script in `folder`.
+fn script(folder: &Folder, kernel: &str, block: u32, args: &str) -> String {
+    let code = "waiting.gfx90a.co";
+    folder.write(code, include_bytes!("../../../gfx9-emulator/tests/data/waiting.gfx90a.co"));
+    let text = format!(
+        "version = 1\ndescription = \"{kernel}\"\ncode_object = {code:?}\n\n[[buffers]]\nname = \"out\"\nbytes = 4096\n\
+         fill = 0\n\n[[launches]]\nkernel = \"{kernel}\"\ngrid = [2, 1, 1]\nblock = [{block}, 1, 1]\nargs = [{args}]\n"
+    );
+    folder.write(&format!("{kernel}.launch.toml"), text)
+}
+
+#[test]
+fn each_fault_is_named_and_the_next_script_runs() {
+    let folder = Folder::new();
+    let good = data("saxpy.launch.toml");
+    let out = "{ buffer = \"out\" }";
+    let none: &[&str] = &[];
+    for (kernel, args, options, code, parts) in [
+        (
+            "index_array",
+            format!("{out}, {{ u32 = 1000 }}"),
+            none,
+            "hipErrorLaunchFailure",
+            &[
+                "stack overflow: write of 4 bytes",
+                "lane 0 at 0x",
+                "as the kernel declares",
+                "flat_store_dword",
+            ][..],
+        ),
+        (
+            "recurse",
+            format!("{out}, {{ u32 = 2000 }}"),
+            &["--dynamic-stack", "4096"],
+            "hipErrorLaunchFailure",
+            &["stack overflow", "4096 of them for its dynamic stack", "dynamic_stack"],
+        ),
+        ("jump_to", "{ u64 = 64 }".into(), none, "hipErrorLaunchFailure", &["jump to 0x40", "s_setpc_b64"]),
+        ("branch_off", String::new(), none, "hipErrorLaunchFailure", &["jump to 0x", "s_branch"]),
+        ("halts", String::new(), none, "hipErrorLaunchFailure", &["halted itself", "s_sethalt 1"]),
+        ("privileged", String::new(), none, "hipErrorLaunchFailure", &["only trap handlers", "s_rfe_b64"]),
+        ("other_trap", String::new(), none, "hipErrorAssert", &["trap 7, which nothing handles", "s_trap 7"]),
+        ("data_share", String::new(), none, "hipErrorLaunchFailure", &["no global data share", "ds_add_u32"]),
+        (
+            "misaligned_lds",
+            String::new(),
+            none,
+            "hipErrorLaunchFailure",
+            &["misaligned atomic of 8 bytes in LDS", "ds_add_u64"],
+        ),
+        (
+            "never_released",
+            String::new(),
+            none,
+            "hipErrorLaunchFailure",
+            &["a barrier that can never be met: 4 waves wait", "at the global semaphore 5", "ds_gws_sema_p"],
+        ),
+        (
+            "spins_at_barrier",
+            out.into(),
+            &["--time-budget", "0.05"],
+            "hipErrorLaunchTimeOut",
+            &["over its budget after", "a wave of its workgroup waits at a barrier", ", wave 1,"],
+        ),
+        (
+            "spins_at_barrier",
+            out.into(),
+            &["--instruction-budget", "100000"],
+            "hipErrorLaunchTimeOut",
+            &["over its budget after", "a wave of its workgroup waits at a barrier", ", wave 1,"],
+        ),
+    ] {
+        let bad = script(&folder, kernel, 128, &args);
+        let (status, text, err) =
+            hiplaunch(&[&["run", &bad, &good, "--backend", "emulator"], options].concat());
+        assert_eq!(status, 1, "{kernel}: {text}{err}");
+        let text = text + &err;
+        let place = format!("kernel {kernel}: ");
+        for part in parts.iter().copied().chain([
+            code,
+            &place,
+            "workgroup (",
+            ", wave ",
+            ", pc 0x",
+            "1 passed, 1 failed",
+        ]) {
+            assert!(text.contains(part), "{kernel}: {part}: {text}");
+        }
+    }
+    // With enough of a stack.
+    let deep = script(&folder, "recurse", 64, &format!("{out}, {{ u32 = 500 }}"));
+    let run = |bytes| hiplaunch(&["run", &deep, "--dynamic-stack", bytes]);
+    assert_eq!((run("90000").0, run("4096").0), (0, 1));
+    let (status, _, err) = hiplaunch(&["run", &deep, "--time-budget=-1"]);
+    assert!(status == 2 && err.contains("--time-budget -1"), "{err}");
+}

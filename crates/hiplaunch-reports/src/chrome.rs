@@ -1,0 +1,236 @@
+//! A timeline as a Chrome trace: JSON that ui.perfetto.dev and chrome://tracing open.
+//!
+//! The format is that of "Trace Event Format" (Google, 2016): `ph` is `X` for a span, `M` for a name, `s` and `f` for the two
+//! ends of an arrow, which bind to the spans around their times; `ts` and `dur` are microseconds. The host is process 1, each
+//! device one of the others; tracks have numbers that no two of a trace share, since Perfetto's are a thread's of the whole
+//! system.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use hip_driver_layers::timeline::{CopyDirection, DeviceSpan, HostSpan, TimelineSnapshot, Work};
+
+/// The host's process.
+const HOST: u32 = 1;
+/// The numbers of the streams' tracks begin after a multiple of this that is more than there are threads.
+const STREAMS: u32 = 1000;
+/// Kernels of a graph that are named, at most.
+const NAMED: usize = 64;
+
+/// Writes the timeline as a Chrome trace. `otherData` says how many spans found no room. The writes are many and small:
+/// a file wants a buffer.
+///
+/// # Errors
+/// What writing fails with.
+pub fn write_chrome_trace(timeline: &TimelineSnapshot, to: &mut dyn Write) -> io::Result<()> {
+    let mut events = Events { to, any: false, arrows: 0 };
+    events.to.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
+    write_host(timeline, &mut events)?;
+    write_devices(timeline, &mut events)?;
+    let other = json!({
+        "limit_of_spans": timeline.limit,
+        "dropped_calls": timeline.dropped_calls,
+        "dropped_work": timeline.dropped_work,
+        "written_by": concat!("hiplaunch ", env!("CARGO_PKG_VERSION")),
+    });
+    writeln!(to, "\n],\"otherData\":{other}}}")
+}
+
+fn write_host(timeline: &TimelineSnapshot, events: &mut Events<'_>) -> io::Result<()> {
+    events.process(HOST, "host")?;
+    for thread in &timeline.threads {
+        let name = thread.name.as_deref();
+        let name = name.map_or_else(|| format!("thread {}", thread.number), str::to_owned);
+        events.thread(HOST, thread.number, &name)?;
+        for span in &thread.spans {
+            let category = if span.device.is_some() { "driver" } else { "program" };
+            events.span(
+                (HOST, thread.number),
+                &span.name,
+                category,
+                (span.begin, span.end),
+                host_args(span),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn write_devices(timeline: &TimelineSnapshot, events: &mut Events<'_>) -> io::Result<()> {
+    let mut calls: HashMap<u64, (u32, Duration)> = HashMap::new();
+    for thread in &timeline.threads {
+        let enqueued = thread.spans.iter().filter_map(|s| Some((s.correlation?, (thread.number, s.begin))));
+        calls.extend(enqueued);
+    }
+    let last_thread = timeline.threads.iter().map(|thread| thread.number).max().unwrap_or(0);
+    let streams = (last_thread + 1).next_multiple_of(STREAMS);
+    for (pid, device) in (HOST + 1..).zip(&timeline.devices) {
+        let name = match device.driver {
+            0 => device.name.clone(),
+            driver => format!("{} (driver {})", device.name, driver + 1),
+        };
+        events.process(pid, &name)?;
+        for stream in &device.streams {
+            let tid = streams + stream.number;
+            events.thread(pid, tid, &format!("stream {}", stream.number))?;
+            for span in &stream.spans {
+                let name = span.work.to_string();
+                let at = (span.begin, span.end);
+                events.span((pid, tid), &name, span.work.category(), at, device_args(span))?;
+                // One arrow a call: of a graph's nodes the first that ran takes it.
+                if let Some((thread, begin)) = calls.remove(&span.correlation) {
+                    events.arrow(((HOST, thread), begin), ((pid, tid), span.begin))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Events of a trace, written one by one.
+struct Events<'w> {
+    to: &'w mut dyn Write,
+    any: bool,
+    arrows: u64,
+}
+
+/// A process and a thread of it.
+type Track = (u32, u32);
+
+impl Events<'_> {
+    fn event(&mut self, event: &Value) -> io::Result<()> {
+        let comma: &[u8] = if std::mem::replace(&mut self.any, true) { b",\n" } else { b"\n" };
+        self.to.write_all(comma)?;
+        serde_json::to_writer(&mut *self.to, event).map_err(io::Error::from)
+    }
+
+    fn process(&mut self, pid: u32, name: &str) -> io::Result<()> {
+        self.event(
+            &json!({ "ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": { "name": name } }),
+        )?;
+        let order = json!({ "sort_index": pid });
+        self.event(&json!({ "ph": "M", "name": "process_sort_index", "pid": pid, "tid": 0, "args": order }))
+    }
+
+    fn thread(&mut self, pid: u32, tid: u32, name: &str) -> io::Result<()> {
+        self.event(
+            &json!({ "ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": { "name": name } }),
+        )?;
+        let order = json!({ "sort_index": tid });
+        self.event(&json!({ "ph": "M", "name": "thread_sort_index", "pid": pid, "tid": tid, "args": order }))
+    }
+
+    fn span(
+        &mut self,
+        (pid, tid): Track,
+        name: &str,
+        category: &str,
+        (begin, end): (Duration, Duration),
+        args: Map<String, Value>,
+    ) -> io::Result<()> {
+        self.event(&json!({
+            "ph": "X",
+            "name": name,
+            "cat": category,
+            "pid": pid,
+            "tid": tid,
+            "ts": microseconds(begin),
+            "dur": microseconds(end.saturating_sub(begin)),
+            "args": args,
+        }))
+    }
+
+    /// An arrow from a call to its work.
+    fn arrow(&mut self, from: (Track, Duration), to: (Track, Duration)) -> io::Result<()> {
+        self.arrows += 1;
+        for (ph, ((pid, tid), at)) in [("s", from), ("f", to)] {
+            let mut event = json!({
+                "ph": ph,
+                "name": "enqueued",
+                "cat": "enqueued",
+                "pid": pid,
+                "tid": tid,
+                "ts": microseconds(at),
+                "id": self.arrows,
+            });
+            if ph == "f" {
+                // Binds to the span that is open at the time, not to the next one.
+                event["bp"] = json!("e");
+            }
+            self.event(&event)?;
+        }
+        Ok(())
+    }
+}
+
+fn microseconds(time: Duration) -> f64 {
+    time.as_nanos() as f64 / 1e3
+}
+
+fn host_args(span: &HostSpan) -> Map<String, Value> {
+    let mut args = Map::new();
+    let mut put = |key: &str, value: Value| drop(args.insert(key.to_owned(), value));
+    if let Some(device) = span.device {
+        put("device", json!(device.0));
+    }
+    if let Some(stream) = span.stream {
+        put("stream", json!(stream));
+    }
+    if let Some(bytes) = span.bytes {
+        put("bytes", json!(bytes));
+    }
+    if let Some(error) = span.error {
+        put("error", json!(error.to_string()));
+    }
+    if let Some(work) = &span.work {
+        work_args(work, &mut args);
+    }
+    args
+}
+
+fn device_args(span: &DeviceSpan) -> Map<String, Value> {
+    let mut args = Map::new();
+    work_args(&span.work, &mut args);
+    let mut put = |key: &str, value: Value| drop(args.insert(key.to_owned(), value));
+    if let Some(bytes) = span.work.bytes() {
+        put("bytes", json!(bytes));
+    }
+    if let Some((node, nodes)) = span.node {
+        put("graph_node", json!(format!("{} of {nodes}", node + 1)));
+    }
+    if let Some(counts) = span.counts {
+        put("workgroups", json!(counts.workgroups));
+        put("waves", json!(counts.waves));
+        put("wave_instructions", json!(counts.wave_instructions));
+    }
+    args
+}
+
+fn work_args(work: &Work, args: &mut Map<String, Value>) {
+    let mut put = |key: &str, value: Value| drop(args.insert(key.to_owned(), value));
+    match work {
+        Work::Kernel { name, grid, block, dynamic_lds } => {
+            put("kernel", json!(**name));
+            put("grid", json!(grid));
+            put("block", json!(block));
+            put("dynamic_lds", json!(dynamic_lds));
+        }
+        Work::Copy { direction: CopyDirection::FromPeer(device), .. } => put("from_device", json!(device.0)),
+        Work::Graph { nodes } => {
+            put("nodes", json!(nodes.len()));
+            let kernels: Vec<&str> = nodes
+                .iter()
+                .filter_map(|node| match node {
+                    Work::Kernel { name, .. } => Some(&**name),
+                    _ => None,
+                })
+                .take(NAMED)
+                .collect();
+            put("kernels", json!(kernels));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,212 @@
+//! A layout as an SVG picture.
+
+use plotters::prelude::{DrawingBackend, FontFamily, IntoFont, RGBColor, SVGBackend};
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{FontStyle, TextStyle};
+
+use crate::style::{BACKGROUND, FAINT, ON_COLOUR, PALE, TEXT, finish};
+
+use lds_layout::LdsLayout;
+use lds_layout::picture::{Grid, Mark};
+
+/// Sizes in pixels.
+const WIDTH: i32 = 960;
+const LEFT: i32 = 84;
+const RIGHT: i32 = 16;
+const TOP: i32 = 40;
+/// Height of all bytes.
+const HEIGHT: i32 = 320;
+/// Below the bytes: positions, the legend, and a line for each barrier.
+const LINE: i32 = 18;
+/// Width of a character of the text's size, about.
+const CHARACTER: i32 = 7;
+/// Barriers that are explained at most.
+const EXPLAINED: usize = 24;
+/// Height of a box that has room for a name.
+const NAMED: i32 = 14;
+
+const INSERTED: RGBColor = RGBColor(0xcf, 0x22, 0x2e);
+/// Fills of the boxes, in turn: white text can be read on each.
+const FILLS: [RGBColor; 6] = [
+    RGBColor(0x09, 0x69, 0xda),
+    RGBColor(0x82, 0x50, 0xdf),
+    RGBColor(0x1a, 0x7f, 0x37),
+    RGBColor(0xbc, 0x4c, 0x00),
+    RGBColor(0x0e, 0x6f, 0x7c),
+    RGBColor(0xbf, 0x39, 0x89),
+];
+
+/// The layout as an SVG picture that needs nothing else, for light and dark pages: time across, bytes up, a box for
+/// each buffer, a grey line for each barrier of the kernel and a red one for each that is inserted, which is explained
+/// below.
+pub fn lds_svg(layout: &LdsLayout) -> String {
+    let grid = Grid::new(layout);
+    let explained = layout.inserted().len().min(EXPLAINED);
+    let rows = explained + usize::from(explained < layout.inserted().len());
+    let height = TOP + HEIGHT + LINE * (2 + rows as i32);
+    let mut svg = String::new();
+    {
+        let mut canvas = Canvas(SVGBackend::with_string(&mut svg, (WIDTH as u32, height as u32)));
+        canvas.fill(0, 0, WIDTH, height, BACKGROUND);
+        canvas.text(LEFT, LINE, TEXT, Grid::headline(layout));
+        draw(layout, &grid, &mut canvas);
+        let mut y = TOP + HEIGHT + LINE * 2;
+        for barrier in layout.inserted().iter().take(explained) {
+            canvas.text(LEFT, y, INSERTED, shortened(barrier.to_string(), WIDTH - LEFT - RIGHT));
+            y += LINE;
+        }
+        if explained < layout.inserted().len() {
+            canvas.text(LEFT, y, FAINT, format!("and {} more barriers", layout.inserted().len() - explained));
+        }
+        if let Err(error) = canvas.0.present() {
+            // A picture in memory: nothing can fail but the writing to it.
+            log::error!("drawing an LDS layout: {error}");
+        }
+    }
+    finish(svg, &format!("LDS layout: {} bytes", layout.total()))
+}
+
+fn draw(layout: &LdsLayout, grid: &Grid, canvas: &mut Canvas<'_>) {
+    let columns = grid.columns.len().max(1) as i64;
+    let across = i64::from(WIDTH - LEFT - RIGHT);
+    let x = |column: usize| LEFT + (column as i64 * across / columns) as i32;
+    let total = i64::from(layout.total().max(1));
+    let y = |bytes: u32| TOP + HEIGHT - (i64::from(bytes) * i64::from(HEIGHT) / total) as i32;
+    let mut free = i32::MAX;
+    for &bound in &grid.bounds {
+        canvas.fill(LEFT, y(bound), WIDTH - LEFT - RIGHT, 1, PALE);
+        // Labels that would touch are left out, but for the total, which is in the headline too.
+        if y(bound) + NAMED <= free {
+            canvas.text_right(LEFT - 8, y(bound), FAINT, bound.to_string());
+            free = y(bound);
+        }
+    }
+    let mut free = 0;
+    for (column, its) in grid.columns.iter().enumerate() {
+        let middle = (x(column) + x(column + 1)) / 2;
+        match its.mark {
+            Mark::Inserted => canvas.fill(middle - 1, TOP - 8, 3, HEIGHT + 8, INSERTED),
+            Mark::Barrier(true) => canvas.fill(middle, TOP - 8, 2, HEIGHT + 8, FAINT),
+            Mark::Barrier(false) => canvas.fill(middle, TOP - 8, 2, 8, FAINT),
+            Mark::Access => {}
+        }
+        let label = its.position.to_string();
+        let width = text_width(&label);
+        if its.mark != Mark::Inserted && x(column) >= free && x(column) + width <= WIDTH - RIGHT {
+            canvas.text(x(column), TOP + HEIGHT + LINE / 2 + 4, FAINT, label);
+            free = x(column) + width + CHARACTER;
+        }
+    }
+    for cell in &grid.boxes {
+        let Some(slot) = layout.slots().get(cell.slot) else { continue };
+        let bound = |index: usize| grid.bounds.get(index).copied().unwrap_or(0);
+        let (top, bottom) = (y(bound(cell.bounds.1)), y(bound(cell.bounds.0)));
+        let (left, right) = (x(cell.columns.0), x(cell.columns.1 + 1));
+        let fill = FILLS.get(cell.slot % FILLS.len()).copied().unwrap_or(TEXT);
+        let (width, height) = ((right - left - 1).max(1), (bottom - top - 1).max(1));
+        canvas.fill(left, top + 1, width, height, fill);
+        let label = format!("{} ({} B)", slot.name, slot.size);
+        let label = if text_width(&label) + 8 <= width { label } else { slot.name.to_string() };
+        if height >= NAMED && text_width(&label) + 8 <= width {
+            canvas.text(left + 4, (top + bottom) / 2 + 1, ON_COLOUR, label);
+        }
+    }
+}
+
+fn text_width(text: &str) -> i32 {
+    text.chars().count() as i32 * CHARACTER
+}
+
+fn shortened(text: String, width: i32) -> String {
+    let most = (width / CHARACTER).max(1) as usize;
+    match text.char_indices().nth(most) {
+        Some(_) => text.chars().take(most - 1).chain(['\u{2026}']).collect(),
+        None => text,
+    }
+}
+
+struct Canvas<'a>(SVGBackend<'a>);
+
+impl Canvas<'_> {
+    fn fill(&mut self, x: i32, y: i32, width: i32, height: i32, colour: RGBColor) {
+        if let Err(error) = self.0.draw_rect((x, y), (x + width, y + height), &colour, true) {
+            log::error!("drawing an LDS layout: {error}");
+        }
+    }
+
+    /// Text from `x` on, its middle at `y`.
+    fn text(&mut self, x: i32, y: i32, colour: RGBColor, text: String) {
+        self.anchored(x, y, colour, &text, HPos::Left);
+    }
+
+    /// Text up to `x`, its middle at `y`.
+    fn text_right(&mut self, x: i32, y: i32, colour: RGBColor, text: String) {
+        self.anchored(x, y, colour, &text, HPos::Right);
+    }
+
+    fn anchored(&mut self, x: i32, y: i32, colour: RGBColor, text: &str, across: HPos) {
+        let font = (FontFamily::SansSerif, 12, FontStyle::Normal).into_font();
+        let style = TextStyle::from(font).color(&colour).pos(Pos::new(across, VPos::Center));
+        if let Err(error) = self.0.draw_text(text, &style, (x, y)) {
+            log::error!("drawing an LDS layout: {error}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lds_layout::{LdsBuilder, Runs};
+
+    use super::*;
+
+    /// A tile pair in a loop, and a sum behind it.
+    fn layout() -> LdsLayout {
+        let mut kernel = LdsBuilder::new(0..=100).unwrap();
+        let a = kernel.buffer("tile a", 4096).unwrap();
+        let b = kernel.buffer("tile b", 2048).unwrap();
+        let sum = kernel.buffer("<sum> & \"more\"", 1024).unwrap();
+        kernel.begin_loop(10, Runs::Executed).unwrap();
+        kernel.write(a, 20).unwrap();
+        kernel.read(a, 21).unwrap();
+        kernel.barrier(25).unwrap();
+        kernel.write(b, 30).unwrap();
+        kernel.read(b, 31).unwrap();
+        kernel.end_loop(40).unwrap();
+        kernel.begin_branch(50, Runs::Divergent).unwrap();
+        kernel.write(sum, 51).unwrap();
+        kernel.barrier(52).unwrap();
+        kernel.read(sum, 53).unwrap();
+        kernel.end_branch(60).unwrap();
+        kernel.build().unwrap().layout_within(4096).unwrap()
+    }
+
+    #[test]
+    fn an_svg_picture() {
+        let layout = layout();
+        let svg = lds_svg(&layout);
+        let document = roxmltree::Document::parse(&svg).unwrap();
+        assert_eq!(document.root_element().tag_name().namespace(), Some("http://www.w3.org/2000/svg"));
+        let texts: Vec<&str> = document.descendants().filter_map(|node| node.text()).map(str::trim).collect();
+        for name in ["tile a (4096 B)", "tile b (2048 B)", "<sum> & \"more\" (1024 B)", "4096", "0"] {
+            assert!(texts.contains(&name), "{name}: {texts:?}");
+        }
+        for barrier in layout.inserted() {
+            assert!(texts.contains(&barrier.to_string().as_str()), "{barrier}: {texts:?}");
+        }
+        let number = |node: roxmltree::Node<'_, '_>, name: &str| {
+            node.attribute(name).and_then(|v| v.parse::<i32>().ok())
+        };
+        let (width, height) = (
+            number(document.root_element(), "width").unwrap(),
+            number(document.root_element(), "height").unwrap(),
+        );
+        let rects: Vec<_> = document.descendants().filter(|node| node.has_tag_name("rect")).collect();
+        for &rect in &rects {
+            let at = |name| number(rect, name).unwrap();
+            assert!(at("x") >= 0 && at("x") + at("width") <= width, "{rect:?}");
+            assert!(at("y") >= 0 && at("y") + at("height") <= height, "{rect:?}");
+        }
+        let red = rects.iter().filter(|rect| rect.attribute("fill") == Some("#CF222E")).count();
+        assert_eq!(red, layout.inserted().len());
+    }
+}

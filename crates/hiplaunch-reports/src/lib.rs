@@ -1,0 +1,25 @@
+//! What hiplaunch writes for people and for other programs: pictures as SVG, and files as JSON.
+//!
+//! | function | of |
+//! |---|---|
+//! | [`pool_json`], [`pool_svg`] | the [snapshot](hiplaunch::memory::PoolSnapshot) of a memory pool |
+//! | [`plan_svg`] | a [plan](offset_planner::Plan) of memory offsets |
+//! | [`lds_svg`] | a [layout](lds_layout::LdsLayout) of a kernel's LDS |
+//! | [`write_chrome_trace`] | a [timeline](hip_driver_layers::timeline), as a trace that <https://ui.perfetto.dev> opens |
+//!
+//! [`style`] has the colours that the pictures share.
+
+mod chrome;
+mod lds;
+mod plan;
+mod pool_json;
+mod pool_svg;
+#[cfg(test)]
+mod sample;
+pub mod style;
+
+pub use chrome::write_chrome_trace;
+pub use lds::lds_svg;
+pub use plan::plan_svg;
+pub use pool_json::pool_json;
+pub use pool_svg::pool_svg;

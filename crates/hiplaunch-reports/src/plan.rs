@@ -1,0 +1,102 @@
+//! A plan as an SVG picture: time across, bytes up, a rectangle for each buffer.
+
+use plotters::prelude::{DrawingBackend, FontFamily, IntoFont, RGBColor, SVGBackend};
+use plotters::style::TextStyle;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use crate::style::{BACKGROUND, FAINT, ON_COLOUR, PALE, TEXT, finish};
+
+use offset_planner::{Plan, Problem};
+
+/// Sizes in pixels.
+const WIDTH: i32 = 960;
+const HEIGHT: i32 = 540;
+const LEFT: i32 = 96;
+const RIGHT: i32 = 16;
+const TOP: i32 = 40;
+const BOTTOM: i32 = 40;
+/// The smallest rectangle that gets a name, and the width of one of its characters.
+const NAMED_HEIGHT: i32 = 13;
+const CHARACTER: f64 = 6.6;
+
+const COLOURS: [RGBColor; 6] = [
+    RGBColor(0x09, 0x69, 0xda),
+    RGBColor(0xbc, 0x4c, 0x00),
+    RGBColor(0x82, 0x50, 0xdf),
+    RGBColor(0x1a, 0x7f, 0x37),
+    RGBColor(0xbf, 0x39, 0x89),
+    RGBColor(0x4d, 0x6a, 0x8a),
+];
+
+/// The plan of a problem as an SVG picture that needs nothing else, for light and dark pages: time across, bytes up,
+/// free bytes grey. Where lifetimes are nodes of a graph, time is one order of the nodes, and a buffer goes from its
+/// definition to the last of its uses there.
+pub fn plan_svg(plan: &Plan, problem: &Problem) -> String {
+    let mut svg = String::new();
+    {
+        let mut backend = SVGBackend::with_string(&mut svg, (WIDTH as u32, HEIGHT as u32));
+        if let Err(e) = draw(plan, problem, &mut backend) {
+            // Only files can fail to be written, not strings.
+            log::error!("drawing a plan: {e}");
+        }
+    }
+    finish(svg, &title(plan))
+}
+
+fn title(plan: &Plan) -> String {
+    let bound = match plan.is_optimal() {
+        true => "optimal".to_owned(),
+        false => format!("at least {} are needed", plan.lower_bound()),
+    };
+    format!("{} buffers in {} bytes, {bound}", plan.offsets().len(), plan.total())
+}
+
+fn font(size: f64, colour: &RGBColor, across: HPos, up: VPos) -> TextStyle<'_> {
+    // The backend writes the size over 1.24.
+    TextStyle::from((FontFamily::Monospace, size * 1.24).into_font()).color(colour).pos(Pos::new(across, up))
+}
+
+type Failed = Box<dyn std::error::Error + Send + Sync>;
+
+fn draw(plan: &Plan, problem: &Problem, backend: &mut SVGBackend<'_>) -> Result<(), Failed> {
+    backend.draw_rect((0, 0), (WIDTH, HEIGHT), &BACKGROUND, true)?;
+    backend.draw_text(&title(plan), &font(15.0, &TEXT, HPos::Left, VPos::Center), (LEFT, TOP / 2))?;
+    let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
+    backend.draw_rect((LEFT, TOP), (right, bottom), &PALE, true)?;
+
+    let spans: Vec<(u64, u64)> = (0..problem.buffers().len()).map(|i| problem.span(i)).collect();
+    let first = spans.iter().map(|s| s.0).min().unwrap_or(0);
+    let last = spans.iter().map(|s| s.1).max().unwrap_or(0);
+    // Ends are part of a lifetime, so that a position has a width.
+    let length = (last - first) as f64 + 1.0;
+    let x = |position: f64| LEFT + (position / length * f64::from(right - LEFT)).round() as i32;
+    let y = |bytes: u64| {
+        bottom - (bytes as f64 / plan.total().max(1) as f64 * f64::from(bottom - TOP)).round() as i32
+    };
+    for (i, ((buffer, &offset), span)) in problem.buffers().iter().zip(plan.offsets()).zip(&spans).enumerate()
+    {
+        let (from, to) = (x((span.0 - first) as f64), x((span.1 - first) as f64 + 1.0));
+        let (high, low) = (y(offset + buffer.size), y(offset));
+        if high >= low || from >= to {
+            continue;
+        }
+        let colour = COLOURS[i % COLOURS.len()];
+        backend.draw_rect((from, high), (to, low), &colour, true)?;
+        backend.draw_rect((from, high), (to, low), &BACKGROUND, false)?;
+        let width = buffer.name.chars().count() as f64 * CHARACTER + 4.0;
+        if low - high >= NAMED_HEIGHT && width <= f64::from(to - from) {
+            let style = font(11.0, &ON_COLOUR, HPos::Center, VPos::Center);
+            backend.draw_text(&buffer.name, &style, ((from + to) / 2, (high + low) / 2))?;
+        }
+    }
+    for part in 0..=4u64 {
+        let bytes = plan.total() / 4 * part + plan.total() % 4 * part / 4;
+        let style = font(11.0, &FAINT, HPos::Right, VPos::Center);
+        backend.draw_text(&bytes.to_string(), &style, (LEFT - 8, y(bytes)))?;
+    }
+    let under = bottom + BOTTOM / 2;
+    backend.draw_text(&first.to_string(), &font(11.0, &FAINT, HPos::Left, VPos::Center), (LEFT, under))?;
+    backend.draw_text(&last.to_string(), &font(11.0, &FAINT, HPos::Right, VPos::Center), (right, under))?;
+    backend.present()?;
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! Snapshots of pools for the tests.
+
+use hip_driver::DeviceId;
+use hiplaunch::memory::report::Sums;
+use hiplaunch::memory::{BlockSnapshot, BlockState, PoolCounters, PoolSnapshot, SegmentSnapshot};
+
+/// A segment whose blocks have these bytes, of which so many were asked for.
+pub(crate) fn segment(stream: u64, blocks: &[(BlockState, u64, u64)]) -> SegmentSnapshot {
+    let mut address = 0x7000_0000_0000 + (stream << 32);
+    let blocks: Vec<BlockSnapshot> = blocks
+        .iter()
+        .map(|&(state, bytes, requested)| {
+            let block = BlockSnapshot { address, bytes, requested, state };
+            address += bytes;
+            block
+        })
+        .collect();
+    let (address, bytes) = (blocks[0].address, blocks.iter().map(|b| b.bytes).sum());
+    SegmentSnapshot { stream, address, bytes, small: bytes <= 1 << 20, blocks }
+}
+
+pub(crate) fn pool(segments: Vec<SegmentSnapshot>) -> PoolSnapshot {
+    let sums = Sums::of(&segments);
+    let counters = PoolCounters {
+        requested: sums.requested,
+        in_use: sums.requested + sums.slack,
+        held_back: sums.held_back,
+        cached: sums.cached + sums.free,
+        reserved: segments.iter().map(|s| s.bytes).sum(),
+        segments: segments.len() as u64,
+        ..PoolCounters::default()
+    };
+    PoolSnapshot { device: DeviceId(1), counters, segments }
+}

@@ -1,0 +1,184 @@
+//! The kernels of `hip/tensor.hip` on one device: loaded when the first is needed, each registered when it is first needed.
+
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use crate::error::Result;
+use hiplaunch::device::Device;
+use hiplaunch::launcher::{KernelHandle, Launcher};
+use hiplaunch::module::Module;
+
+use super::element::ElementType;
+use super::fuse::FusedKernels;
+use super::node::Op;
+
+const GFX90A: &[u8] = include_bytes!("../hip/tensor.gfx90a.co");
+const GFX942: &[u8] = include_bytes!("../hip/tensor.gfx942.co");
+
+/// A kernel of the code object, for one type of elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// An elementwise operation; bit `i` of the second says that operand `i` is a scalar.
+    Elementwise(Op, u8),
+    SumSerial,
+    SumRows,
+    Product,
+}
+
+const FORMS: usize = Op::COUNT * 8 + 3;
+
+impl Form {
+    fn index(self) -> usize {
+        match self {
+            Form::Elementwise(op, scalars) => op as usize * 8 + usize::from(scalars & 7),
+            Form::SumSerial => Op::COUNT * 8,
+            Form::SumRows => Op::COUNT * 8 + 1,
+            Form::Product => Op::COUNT * 8 + 2,
+        }
+    }
+
+    fn kernel(self, element: ElementType) -> String {
+        let suffix = element.name();
+        match self {
+            Form::SumSerial => format!("sum_serial_{suffix}"),
+            Form::SumRows => format!("sum_rows_{suffix}"),
+            Form::Product => format!("product_{suffix}"),
+            Form::Elementwise(op, scalars) => {
+                let operands = match op {
+                    Op::Neg | Op::Sqrt | Op::Exp => return format!("{}_{suffix}", op.name()),
+                    Op::Fma => 3,
+                    _ => 2,
+                };
+                let letter = |i: u8| if scalars >> i & 1 == 1 { 's' } else { 't' };
+                format!("{}_{suffix}_{}", op.name(), (0..operands).map(letter).collect::<String>())
+            }
+        }
+    }
+}
+
+/// Handles of the kernels on a device, given back with the last tensor that may use them.
+#[derive(Debug)]
+pub(super) struct Kernels {
+    launcher: Launcher,
+    device: Device,
+    handles: [[OnceLock<KernelHandle>; FORMS]; ElementType::COUNT],
+    module: Mutex<Option<Module>>,
+    fused: FusedKernels,
+}
+
+impl Kernels {
+    pub(super) fn new(launcher: &Launcher, device: &Device) -> Kernels {
+        Kernels {
+            launcher: launcher.clone(),
+            device: device.clone(),
+            handles: [const { [const { OnceLock::new() }; FORMS] }; ElementType::COUNT],
+            module: Mutex::new(None),
+            fused: FusedKernels::default(),
+        }
+    }
+
+    /// A kernel's handle.
+    pub(super) fn handle(&self, element: ElementType, form: Form) -> Result<KernelHandle> {
+        let slot = &self.handles[element as usize][form.index()];
+        match slot.get() {
+            Some(handle) => Ok(*handle),
+            None => self.register(element, form, slot),
+        }
+    }
+
+    #[cold]
+    fn register(
+        &self,
+        element: ElementType,
+        form: Form,
+        slot: &OnceLock<KernelHandle>,
+    ) -> Result<KernelHandle> {
+        let mut module = self.module.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(handle) = slot.get() {
+            return Ok(*handle);
+        }
+        let loaded = match &*module {
+            Some(loaded) => loaded.clone(),
+            None => {
+                let is_gfx942 = self.device.properties().target.processor.to_string() == "gfx942";
+                let image = if is_gfx942 { GFX942 } else { GFX90A };
+                // SAFETY: the code is this library's own; what its kernels do stands in hip/README.md.
+                let loaded = unsafe { Module::load(&self.device, image) }?;
+                module.insert(loaded).clone()
+            }
+        };
+        let handle = self.launcher.register_from(&loaded, &form.kernel(element))?;
+        if matches!(form, Form::Elementwise(..)) {
+            // SAFETY: each work-item of an elementwise kernel reads its element of every operand, and no other, before
+            // it writes it.
+            unsafe { self.launcher.declare_in_place(handle, true) }?;
+        }
+        Ok(*slot.get_or_init(|| handle))
+    }
+
+    /// The kernels that were compiled for an expression.
+    pub(super) fn fused(&self) -> &FusedKernels {
+        &self.fused
+    }
+
+    /// How many kernels were registered.
+    pub(super) fn registered(&self) -> usize {
+        self.handles.iter().flatten().filter(|slot| slot.get().is_some()).count()
+    }
+}
+
+impl Drop for Kernels {
+    fn drop(&mut self) {
+        let fused = self.fused.drain();
+        for handle in self.handles.iter().flatten().filter_map(OnceLock::get).chain(&fused) {
+            if let Err(e) = self.launcher.unregister(*handle) {
+                log::warn!("unregistering a kernel of tensors: {e}");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every form that recording can ask for.
+    fn forms(element: ElementType) -> Vec<Form> {
+        let mut all = vec![Form::SumSerial, Form::SumRows, Form::Product];
+        for op in Op::ALL {
+            let scalars: &[u8] = match op {
+                Op::Sqrt | Op::Exp if element == ElementType::I32 => &[],
+                Op::Neg | Op::Sqrt | Op::Exp => &[0],
+                Op::Sub | Op::Div => &[0, 1, 2],
+                Op::Fma => &[0, 2, 4, 6],
+                _ => &[0, 2],
+            };
+            all.extend(scalars.iter().map(|&s| Form::Elementwise(op, s)));
+        }
+        all
+    }
+
+    #[test]
+    fn the_code_objects_have_every_form_and_nothing_else() {
+        for image in [GFX90A, GFX942] {
+            let code = code_object::CodeObject::parse(image).unwrap();
+            let mut names = Vec::new();
+            for element in [ElementType::F32, ElementType::F64, ElementType::I32] {
+                let forms = forms(element);
+                let mut slots: Vec<usize> = forms.iter().map(|f| f.index()).collect();
+                slots.sort_unstable();
+                slots.dedup();
+                assert_eq!(slots.len(), forms.len(), "each has a slot of its own");
+                assert!(slots.iter().all(|s| *s < FORMS));
+                names.extend(forms.iter().map(|f| f.kernel(element)));
+            }
+            for name in &names {
+                assert!(code.kernel(name).is_ok(), "{name}");
+            }
+            assert_eq!(code.kernels().len(), names.len());
+            assert!(
+                Op::ALL.iter().enumerate().all(|(i, op)| *op as usize == i),
+                "in the order of their numbers"
+            );
+        }
+    }
+}

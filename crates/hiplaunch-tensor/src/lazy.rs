@@ -1,0 +1,286 @@
+//! Recording: an operation on tensors makes a node that is checked at once and computed later.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::error::{Error, Result};
+use hiplaunch::memory::DeviceBuffer;
+
+use super::context::{Tensors, checked_len};
+use super::dag::Mark;
+use super::element::{Element, ElementType, FloatElement};
+use super::error::{TensorProblem, problem};
+use super::node::{Input, Node, Op, Shape, Work};
+
+/// What an array will be: data on the device, or an expression of other tensors that nothing has computed yet.
+///
+/// Immutable and cheap to clone: an operation makes a new tensor that shares its operands, which can be read again by
+/// others. Recording makes no device call. What is wrong with an operation (shapes that differ, a tensor of another
+/// device) is found at once and carried to [`compute`](LazyTensor::compute), so that a chain needs one `?` at its end:
+/// the first error in the order of recording comes out, and [`error`](LazyTensor::error) shows it earlier.
+///
+/// `f32` and `f64`: every operation is IEEE 754's, to the nearest, but for `exp` (within 1 ulp) and for `max` and `min` (a
+/// NaN gives way to a number; of equal operands the result is the first). `i32`: wraps around; division goes towards 0.
+#[derive(Debug)]
+pub struct LazyTensor<T: Element>(pub(super) Arc<Node<T>>);
+
+impl<T: Element> Clone for LazyTensor<T> {
+    fn clone(&self) -> Self {
+        LazyTensor(self.0.clone())
+    }
+}
+
+/// The other operand of an elementwise operation; made with `From`.
+#[derive(Clone, Copy, Debug)]
+pub enum Operand<'a, T: Element> {
+    /// A tensor of the same shape.
+    Tensor(&'a LazyTensor<T>),
+    /// A number, for every element.
+    Scalar(T),
+}
+
+impl<'a, T: Element> From<&'a LazyTensor<T>> for Operand<'a, T> {
+    fn from(tensor: &'a LazyTensor<T>) -> Self {
+        Operand::Tensor(tensor)
+    }
+}
+
+impl<T: Element> From<T> for Operand<'_, T> {
+    fn from(scalar: T) -> Self {
+        Operand::Scalar(scalar)
+    }
+}
+
+impl<T: Element> LazyTensor<T> {
+    /// The tensors that it was made with.
+    pub fn tensors(&self) -> &Tensors {
+        &self.0.tensors
+    }
+
+    /// The type of its elements.
+    pub fn element_type(&self) -> ElementType {
+        T::TYPE
+    }
+
+    /// Extents of its axes, outermost first.
+    ///
+    /// # Errors
+    /// What went wrong while it was recorded.
+    pub fn shape(&self) -> Result<&[usize]> {
+        match self.error() {
+            Some(e) => Err(e.clone()),
+            None => Ok(&self.0.shape),
+        }
+    }
+
+    /// What went wrong while it, or what it is computed from, was recorded.
+    pub fn error(&self) -> Option<&Error> {
+        match &self.0.work {
+            Work::Failed(e) => Some(e),
+            _ => None,
+        }
+    }
+
+    /// Its elements on the device, if it is data: made from a slice or a buffer, or computed; not if it is a view.
+    pub fn buffer(&self) -> Option<&DeviceBuffer<T>> {
+        match &self.0.work {
+            Work::Data(buffer) => Some(buffer),
+            _ => None,
+        }
+    }
+
+    /// A share of its buffer, if it is data. The last share can be unwrapped, to be written again.
+    pub fn into_buffer(self) -> Option<Arc<DeviceBuffer<T>>> {
+        match &self.0.work {
+            Work::Data(buffer) => Some(buffer.clone()),
+            _ => None,
+        }
+    }
+
+    fn with(&self, shape: Shape, len: usize, work: Work<T>) -> LazyTensor<T> {
+        let (tensors, mark) = (self.0.tensors.clone(), Mark::default());
+        LazyTensor(Arc::new(Node { tensors, shape, len, work, mark }))
+    }
+
+    fn failed(&self, error: Error) -> LazyTensor<T> {
+        self.with(Shape::new(), 0, Work::Failed(error))
+    }
+
+    /// Why `self` and `other` can't be operands of one operation.
+    fn refuses(&self, operation: &'static str, other: &LazyTensor<T>) -> Option<LazyTensor<T>> {
+        if self.error().is_some() {
+            return Some(self.clone());
+        }
+        if other.error().is_some() {
+            return Some(other.clone());
+        }
+        let apart = self.0.tensors.apart(&other.0.tensors)?;
+        Some(self.failed(problem(operation, apart)))
+    }
+
+    fn elementwise(&self, op: Op, operands: [Option<Operand<'_, T>>; 3]) -> LazyTensor<T> {
+        if self.error().is_some() {
+            return self.clone();
+        }
+        let mut inputs: SmallVec<[Input<T>; 3]> = SmallVec::new();
+        for operand in operands.into_iter().flatten() {
+            let other = match operand {
+                Operand::Scalar(scalar) => {
+                    inputs.push(Input::Scalar(scalar));
+                    continue;
+                }
+                Operand::Tensor(other) => other,
+            };
+            if let Some(refused) = self.refuses(op.name(), other) {
+                return refused;
+            }
+            if self.0.shape != other.0.shape {
+                let (left, right) = (self.0.shape.to_vec(), other.0.shape.to_vec());
+                return self.failed(problem(op.name(), TensorProblem::ShapesDiffer { left, right }));
+            }
+            inputs.push(Input::Tensor(other.0.clone()));
+        }
+        self.with(self.0.shape.clone(), self.0.len, Work::Elementwise(op, inputs))
+    }
+
+    fn unary(&self, op: Op) -> LazyTensor<T> {
+        self.elementwise(op, [Some(self.into()), None, None])
+    }
+
+    fn binary<'a>(&self, op: Op, other: Operand<'a, T>) -> LazyTensor<T> {
+        self.elementwise(op, [Some(self.into()), Some(other), None])
+    }
+
+    /// `self + other`
+    #[must_use]
+    pub fn add<'a>(&self, other: impl Into<Operand<'a, T>>) -> LazyTensor<T> {
+        self.binary(Op::Add, other.into())
+    }
+
+    /// `self - other`
+    #[must_use]
+    pub fn sub<'a>(&self, other: impl Into<Operand<'a, T>>) -> LazyTensor<T> {
+        self.binary(Op::Sub, other.into())
+    }
+
+    /// `scalar - self`
+    #[must_use]
+    pub fn sub_from(&self, scalar: T) -> LazyTensor<T> {
+        self.elementwise(Op::Sub, [Some(Operand::Scalar(scalar)), Some(self.into()), None])
+    }
+
+    /// `self * other`
+    #[must_use]
+    pub fn mul<'a>(&self, other: impl Into<Operand<'a, T>>) -> LazyTensor<T> {
+        self.binary(Op::Mul, other.into())
+    }
+
+    /// `self / other`. Integers: an element divided by 0 is 0, as a kernel has no way to fail; a scalar 0 is known here, and
+    /// an error. The least number divided by -1 is itself.
+    #[must_use]
+    pub fn div<'a>(&self, other: impl Into<Operand<'a, T>>) -> LazyTensor<T> {
+        let other = other.into();
+        if let Operand::Scalar(scalar) = other
+            && scalar.is_no_divisor()
+            && self.error().is_none()
+        {
+            return self.failed(problem("div", TensorProblem::DivisionByZero));
+        }
+        self.binary(Op::Div, other)
+    }
+
+    /// `scalar / self`; integers as [`div`](LazyTensor::div).
+    #[must_use]
+    pub fn div_into(&self, scalar: T) -> LazyTensor<T> {
+        self.elementwise(Op::Div, [Some(Operand::Scalar(scalar)), Some(self.into()), None])
+    }
+
+    /// The larger of each two elements. A NaN gives way to a number; of equal ones (0 and -0 too) it is `self`'s.
+    #[must_use]
+    pub fn max<'a>(&self, other: impl Into<Operand<'a, T>>) -> LazyTensor<T> {
+        self.binary(Op::Max, other.into())
+    }
+
+    /// The smaller of each two elements; as [`max`](LazyTensor::max).
+    #[must_use]
+    pub fn min<'a>(&self, other: impl Into<Operand<'a, T>>) -> LazyTensor<T> {
+        self.binary(Op::Min, other.into())
+    }
+
+    /// `self * factor + summand`, rounded once.
+    #[must_use]
+    pub fn mul_add<'a>(
+        &self,
+        factor: impl Into<Operand<'a, T>>,
+        summand: impl Into<Operand<'a, T>>,
+    ) -> LazyTensor<T> {
+        self.elementwise(Op::Fma, [Some(self.into()), Some(factor.into()), Some(summand.into())])
+    }
+
+    /// `-self`
+    #[must_use]
+    pub fn neg(&self) -> LazyTensor<T> {
+        self.unary(Op::Neg)
+    }
+
+    /// The sum over `axis`, counted from 0 for the outermost; that axis is gone from the shape. Over no elements it is 0.
+    ///
+    /// The order is fixed, so that results are the same bits every time: in the order of the index; where the axis is the
+    /// innermost and has [`ROW_SUM_FROM`] elements or more, 256 sums of each 256th element, which are then added pairwise.
+    #[must_use]
+    pub fn sum(&self, axis: usize) -> LazyTensor<T> {
+        if self.error().is_some() {
+            return self.clone();
+        }
+        let mut shape = self.0.shape.clone();
+        if axis >= shape.len() {
+            return self.failed(problem("sum", TensorProblem::NoAxis { axis, shape: shape.to_vec() }));
+        }
+        shape.remove(axis);
+        // Without an axis of 0 elements there may be more of them.
+        match checked_len("sum", &shape) {
+            Ok(len) => self.with(shape, len, Work::Sum(self.0.clone(), axis)),
+            Err(e) => self.failed(e),
+        }
+    }
+
+    /// The matrix product of `self`, [m, k], and `other`, [k, n]: each element is `acc = fma(a, b, acc)` from 0 on, for the
+    /// k terms in order.
+    #[must_use]
+    pub fn matmul(&self, other: &LazyTensor<T>) -> LazyTensor<T> {
+        if let Some(refused) = self.refuses("matmul", other) {
+            return refused;
+        }
+        match (&self.0.shape[..], &other.0.shape[..]) {
+            (&[m, k], &[rows, n]) if k == rows => match checked_len("matmul", &[m, n]) {
+                Ok(len) => {
+                    let shape = Shape::from_slice(&[m, n]);
+                    self.with(shape, len, Work::Product(self.0.clone(), other.0.clone()))
+                }
+                Err(e) => self.failed(e),
+            },
+            (left, right) => {
+                let (left, right) = (left.to_vec(), right.to_vec());
+                self.failed(problem("matmul", TensorProblem::NoProduct { left, right }))
+            }
+        }
+    }
+}
+
+impl<T: FloatElement> LazyTensor<T> {
+    /// The square root of each element, correctly rounded.
+    #[must_use]
+    pub fn sqrt(&self) -> LazyTensor<T> {
+        self.unary(Op::Sqrt)
+    }
+
+    /// e to the power of each element: within 1 ulp of the exact value, within 2 of the host's.
+    #[must_use]
+    pub fn exp(&self) -> LazyTensor<T> {
+        self.unary(Op::Exp)
+    }
+}
+
+/// Sums over the innermost axis are done by a workgroup a row from so many elements on.
+pub const ROW_SUM_FROM: usize = 64;

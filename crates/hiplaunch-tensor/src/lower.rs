@@ -1,0 +1,233 @@
+//! An expression as a graph: a launch for each operation or fused run, a temporary for each result but the last.
+
+use crate::error::Result;
+use hiplaunch::graph::{Graph, GraphArg, Value};
+use hiplaunch::launcher::LaunchDims;
+use hiplaunch::memory::DeviceBuffer;
+
+use super::context::Tensors;
+use super::dag::Entry;
+use super::element::Element;
+use super::fuse::{Clusters, clusters, structure};
+use super::kernels::Form;
+use super::lazy::ROW_SUM_FROM;
+use super::node::{Input, Node, Op, Work};
+
+/// Work-items of an elementwise kernel's workgroup.
+const BLOCK: u32 = 256;
+/// `LANES` of hip/tensor.hip.
+const ROW_BLOCK: u32 = 256;
+/// Most workgroups that sum rows, several for each compute unit of the largest device; each takes every so manieth row.
+const MAX_ROW_GROUPS: u32 = 1 << 12;
+/// `TILE` of hip/tensor.hip.
+const TILE: u32 = 16;
+
+/// A recorded expression.
+pub(super) struct Recorded {
+    pub(super) graph: Graph,
+    /// The values of the entries that are data, in order.
+    pub(super) leaves: Vec<u32>,
+    /// The immediates of the entries' scalars, in order.
+    pub(super) scalars: Vec<u32>,
+    pub(super) result: u32,
+}
+
+/// Records what computes the last of `entries` into `result`.
+pub(super) fn record<T: Element>(
+    tensors: &Tensors,
+    entries: &[Entry<'_, T>],
+    result: &DeviceBuffer<T>,
+) -> Result<Recorded> {
+    let clusters = if tensors.fuses() { clusters(entries) } else { Clusters::none() };
+    let mut graph = tensors.launcher().graph(tensors.device())?;
+    graph.set_branches(tensors.branches());
+    let result = graph.buffer(result)?;
+    let (values, immediates) = (vec![None; entries.len()], vec![0; entries.len()]);
+    let mut recording = Recording { tensors, entries, result, graph, values, immediates };
+    for index in 0..entries.len() {
+        if clusters.is_inner(index) {
+            continue;
+        }
+        let members = clusters.ending_at(index);
+        if members.is_empty() {
+            recording.operation(index)?;
+        } else if !recording.fused(index, members)? {
+            members.iter().try_for_each(|&m| recording.operation(m as usize))?;
+        }
+    }
+    let Recording { graph, values, immediates, .. } = recording;
+    let (mut leaves, mut scalars) = (Vec::new(), Vec::new());
+    for ((entry, value), first) in entries.iter().zip(&values).zip(&immediates) {
+        match &entry.node.work {
+            Work::Data(_) | Work::View(_) => leaves.extend(value.map(|v: Value| v.index())),
+            Work::Elementwise(_, inputs) => {
+                let count = inputs.iter().filter(|i| matches!(i, Input::Scalar(_))).count() as u32;
+                scalars.extend(*first..*first + count);
+            }
+            _ => {}
+        }
+    }
+    Ok(Recorded { graph, leaves, scalars, result: result.index() })
+}
+
+/// A graph that is being made of an expression.
+struct Recording<'a, T: Element> {
+    tensors: &'a Tensors,
+    entries: &'a [Entry<'a, T>],
+    result: Value,
+    graph: Graph,
+    /// What has been recorded of the entries: where their elements will be.
+    values: Vec<Option<Value>>,
+    /// The first immediate of each entry's scalars.
+    immediates: Vec<u32>,
+}
+
+impl<T: Element> Recording<'_, T> {
+    /// Where an entry's elements go.
+    fn place(&mut self, index: usize) -> Result<Value> {
+        if index + 1 == self.entries.len() {
+            return Ok(self.result);
+        }
+        Ok(self.graph.temporary::<T>(self.entries[index].node.len)?)
+    }
+
+    /// Operand `i` of an entry.
+    fn operand(&self, entry: &Entry<'_, T>, i: usize) -> Option<Value> {
+        entry.reads.get(i).and_then(|&r| self.values[r as usize])
+    }
+
+    /// One entry by itself.
+    fn operation(&mut self, index: usize) -> Result<()> {
+        let (tensors, entry) = (self.tensors, &self.entries[index]);
+        if let Some(memory) = entry.node.memory() {
+            let from = self.graph.buffer(memory)?;
+            self.values[index] = Some(from);
+            if index + 1 == self.entries.len() {
+                let to = self.place(index)?;
+                self.graph.copy(&from, &to)?;
+            }
+            return Ok(());
+        }
+        let value = self.place(index)?;
+        let operands = [self.operand(entry, 0), self.operand(entry, 1), self.operand(entry, 2)];
+        self.immediates[index] = self.graph.immediates();
+        let graph = &mut self.graph;
+        match (&entry.node.work, operands) {
+            (Work::Elementwise(op, inputs), operands) => {
+                let mut reads = operands.into_iter().flatten();
+                elementwise(tensors, graph, (*op, inputs), &mut reads, value, entry.node.len)?;
+            }
+            // Without results the other extents may be anything.
+            (Work::Sum(x, axis), [Some(from), ..]) if entry.node.len > 0 => {
+                sum(tensors, graph, (x, *axis), from, value)?;
+            }
+            (Work::Product(a, b), [Some(left), Some(right), _]) => {
+                product(tensors, graph, (a, b), (left, right), value)?;
+            }
+            _ => {}
+        }
+        self.values[index] = Some(value);
+        Ok(())
+    }
+
+    /// A cluster as one kernel; `false`, with nothing recorded, where there is none.
+    fn fused(&mut self, index: usize, members: &[u32]) -> Result<bool> {
+        let (structure, arrays, scalars) = structure(self.entries, members);
+        let value = self.place(index)?;
+        let n = self.entries[index].node.len as u32;
+        let mut args: Vec<GraphArg<'_>> = Vec::with_capacity(arrays.len() + scalars.len() + 2);
+        args.extend(arrays.iter().filter_map(|&a| self.values[a as usize]).map(GraphArg::Read));
+        args.extend(scalars.into_iter().map(Into::into));
+        args.extend([GraphArg::Write(value), n.into()]);
+        let (launcher, device) = (self.tensors.launcher(), self.tensors.device());
+        let mut next = self.graph.immediates();
+        for &member in members {
+            let entry = member as usize;
+            self.immediates[entry] = next;
+            if let Work::Elementwise(_, inputs) = &self.entries[entry].node.work {
+                next += inputs.iter().filter(|i| matches!(i, Input::Scalar(_))).count() as u32;
+            }
+        }
+        let graph = &mut self.graph;
+        let done = self.tensors.kernels().fused().with(launcher, device, &structure, |kernel| {
+            // SAFETY: every array of a cluster has as many elements as its result, as its operations' have.
+            Ok(unsafe { graph.launch(kernel, LaunchDims::cover(n, BLOCK), &args) }?)
+        })?;
+        if done.is_some() {
+            self.values[index] = Some(value);
+        }
+        Ok(done.is_some())
+    }
+}
+
+fn elementwise<T: Element>(
+    tensors: &Tensors,
+    graph: &mut Graph,
+    (op, inputs): (Op, &[Input<T>]),
+    reads: &mut dyn Iterator<Item = Value>,
+    result: Value,
+    len: usize,
+) -> Result<()> {
+    let mut args: smallvec::SmallVec<[GraphArg<'_>; 5]> = smallvec::SmallVec::new();
+    let mut scalars = 0;
+    for (i, input) in inputs.iter().enumerate() {
+        match input {
+            Input::Scalar(scalar) => {
+                scalars |= 1 << i;
+                args.push((*scalar).into());
+            }
+            Input::Tensor(_) => args.extend(reads.next().map(GraphArg::Read)),
+        }
+    }
+    let n = len as u32;
+    args.extend([GraphArg::Write(result), n.into()]);
+    let kernel = tensors.kernels().handle(T::TYPE, Form::Elementwise(op, scalars))?;
+    // SAFETY: every operand has as many elements as the result, which was checked when the node was made.
+    unsafe { graph.launch(kernel, LaunchDims::cover(n, BLOCK), &args) }?;
+    Ok(())
+}
+
+fn sum<T: Element>(
+    tensors: &Tensors,
+    graph: &mut Graph,
+    (x, axis): (&Node<T>, usize),
+    from: Value,
+    to: Value,
+) -> Result<()> {
+    let extent = |axes: &[usize]| axes.iter().product::<usize>() as u32;
+    let (n, inner, outer) = (x.shape[axis] as u32, extent(&x.shape[axis + 1..]), extent(&x.shape[..axis]));
+    let (from, to) = (GraphArg::Read(from), GraphArg::Write(to));
+    if inner == 1 && n as usize >= ROW_SUM_FROM {
+        let kernel = tensors.kernels().handle(T::TYPE, Form::SumRows)?;
+        let dims = LaunchDims::linear(outer.min(MAX_ROW_GROUPS), ROW_BLOCK);
+        // SAFETY: `from` is `outer` rows of `n`, `to` has `outer` elements.
+        unsafe { graph.launch(kernel, dims, &[from, to, n.into(), outer.into()]) }?;
+    } else {
+        let kernel = tensors.kernels().handle(T::TYPE, Form::SumSerial)?;
+        let count = outer * inner;
+        let dims = LaunchDims::cover(count, BLOCK);
+        // SAFETY: `from` is (outer, n, inner), `to` has `outer * inner` elements.
+        unsafe { graph.launch(kernel, dims, &[from, to, n.into(), inner.into(), count.into()]) }?;
+    }
+    Ok(())
+}
+
+fn product<T: Element>(
+    tensors: &Tensors,
+    graph: &mut Graph,
+    (a, b): (&Node<T>, &Node<T>),
+    (left, right): (Value, Value),
+    to: Value,
+) -> Result<()> {
+    let (&[m, k], &[_, n]) = (&a.shape[..], &b.shape[..]) else { return Ok(()) };
+    let (m, n, k) = (m as u32, n as u32, k as u32);
+    let tiles = m.div_ceil(TILE) as u64 * u64::from(n.div_ceil(TILE));
+    let kernel = tensors.kernels().handle(T::TYPE, Form::Product)?;
+    // More than that is refused by the launch, which names the limit.
+    let grid = u32::try_from(tiles).unwrap_or(u32::MAX);
+    let dims = LaunchDims::new([grid, 1, 1], [TILE, TILE, 1]);
+    let args = [GraphArg::Read(left), GraphArg::Read(right), GraphArg::Write(to)];
+    // SAFETY: the operands are m x k and k x n, the result m x n: checked when the node was made.
+    unsafe { graph.launch(kernel, dims, &[args[0], args[1], args[2], m.into(), n.into(), k.into()]) }?;
+    Ok(())
+}

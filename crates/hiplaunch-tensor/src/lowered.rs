@@ -1,0 +1,199 @@
+//! Expressions that were lowered: the graph of one is found by its structure and shapes, and takes the next one's data and
+//! scalars.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::error::Result;
+use hiplaunch::graph::CachedGraph;
+use hiplaunch::memory::DeviceBuffer;
+
+use super::dag::{entries, walk};
+use super::element::Element;
+use super::lower::record;
+use super::node::{Input, Node, Work};
+
+/// Graphs kept for a stream.
+const KEPT: usize = 64;
+
+const DATA: u64 = 1;
+const ELEMENTWISE: u64 = 2;
+const SUM: u64 = 3;
+const PRODUCT: u64 = 4;
+
+/// What an expression is but for its data and scalars, and these.
+pub(super) struct Form<'a, T: Element> {
+    root: &'a Arc<Node<T>>,
+    key: Words,
+    /// Nodes that are data, in the order of the walk.
+    leaves: Vec<&'a Arc<Node<T>>>,
+    /// Scalars, in that order and that of the operands.
+    scalars: Vec<T>,
+}
+
+/// Numbers with their hash.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Words {
+    // First, as it differs first.
+    hash: u64,
+    words: Vec<u64>,
+}
+
+impl Words {
+    #[inline]
+    fn push(&mut self, word: u64) {
+        // The golden ratio's bits (Knuth); the rotation brings the well mixed high half down.
+        self.hash = (self.hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
+        self.words.push(word);
+    }
+}
+
+impl<'a, T: Element> Form<'a, T> {
+    pub(super) fn of(root: &'a Arc<Node<T>>) -> Form<'a, T> {
+        let key = Words { hash: 0, words: Vec::with_capacity(256) };
+        let mut form = Form { root, key, leaves: Vec::with_capacity(8), scalars: Vec::with_capacity(128) };
+        let (fused, streams) = (root.tensors.fuses(), root.tensors.branches().most() as u64);
+        form.key.push(T::TYPE as u64 | u64::from(fused) << 8 | streams << 16);
+        walk(root, |node| form.add(node));
+        form
+    }
+
+    /// Whether it reads a view of memory that `destination` would have too.
+    pub(super) fn has_view_of(&self, destination: &DeviceBuffer<T>) -> bool {
+        let Some(block) = destination.block() else { return false };
+        let is_view = |node: &&&Arc<Node<T>>| matches!(node.work, Work::View(_));
+        self.leaves.iter().filter(is_view).filter_map(|node| node.memory()).any(|m| m.is_of(block))
+    }
+
+    /// Adds a node, whose operands are added. What follows from them, its shape, is no part of the key.
+    #[inline]
+    fn add(&mut self, node: &'a Arc<Node<T>>) {
+        let read = |node: &Arc<Node<T>>| u64::from(node.mark.number()) << 32;
+        match &node.work {
+            Work::Elementwise(op, inputs) => {
+                // Two bits for each operand: none, a tensor, a scalar.
+                let (mut first, mut rest, mut tensors) = (ELEMENTWISE | (*op as u64) << 8, 0u64, 0);
+                for (i, input) in inputs.iter().enumerate() {
+                    match input {
+                        Input::Scalar(scalar) => {
+                            first |= 2 << (16 + 2 * i);
+                            self.scalars.push(*scalar);
+                        }
+                        Input::Tensor(operand) => {
+                            first |= 1 << (16 + 2 * i);
+                            match tensors {
+                                0 => first |= read(operand),
+                                1 => rest = read(operand),
+                                _ => rest |= u64::from(operand.mark.number()),
+                            }
+                            tensors += 1;
+                        }
+                    }
+                }
+                self.key.push(first);
+                if tensors > 1 {
+                    self.key.push(rest);
+                }
+            }
+            Work::Data(_) | Work::View(_) => {
+                self.key.push(DATA | (node.shape.len() as u64) << 8);
+                node.shape.iter().for_each(|&extent| self.key.push(extent as u64));
+                self.leaves.push(node);
+            }
+            Work::Sum(x, axis) => self.key.push(SUM | (*axis as u64) << 8 | read(x)),
+            Work::Product(a, b) => {
+                self.key.push(PRODUCT | read(a));
+                self.key.push(read(b));
+            }
+            Work::Failed(_) | Work::Gone => self.key.push(0),
+        }
+    }
+}
+
+/// An expression's graph, and where in it its data and scalars are.
+#[derive(Debug)]
+pub(super) struct Lowered {
+    graph: CachedGraph,
+    /// The graph's values of the leaves, in the order of the walk.
+    leaves: Vec<u32>,
+    /// Its immediates of the scalars, in that order.
+    scalars: Vec<u32>,
+    result: u32,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    all: Vec<(Words, Lowered, u64)>,
+    clock: u64,
+}
+
+/// The lowered expressions of a stream; the least recently used goes first.
+#[derive(Debug, Default)]
+pub(super) struct Expressions(Mutex<Kept>);
+
+impl Expressions {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes one out: whoever has it may bind and submit it with no lock held. Another thread that wants it meanwhile
+    /// lowers its own.
+    fn take(&self, key: &Words) -> Option<Lowered> {
+        let mut kept = self.lock();
+        let found = kept.all.iter().position(|(k, ..)| k == key)?;
+        Some(kept.all.swap_remove(found).1)
+    }
+
+    fn put(&self, key: Words, lowered: Lowered) {
+        let gone = {
+            let mut kept = self.lock();
+            kept.clock += 1;
+            let used = kept.clock;
+            let same = kept.all.iter().position(|(k, ..)| *k == key);
+            let goes = match same {
+                Some(same) => Some(same),
+                None if kept.all.len() >= KEPT => (0..kept.all.len()).min_by_key(|&i| kept.all[i].2),
+                None => None,
+            };
+            let gone = goes.map(|i| kept.all.swap_remove(i));
+            kept.all.push((key, lowered, used));
+            gone
+        };
+        // With no lock held.
+        drop(gone);
+    }
+
+    /// How many are kept.
+    pub(super) fn len(&self) -> usize {
+        self.lock().all.len()
+    }
+}
+
+/// Computes an expression into `result`, which has its shape: by the graph of one that differs in data and scalars alone,
+/// if there was one, else by a new one.
+pub(super) fn compute<T: Element>(form: Form<'_, T>, result: &DeviceBuffer<T>) -> Result<()> {
+    let (root, tensors) = (form.root, &form.root.tensors);
+    let expressions = tensors.expressions();
+    if let Some(mut lowered) = expressions.take(&form.key) {
+        let Lowered { graph, leaves, scalars, result: to } = &mut lowered;
+        let submitted = graph.submit(|binding| {
+            for (leaf, &value) in form.leaves.iter().zip(leaves.iter()) {
+                if let Some(memory) = leaf.memory() {
+                    binding.buffer(value, memory);
+                }
+            }
+            for (scalar, &immediate) in form.scalars.iter().zip(scalars.iter()) {
+                binding.immediate(immediate, bytemuck::bytes_of(scalar));
+            }
+            binding.buffer(*to, result);
+        })?;
+        if submitted {
+            expressions.put(form.key, lowered);
+            return Ok(());
+        }
+    }
+    let recorded = record(tensors, &entries(root), result)?;
+    let graph = CachedGraph::compute(recorded.graph, tensors.stream())?;
+    let (leaves, scalars, result) = (recorded.leaves, recorded.scalars, recorded.result);
+    expressions.put(form.key, Lowered { graph, leaves, scalars, result });
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! An expression's nodes: immutable, shared, checked when they are made.
+
+use std::fmt;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::error::Error;
+use hiplaunch::graph::GraphMemory;
+use hiplaunch::memory::{DeviceBuffer, DeviceView};
+
+use super::context::Tensors;
+use super::dag::Mark;
+use super::element::Element;
+
+/// An elementwise operation, with the name that its kernels have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub(super) enum Op {
+    Neg,
+    Sqrt,
+    Exp,
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Max,
+    Min,
+    Fma,
+}
+
+impl Op {
+    pub(super) const ALL: [Op; 10] =
+        [Op::Neg, Op::Sqrt, Op::Exp, Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Max, Op::Min, Op::Fma];
+    pub(super) const COUNT: usize = Op::ALL.len();
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Op::Neg => "neg",
+            Op::Sqrt => "sqrt",
+            Op::Exp => "exp",
+            Op::Add => "add",
+            Op::Sub => "sub",
+            Op::Mul => "mul",
+            Op::Div => "div",
+            Op::Max => "max",
+            Op::Min => "min",
+            Op::Fma => "fma",
+        }
+    }
+}
+
+/// Extents, outermost first.
+pub(super) type Shape = SmallVec<[usize; 4]>;
+
+/// An operand of an elementwise operation.
+#[derive(Clone)]
+pub(super) enum Input<T: Element> {
+    Tensor(Arc<Node<T>>),
+    Scalar(T),
+}
+
+/// How a node's elements come to be.
+pub(super) enum Work<T: Element> {
+    /// They are on the device.
+    Data(Arc<DeviceBuffer<T>>),
+    /// They are on the device, in memory that others have too.
+    View(DeviceView<T>),
+    /// From the elements at the same place of the operands.
+    Elementwise(Op, SmallVec<[Input<T>; 3]>),
+    /// The sum over an axis.
+    Sum(Arc<Node<T>>, usize),
+    /// The matrix product.
+    Product(Arc<Node<T>>, Arc<Node<T>>),
+    /// Never: recording went wrong here.
+    Failed(Error),
+    /// What a node is while it is dropped.
+    Gone,
+}
+
+/// An expression.
+pub(super) struct Node<T: Element> {
+    pub(super) tensors: Tensors,
+    pub(super) shape: Shape,
+    /// Elements; the shape's product, which is checked when a node is made.
+    pub(super) len: usize,
+    pub(super) work: Work<T>,
+    pub(super) mark: Mark,
+}
+
+impl<T: Element> Node<T> {
+    /// Where its elements are, if they are on the device.
+    pub(super) fn memory(&self) -> Option<GraphMemory<'_>> {
+        match &self.work {
+            Work::Data(buffer) => Some(buffer.as_ref().into()),
+            Work::View(view) => Some(view.into()),
+            _ => None,
+        }
+    }
+
+    /// The first of its operands from number `from` on that is a tensor, and its number.
+    #[inline]
+    pub(super) fn tensor_from(&self, from: usize) -> Option<(usize, &Arc<Node<T>>)> {
+        match &self.work {
+            Work::Elementwise(_, inputs) => {
+                inputs.iter().enumerate().skip(from).find_map(|(at, input)| match input {
+                    Input::Tensor(node) => Some((at, node)),
+                    Input::Scalar(_) => None,
+                })
+            }
+            Work::Sum(x, _) => (from == 0).then_some((0, x)),
+            Work::Product(a, b) => [a, b].get(from).map(|node| (from, *node)),
+            Work::Data(_) | Work::View(_) | Work::Failed(_) | Work::Gone => None,
+        }
+    }
+
+    /// Its name in errors and in debug output.
+    pub(super) fn operation(&self) -> &'static str {
+        match &self.work {
+            Work::Data(_) => "data",
+            Work::View(_) => "view",
+            Work::Elementwise(op, _) => op.name(),
+            Work::Sum(..) => "sum",
+            Work::Product(..) => "matmul",
+            Work::Failed(_) | Work::Gone => "failed",
+        }
+    }
+
+    fn leave(&mut self, to: &mut Vec<Arc<Node<T>>>) {
+        match std::mem::replace(&mut self.work, Work::Gone) {
+            Work::Elementwise(_, inputs) => to.extend(inputs.into_iter().filter_map(|input| match input {
+                Input::Tensor(node) => Some(node),
+                Input::Scalar(_) => None,
+            })),
+            Work::Sum(x, _) => to.push(x),
+            Work::Product(a, b) => to.extend([a, b]),
+            Work::Data(_) | Work::View(_) | Work::Failed(_) | Work::Gone => {}
+        }
+    }
+}
+
+impl<T: Element> Drop for Node<T> {
+    /// One after the other: a chain of a million operations is dropped without a stack of that depth.
+    fn drop(&mut self) {
+        if matches!(self.work, Work::Data(_) | Work::View(_) | Work::Failed(_) | Work::Gone) {
+            return;
+        }
+        let mut pending = Vec::new();
+        self.leave(&mut pending);
+        while let Some(node) = pending.pop() {
+            if let Some(mut node) = Arc::into_inner(node) {
+                node.leave(&mut pending);
+            }
+        }
+    }
+}
+
+impl<T: Element> fmt::Debug for Node<T> {
+    /// Itself alone: what it is computed from may be a million nodes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LazyTensor")
+            .field("type", &T::TYPE.name())
+            .field("operation", &self.operation())
+            .field("shape", &self.shape)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,41 @@
+//! The C library, built and ready to be linked.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::LazyLock;
+
+/// What the library calls itself (`build.rs` of `libhiplaunch`).
+pub const SONAME: &str = "libhiplaunch.so.0";
+
+/// The folder with `libhiplaunch.so`, `libhiplaunch.a` and the link by which the loader finds the library, as
+/// `hip/install.sh` makes it.
+///
+/// Cargo builds no shared library for a test, so this asks it to. The library is a debug build, beside the test's own.
+///
+/// # Panics
+/// Panics when cargo can't build the library.
+pub fn folder() -> PathBuf {
+    static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
+        // The program is in target/PROFILE/deps.
+        let program = std::env::current_exe().expect("a test knows its program");
+        let folder = program.ancestors().nth(2).expect("target/PROFILE").to_owned();
+        let status = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--package", "libhiplaunch", "--target-dir"])
+            .arg(folder.parent().expect("target"))
+            .current_dir(crate::root())
+            .status()
+            .expect("cargo runs");
+        assert!(status.success(), "cargo build --package libhiplaunch: {status}");
+        let folder = folder.with_file_name("debug");
+        #[cfg(unix)]
+        match std::os::unix::fs::symlink("libhiplaunch.so", folder.join(SONAME)) {
+            // Other tests may make the link at the same time.
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                panic!("{SONAME} in {}: {error}", folder.display())
+            }
+            _ => {}
+        }
+        folder
+    });
+    FOLDER.clone()
+}

@@ -1,0 +1,235 @@
+//! A driver that does nothing: what is left of a launch's time is the launcher's own.
+
+use std::ffi::CStr;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use hip_driver::{
+    Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
+    DriverResult, ErrorCode, EventOptions, HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent,
+    RawFunction, RawModule, RawStream, Recovery, StreamOptions,
+};
+
+/// Hands out numbers, real pinned memory and nothing else; every event is reached at once.
+#[derive(Debug, Default)]
+pub struct NoopDriver {
+    next: AtomicU64,
+}
+
+impl NoopDriver {
+    /// A driver with one device.
+    pub fn open() -> Arc<dyn Driver> {
+        Arc::new(NoopDriver { next: AtomicU64::new(0x10_0000) })
+    }
+
+    fn id(&self, size: u64) -> u64 {
+        self.next.fetch_add(size.next_multiple_of(256), Ordering::Relaxed)
+    }
+}
+
+fn layout(bytes: usize) -> DriverResult<std::alloc::Layout> {
+    std::alloc::Layout::from_size_align(bytes, 64)
+        .map_err(|_| DriverError::new("hipHostMalloc", ErrorCode::OUT_OF_MEMORY))
+}
+
+impl Driver for NoopDriver {
+    fn info(&self) -> DriverInfo {
+        DriverInfo {
+            name: "noop".into(),
+            version: "1.0.0".into(),
+            source: "benches".into(),
+            recovery: Recovery::NewDriver,
+        }
+    }
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::from_iter([Capability::MappedHostMemory, Capability::StreamOrderedAllocator])
+    }
+    fn device_count(&self) -> DriverResult<u32> {
+        Ok(1)
+    }
+    fn device_properties(&self, _: DeviceId) -> DriverResult<DeviceProperties> {
+        Ok(DeviceProperties {
+            name: "nothing".into(),
+            target: "gfx90a:sramecc+:xnack-"
+                .parse()
+                .map_err(|_| DriverError::new("props", ErrorCode::UNKNOWN))?,
+            pci_bus_id: "none".into(),
+            total_memory: 1 << 40,
+            compute_units: 104,
+            wavefront_size: 64,
+            max_threads_per_block: 1024,
+            max_block: [1024; 3],
+            max_grid: [i32::MAX as u32, 65535, 65535],
+            max_lds_per_block: 65536,
+            clock_khz: 0,
+        })
+    }
+    fn mem_info(&self, _: DeviceId) -> DriverResult<MemInfo> {
+        Ok(MemInfo { free: 1 << 40, total: 1 << 40 })
+    }
+    fn device_synchronize(&self, _: DeviceId) -> DriverResult<()> {
+        Ok(())
+    }
+    fn can_access_peer(&self, _: DeviceId, _: DeviceId) -> DriverResult<bool> {
+        Ok(false)
+    }
+    fn enable_peer_access(&self, _: DeviceId, _: DeviceId) -> DriverResult<()> {
+        Ok(())
+    }
+    fn malloc(&self, _: DeviceId, bytes: usize) -> DriverResult<DevicePtr> {
+        Ok(DevicePtr(self.id(bytes as u64)))
+    }
+    unsafe fn free(&self, _: DeviceId, _: DevicePtr) -> DriverResult<()> {
+        Ok(())
+    }
+    unsafe fn malloc_async(&self, _: DeviceId, bytes: usize, _: RawStream) -> DriverResult<DevicePtr> {
+        Ok(DevicePtr(self.id(bytes as u64)))
+    }
+    unsafe fn free_async(&self, _: DeviceId, _: DevicePtr, _: RawStream) -> DriverResult<()> {
+        Ok(())
+    }
+    fn mem_pool_trim(&self, _: DeviceId, _: usize) -> DriverResult<()> {
+        Ok(())
+    }
+    fn host_malloc(&self, _: DeviceId, bytes: usize) -> DriverResult<PinnedAllocation> {
+        // SAFETY: the trait's contract says that `bytes` is not 0.
+        let host = unsafe { std::alloc::alloc_zeroed(layout(bytes)?) };
+        let host = NonNull::new(host).ok_or(DriverError::new("hipHostMalloc", ErrorCode::OUT_OF_MEMORY))?;
+        Ok(PinnedAllocation { host, device: DevicePtr(host.as_ptr() as u64), bytes })
+    }
+    unsafe fn host_free(&self, _: DeviceId, a: PinnedAllocation) -> DriverResult<()> {
+        // SAFETY: allocated by `host_malloc` with the same layout.
+        unsafe { std::alloc::dealloc(a.host.as_ptr(), layout(a.bytes)?) };
+        Ok(())
+    }
+    unsafe fn memcpy_htod(&self, _: DeviceId, _: DevicePtr, _: *const u8, _: usize) -> DriverResult<()> {
+        Ok(())
+    }
+    unsafe fn memcpy_dtoh(&self, _: DeviceId, _: *mut u8, _: DevicePtr, _: usize) -> DriverResult<()> {
+        Ok(())
+    }
+    unsafe fn memcpy_htod_async(
+        &self,
+        _: DeviceId,
+        _: DevicePtr,
+        _: *const u8,
+        _: usize,
+        _: RawStream,
+    ) -> DriverResult<()> {
+        Ok(())
+    }
+    unsafe fn memcpy_dtoh_async(
+        &self,
+        _: DeviceId,
+        _: *mut u8,
+        _: DevicePtr,
+        _: usize,
+        _: RawStream,
+    ) -> DriverResult<()> {
+        Ok(())
+    }
+    unsafe fn memcpy_dtod_async(
+        &self,
+        _: DeviceId,
+        _: DevicePtr,
+        _: DevicePtr,
+        _: usize,
+        _: RawStream,
+    ) -> DriverResult<()> {
+        Ok(())
+    }
+    unsafe fn memcpy_peer_async(
+        &self,
+        _: DeviceId,
+        _: DevicePtr,
+        _: DeviceId,
+        _: DevicePtr,
+        _: usize,
+        _: RawStream,
+    ) -> DriverResult<()> {
+        Ok(())
+    }
+    unsafe fn memset_d8_async(
+        &self,
+        _: DeviceId,
+        _: DevicePtr,
+        _: u8,
+        _: usize,
+        _: RawStream,
+    ) -> DriverResult<()> {
+        Ok(())
+    }
+    unsafe fn memset_d32_async(
+        &self,
+        _: DeviceId,
+        _: DevicePtr,
+        _: u32,
+        _: usize,
+        _: RawStream,
+    ) -> DriverResult<()> {
+        Ok(())
+    }
+    fn stream_create(&self, _: DeviceId, _: StreamOptions) -> DriverResult<RawStream> {
+        Ok(RawStream(self.id(1)))
+    }
+    unsafe fn stream_destroy(&self, _: DeviceId, _: RawStream) -> DriverResult<()> {
+        Ok(())
+    }
+    unsafe fn stream_synchronize(&self, _: DeviceId, _: RawStream) -> DriverResult<()> {
+        Ok(())
+    }
+    unsafe fn stream_query(&self, _: DeviceId, _: RawStream) -> DriverResult<bool> {
+        Ok(true)
+    }
+    unsafe fn stream_wait_event(&self, _: DeviceId, _: RawStream, _: RawEvent) -> DriverResult<()> {
+        Ok(())
+    }
+    unsafe fn launch_host_func(&self, _: DeviceId, _: RawStream, function: HostFunc) -> DriverResult<()> {
+        function();
+        Ok(())
+    }
+    fn event_create(&self, _: DeviceId, _: EventOptions) -> DriverResult<RawEvent> {
+        Ok(RawEvent(self.id(1)))
+    }
+    unsafe fn event_destroy(&self, _: DeviceId, _: RawEvent) -> DriverResult<()> {
+        Ok(())
+    }
+    unsafe fn event_record(&self, _: DeviceId, _: RawEvent, _: RawStream) -> DriverResult<()> {
+        Ok(())
+    }
+    unsafe fn event_query(&self, _: DeviceId, _: RawEvent) -> DriverResult<bool> {
+        Ok(true)
+    }
+    unsafe fn event_synchronize(&self, _: DeviceId, _: RawEvent) -> DriverResult<()> {
+        Ok(())
+    }
+    unsafe fn event_elapsed_ms(&self, _: DeviceId, _: RawEvent, _: RawEvent) -> DriverResult<f32> {
+        Ok(0.0)
+    }
+    unsafe fn module_load(&self, _: DeviceId, _: &[u8]) -> DriverResult<RawModule> {
+        Ok(RawModule(self.id(1)))
+    }
+    unsafe fn module_unload(&self, _: DeviceId, _: RawModule) -> DriverResult<()> {
+        Ok(())
+    }
+    unsafe fn module_get_function(&self, _: DeviceId, _: RawModule, _: &CStr) -> DriverResult<RawFunction> {
+        Ok(RawFunction(self.id(1)))
+    }
+    unsafe fn module_get_global(
+        &self,
+        _: DeviceId,
+        _: RawModule,
+        _: &CStr,
+    ) -> DriverResult<(DevicePtr, usize)> {
+        Err(DriverError::new("hipModuleGetGlobal", ErrorCode::NOT_FOUND))
+    }
+    unsafe fn occupancy(&self, _: DeviceId, _: RawFunction, _: u32, _: u32) -> DriverResult<u32> {
+        Ok(1)
+    }
+    #[inline(never)]
+    unsafe fn launch_kernel(&self, _: DeviceId, launch: &KernelLaunch<'_>) -> DriverResult<()> {
+        std::hint::black_box(launch.kernarg.len());
+        Ok(())
+    }
+}

@@ -1,0 +1,144 @@
+//! Launchers on every backend, and the kernels of `hip/`.
+
+use std::sync::Arc;
+
+use hip_driver_layers::validation::ValidationDriver;
+use hiplaunch::{
+    Arg, Backend, Block, Device, KernelHandle, LaunchDims, Launcher, LauncherBuilder, Patch, PatchTarget,
+    Stream,
+};
+
+/// A code object of `hip/` for both targets.
+#[derive(Debug)]
+pub struct Object {
+    gfx90a: &'static [u8],
+    gfx942: &'static [u8],
+}
+
+macro_rules! object {
+    ($name:literal) => {
+        Object {
+            gfx90a: include_bytes!(concat!("../../../hip/", $name, ".gfx90a.co")),
+            gfx942: include_bytes!(concat!("../../../hip/", $name, ".gfx942.co")),
+        }
+    };
+}
+
+/// `hip/vector.hip`.
+pub static VECTOR: Object = object!("vector");
+/// `hip/reduce.hip`.
+pub static REDUCE: Object = object!("reduce");
+/// `hip/jit.hip`.
+pub static JIT: Object = object!("jit");
+/// `hip/probe.hip`.
+pub static PROBE: Object = object!("probe");
+
+impl Object {
+    /// The code object that the device runs.
+    pub fn for_device(&self, device: &Device) -> &'static [u8] {
+        if device.properties().target.to_string().contains("gfx942") { self.gfx942 } else { self.gfx90a }
+    }
+
+    /// The code object that the device does not run.
+    pub fn wrong_for(&self, device: &Device) -> &'static [u8] {
+        if device.properties().target.to_string().contains("gfx942") { self.gfx90a } else { self.gfx942 }
+    }
+}
+
+/// A launcher with the validation layer, its first device and a stream on it.
+#[derive(Debug)]
+pub struct Rig {
+    /// The launcher.
+    pub launcher: Launcher,
+    /// Its first device.
+    pub device: Device,
+    /// A stream on that device.
+    pub stream: Stream,
+}
+
+impl Rig {
+    /// Opens a launcher on a backend.
+    pub fn open(builder: LauncherBuilder, backend: Backend) -> Rig {
+        let launcher = builder.backend(backend).validate(true).build().expect("a launcher");
+        let device = launcher.device(0).expect("device 0").clone();
+        let stream = launcher.stream(&device).expect("a stream");
+        Rig { launcher, device, stream }
+    }
+
+    /// The validation layer.
+    pub fn validation(&self) -> &Arc<ValidationDriver> {
+        self.launcher.validation().expect("the validation layer is on")
+    }
+
+    /// Registers a kernel of `hip/`.
+    pub fn kernel(&self, object: &Object, name: &str) -> KernelHandle {
+        // SAFETY: the kernels of hip/ do what their README says.
+        unsafe { self.launcher.register(&self.device, object.for_device(&self.device), name) }.expect(name)
+    }
+
+    /// Launches a kernel on the stream.
+    ///
+    /// # Errors
+    /// The launcher's.
+    pub fn launch(
+        &self,
+        kernel: KernelHandle,
+        dims: LaunchDims,
+        args: &[Arg<'_>],
+    ) -> hiplaunch::Result<hiplaunch::Ticket> {
+        // SAFETY: tests pass what the kernels of hip/ take.
+        unsafe { self.launcher.launch(kernel, &self.stream, dims, args) }
+    }
+
+    /// Asserts that the validation layer has found nothing.
+    pub fn assert_clean(&self) {
+        let violations = self.validation().violations();
+        assert!(violations.is_empty(), "{violations:#?}");
+    }
+}
+
+/// The backends of this machine; what is missing is said.
+pub fn backends() -> Vec<Backend> {
+    [Backend::Emulator, Backend::Hip]
+        .into_iter()
+        .filter(|b| match hiplaunch::driver::backend::open(*b, Some(false)) {
+            Ok(_) => true,
+            Err(e) => {
+                println!("skipped: backend {b}: {e}");
+                false
+            }
+        })
+        .collect()
+}
+
+/// Runs a test on each backend.
+pub fn on_each(test: impl Fn(Rig)) {
+    on_each_with(Launcher::builder, test);
+}
+
+/// Runs a test on each backend with options.
+pub fn on_each_with(builder: impl Fn() -> LauncherBuilder, test: impl Fn(Rig)) {
+    let backends = backends();
+    assert!(backends.contains(&Backend::Emulator), "the emulator is always there");
+    for backend in backends {
+        println!("backend {backend}");
+        test(Rig::open(builder(), backend));
+    }
+}
+
+/// The result address in the blocks of `jit_polynomial` and `jit_echo`.
+pub const RESULT: [Patch; 1] = [Patch { offset: 0, target: PatchTarget::Result }];
+
+/// A block of `jit_echo` with `payload`.
+pub fn echo_bytes(payload: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0; 12];
+    bytes[8..12].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+    bytes.extend_from_slice(payload);
+    bytes.resize(bytes.len().next_multiple_of(8), 0);
+    bytes
+}
+
+/// The argument block of `jit_echo`.
+pub fn echo_block(bytes: &[u8], payload: usize) -> Block<'_> {
+    Block { bytes, patches: &RESULT, segments: &[], result_bytes: payload }
+}

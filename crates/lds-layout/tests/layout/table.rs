@@ -1,0 +1,165 @@
+//! The cases that nvFuser's tests of its stack allocator assert, as bounds, and what it needs much more for.
+
+use lds_layout::{LdsBuilder, LdsId, LdsLayout, LdsTarget};
+
+/// Name, bytes, first and last access.
+type Row = (&'static str, u64, u64, u64);
+
+struct Case {
+    rows: &'static [Row],
+    barriers: &'static [u64],
+    promote: &'static [&'static str],
+    inserted: &'static [u64],
+    /// Bytes for alignments of 128 and 16.
+    most: [u32; 2],
+}
+
+const SIMPLE: &[Row] = &[("A", 20, 1, 2), ("B", 24, 5, 6)];
+const REORDERED: &[Row] = &[("A", 20, 1, 3), ("B", 24, 2, 7), ("C", 24, 6, 8)];
+const DOWNSTREAM: &[Row] = &[("A", 28, 6, 12), ("B", 32, 13, 19), ("C", 36, 20, 25)];
+const TWO: &[Row] = &[("A", 28, 7, 13), ("B", 32, 18, 24), ("C", 36, 29, 35), ("D", 40, 40, 45)];
+
+const CASES: &[Case] = &[
+    Case { rows: SIMPLE, barriers: &[], promote: &[], inserted: &[], most: [148, 52] },
+    Case { rows: SIMPLE, barriers: &[3], promote: &[], inserted: &[], most: [24, 24] },
+    Case { rows: REORDERED, barriers: &[], promote: &[], inserted: &[], most: [276, 84] },
+    Case { rows: REORDERED, barriers: &[4], promote: &[], inserted: &[], most: [152, 56] },
+    Case { rows: REORDERED, barriers: &[], promote: &["A"], inserted: &[6], most: [152, 56] },
+    Case { rows: DOWNSTREAM, barriers: &[], promote: &[], inserted: &[], most: [284, 108] },
+    Case { rows: DOWNSTREAM, barriers: &[], promote: &["A"], inserted: &[13], most: [160, 80] },
+    Case { rows: TWO, barriers: &[], promote: &[], inserted: &[], most: [412, 156] },
+    Case { rows: TWO, barriers: &[], promote: &["A", "C"], inserted: &[18, 40], most: [160, 80] },
+];
+
+fn builder(rows: &[Row], barriers: &[u64], alignment: u64) -> (LdsBuilder, Vec<LdsId>) {
+    let mut kernel = LdsBuilder::new(0..=100_000).unwrap();
+    let mut ids = Vec::new();
+    for &(name, size, first, last) in rows {
+        let id = kernel.buffer_aligned(name, size, alignment).unwrap();
+        kernel.write(id, first).unwrap();
+        kernel.read(id, last).unwrap();
+        ids.push(id);
+    }
+    barriers.iter().for_each(|&at| kernel.barrier(at).unwrap());
+    (kernel, ids)
+}
+
+fn positions(layout: &LdsLayout) -> Vec<u64> {
+    layout.inserted().iter().map(|barrier| barrier.before).collect()
+}
+
+#[test]
+fn never_more_than_the_stack() {
+    for case in CASES {
+        for (alignment, most) in [128, 16].into_iter().zip(case.most) {
+            let (kernel, _) = builder(case.rows, case.barriers, alignment);
+            let mut program = kernel.build().unwrap();
+            for name in case.promote {
+                program.promote_reuse(program.id(name).unwrap()).unwrap();
+            }
+            let layout = program.layout().unwrap();
+            let text = layout.to_text();
+            assert!(layout.total() <= most && layout.is_least(), "{most}: {text}");
+            assert_eq!(positions(&layout), case.inserted, "{text}");
+        }
+    }
+}
+
+/// The totals themselves. With an alignment of 16 the largest buffers, whose padding is least, go below: less than the
+/// stack's 108, 80, 156 and 80.
+#[test]
+fn the_least_totals() {
+    let totals: Vec<[u32; 2]> = CASES
+        .iter()
+        .map(|case| {
+            [128, 16].map(|alignment| {
+                let (kernel, _) = builder(case.rows, case.barriers, alignment);
+                let mut program = kernel.build().unwrap();
+                for name in case.promote {
+                    program.promote_reuse(program.id(name).unwrap()).unwrap();
+                }
+                program.layout().unwrap().total()
+            })
+        })
+        .collect();
+    let least =
+        [[148, 52], [24, 24], [276, 84], [152, 56], [152, 56], [284, 100], [160, 68], [412, 148], [160, 68]];
+    assert_eq!(totals, least);
+}
+
+/// What the promoted buffers get to is got to without being told which, with no more barriers.
+#[test]
+fn the_fewest_barriers_find_what_promoting_does() {
+    for case in CASES.iter().filter(|case| !case.promote.is_empty()) {
+        for (alignment, most) in [128, 16].into_iter().zip(case.most) {
+            let (kernel, _) = builder(case.rows, &[], alignment);
+            let layout = kernel.build().unwrap().layout_within(u64::from(most)).unwrap();
+            assert!(
+                layout.is_fewest() && layout.inserted().len() <= case.inserted.len(),
+                "{}",
+                layout.to_text()
+            );
+        }
+    }
+}
+
+/// A chain of overlapping lifetimes: the stack needs 3 KiB at 4 buffers, 9 at 16, 33 at 64.
+#[test]
+fn a_chain_always_fits_2_kib() {
+    for n in [4u64, 16, 64, 300] {
+        let mut kernel = LdsBuilder::new(0..=10 * n + 12).unwrap();
+        let mut chain = LdsBuilder::new(0..=10 * n + 12).unwrap();
+        for i in 0..n {
+            for kernel in [&mut kernel, &mut chain] {
+                let id = kernel.buffer(format!("B{i}"), 1024).unwrap();
+                kernel.write(id, 10 * i + 1).unwrap();
+                kernel.read(id, 10 * i + 12).unwrap();
+            }
+            kernel.barrier(10 * i + 5).unwrap();
+        }
+        let layout = kernel.build().unwrap().layout().unwrap();
+        assert_eq!((layout.total(), layout.is_least()), (2048, true), "{n}");
+        // Each barrier lets one buffer go: the first is wanted before the third buffer begins, the last before the last.
+        let layout = chain.build().unwrap().layout_within(2048).unwrap();
+        assert_eq!((layout.inserted().len() as u64, layout.is_fewest()), (n - 2, true), "{n}");
+        let before: Vec<u64> = (2..n).map(|i| 10 * i + 1).collect();
+        assert_eq!(positions(&layout), before);
+    }
+}
+
+/// Writes after the last read are accesses too: the stack lets `b` have bytes that `a` still writes.
+#[test]
+fn the_last_access_may_be_a_write() {
+    let mut kernel = LdsBuilder::new(0..=9).unwrap();
+    let (a, b) = (kernel.buffer("a", 64).unwrap(), kernel.buffer("b", 64).unwrap());
+    kernel.write(a, 1).unwrap();
+    kernel.read(a, 2).unwrap();
+    kernel.barrier(3).unwrap();
+    kernel.write(a, 4).unwrap();
+    kernel.write(b, 5).unwrap();
+    kernel.read(b, 6).unwrap();
+    assert_eq!(kernel.clone().build().unwrap().layout().unwrap().total(), 128);
+    let layout = kernel.build().unwrap().layout_within(64).unwrap();
+    assert_eq!(positions(&layout), [5]);
+}
+
+/// 20 KiB each: two workgroups a compute unit with both side by side, three with one barrier.
+#[test]
+fn occupancy_is_by_granules() {
+    let rows: &[Row] = &[("A", 20 << 10, 1, 2), ("B", 21 << 10, 5, 6), ("C", 300, 1, 6)];
+    let (kernel, _) = builder(rows, &[], 16);
+    let program = kernel.build().unwrap();
+    let target = LdsTarget::of("gfx90a").unwrap();
+    assert_eq!(target.workgroups(u64::from(program.layout().unwrap().total())), 1);
+    // 65536 / 3 is 21845, of which whole granules are 21504: 21 KiB and nothing besides.
+    let error = program.layout_for_occupancy(&target, 3, 0).unwrap_err().to_string();
+    assert!(error.contains("21504") && error.contains("21804") && error.contains("allows 2"), "{error}");
+    let layout = program.layout_for_occupancy(&target, 2, 0).unwrap();
+    assert_eq!((layout.inserted().len(), target.workgroups(u64::from(layout.total()))), (1, 2));
+    assert_eq!(target.workgroups(512), 128);
+    assert_eq!(target.workgroups(513), 64);
+    assert_eq!(target.workgroups(0), u32::MAX);
+    assert_eq!(target.dynamic_bytes(2, 512).unwrap(), 32256);
+    assert!(target.dynamic_bytes(2, 32768).is_err() && target.dynamic_bytes(0, 0).is_err());
+    assert_eq!(LdsTarget::GFX950.workgroups(65_537), 2);
+}

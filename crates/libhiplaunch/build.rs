@@ -1,0 +1,12 @@
+//! The C library's soname.
+
+/// Goes up with each change of the C API that a program linked before it does not run with, whatever the crate's version.
+/// hip/install.sh and the tests read it from the library.
+const SONAME: &str = "libhiplaunch.so.0";
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    if std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "linux") {
+        println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,{SONAME}");
+    }
+}

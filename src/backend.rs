@@ -1,0 +1,280 @@
+//! Which driver to use: a GPU through HIP where there is one, else the emulator.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use hip_driver::Driver;
+use hip_driver::hip::HipDriver;
+use hip_driver_layers::validation::ValidationDriver;
+
+/// Names the backend that [`Backend::Auto`] takes: `auto`, `hip` or `emulator`.
+pub const BACKEND_VARIABLE: &str = "HIPLAUNCH_BACKEND";
+
+/// Turns the validation layer on where the program leaves it open: `1` for on, `0` for off.
+pub const VALIDATE_VARIABLE: &str = "HIPLAUNCH_VALIDATE";
+
+/// A choice of driver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Backend {
+    /// HIP if its library loads and finds a device, else the emulator. [`BACKEND_VARIABLE`] overrides it.
+    #[default]
+    Auto,
+    /// AMD GPUs through libamdhip64.
+    Hip,
+    /// The embedded emulator (feature `emulator`).
+    Emulator,
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Backend::Auto => "auto",
+            Backend::Hip => "hip",
+            Backend::Emulator => "emulator",
+        })
+    }
+}
+
+impl FromStr for Backend {
+    type Err = OpenError;
+
+    fn from_str(text: &str) -> Result<Self, OpenError> {
+        match text.trim().to_ascii_lowercase().as_str() {
+            "auto" => Ok(Backend::Auto),
+            "hip" => Ok(Backend::Hip),
+            "emulator" => Ok(Backend::Emulator),
+            _ => Err(OpenError::UnknownBackend { given: text.to_owned() }),
+        }
+    }
+}
+
+/// A driver that is ready, and how it was chosen.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// The driver, inside the validation layer where that is on.
+    pub driver: Arc<dyn Driver>,
+    /// The validation layer, where it is on: its counts and reports.
+    pub validation: Option<Arc<ValidationDriver>>,
+    /// Which backend it is; never [`Backend::Auto`].
+    pub backend: Backend,
+    /// What was tried before, and why it was not taken, one line each; empty if the first choice was taken.
+    pub tried: Vec<String>,
+}
+
+/// Why no driver could be opened.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// A name that is no backend.
+    #[error("unknown backend `{given}`: use auto, hip or emulator")]
+    UnknownBackend {
+        /// The name.
+        given: String,
+    },
+    /// An environment variable holds something else than it may.
+    #[error("{variable}={given} is not understood: use {expected}")]
+    BadVariable {
+        /// The variable.
+        variable: &'static str,
+        /// What it holds.
+        given: String,
+        /// What it may hold.
+        expected: &'static str,
+    },
+    /// Nothing that was asked for has a device.
+    #[error("no driver for backend {backend} has a device; tried:{}", lines(tried))]
+    NoDriver {
+        /// What was asked for.
+        backend: Backend,
+        /// What was tried, and why it was not taken, one line each.
+        tried: Vec<String>,
+    },
+}
+
+fn lines(tried: &[String]) -> String {
+    tried.iter().map(|line| format!("\n  {line}")).collect()
+}
+
+/// Opens a driver. `validate` says whether the [validation layer](ValidationDriver) goes around it; `None` leaves that
+/// to [`VALIDATE_VARIABLE`].
+///
+/// Says at `log::info` which driver it took and why.
+///
+/// # Errors
+/// [`OpenError::NoDriver`] lists everything that was tried and what was wrong with it; the other errors say which word
+/// was not understood.
+pub fn open(backend: Backend, validate: Option<bool>) -> Result<Opened, OpenError> {
+    open_with(backend, validate, None)
+}
+
+/// How the emulator is made, in a build that has it.
+#[cfg(feature = "emulator")]
+pub(crate) type Emulator = hip_driver_emulated::EmulatorOptions;
+#[cfg(not(feature = "emulator"))]
+pub(crate) type Emulator = std::convert::Infallible;
+
+/// As [`open`]; the emulator, where it comes to that, is made as `emulator` says instead of the environment.
+pub(crate) fn open_with(
+    backend: Backend,
+    validate: Option<bool>,
+    emulator: Option<Emulator>,
+) -> Result<Opened, OpenError> {
+    let (backend, named_by) = match (backend, variable(BACKEND_VARIABLE)) {
+        (Backend::Auto, Some(given)) => match given.parse() {
+            Ok(named) => (named, format!("{BACKEND_VARIABLE}={given}")),
+            Err(_) => {
+                let expected = "auto, hip or emulator";
+                return Err(OpenError::BadVariable { variable: BACKEND_VARIABLE, given, expected });
+            }
+        },
+        _ => (backend, format!("backend {backend}")),
+    };
+    let validate = validation_wanted(validate)?;
+
+    let mut tried = Vec::new();
+    let mut found = None;
+    if matches!(backend, Backend::Auto | Backend::Hip) {
+        found = note(open_hip(), Backend::Hip, &mut tried);
+    }
+    if found.is_none() && matches!(backend, Backend::Auto | Backend::Emulator) {
+        found = note(open_emulator(emulator), Backend::Emulator, &mut tried);
+    }
+    let Some((driver, backend)) = found else { return Err(OpenError::NoDriver { backend, tried }) };
+
+    let info = driver.info();
+    log::info!("using driver {} {} ({}) for {named_by}", info.name, info.version, info.source);
+    for line in &tried {
+        log::info!("not taken: {line}");
+    }
+    let (driver, validation) = if validate { in_layer(driver) } else { (driver, None) };
+    Ok(Opened { driver, validation, backend, tried })
+}
+
+/// A driver, and the validation layer that it is wrapped in, if it is.
+pub type Layered = (Arc<dyn Driver>, Option<Arc<ValidationDriver>>);
+
+fn in_layer(driver: Arc<dyn Driver>) -> Layered {
+    let layer = ValidationDriver::new(driver);
+    (layer.clone(), Some(layer))
+}
+
+/// Puts the [validation layer](ValidationDriver) around a driver that is open already, where `validate`, or for `None`
+/// [`VALIDATE_VARIABLE`], says so.
+///
+/// # Errors
+/// [`OpenError::BadVariable`].
+pub fn validated(driver: Arc<dyn Driver>, validate: Option<bool>) -> Result<Layered, OpenError> {
+    let validate = validation_wanted(validate)?;
+    Ok(if validate { in_layer(driver) } else { (driver, None) })
+}
+
+/// A driver, or the line that says why there is none.
+type Attempt = Result<Arc<dyn Driver>, String>;
+
+fn note(attempt: Attempt, backend: Backend, tried: &mut Vec<String>) -> Option<(Arc<dyn Driver>, Backend)> {
+    match attempt {
+        Ok(driver) => Some((driver, backend)),
+        Err(reason) => {
+            tried.push(format!("{backend}: {reason}"));
+            None
+        }
+    }
+}
+
+fn open_hip() -> Attempt {
+    let driver: Arc<dyn Driver> = HipDriver::load().map_err(|error| error.to_string())?;
+    with_device(driver)
+}
+
+#[cfg(feature = "emulator")]
+fn open_emulator(options: Option<Emulator>) -> Attempt {
+    let options = options.map_or_else(Emulator::from_env, Ok);
+    let driver: Arc<dyn Driver> =
+        options.and_then(hip_driver_emulated::EmulatedDriver::new).map_err(|error| error.to_string())?;
+    with_device(driver)
+}
+
+#[cfg(not(feature = "emulator"))]
+fn open_emulator(_: Option<Emulator>) -> Attempt {
+    Err("this build has no emulator; build with the feature `emulator`".to_owned())
+}
+
+fn with_device(driver: Arc<dyn Driver>) -> Attempt {
+    let info = driver.info();
+    match driver.device_count() {
+        Ok(0) => Err(format!("{} {} ({}) finds no device", info.name, info.version, info.source)),
+        Ok(_) => Ok(driver),
+        Err(error) => Err(format!("{} {} ({}): {error}", info.name, info.version, info.source)),
+    }
+}
+
+/// An environment variable that is set and not empty; what is no Unicode is shown as far as it can be.
+fn variable(name: &str) -> Option<String> {
+    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty())
+}
+
+/// What the program says, else what the variable says.
+fn validation_wanted(validate: Option<bool>) -> Result<bool, OpenError> {
+    validate.map_or_else(|| validation_named(variable(VALIDATE_VARIABLE)), Ok)
+}
+
+fn validation_named(given: Option<String>) -> Result<bool, OpenError> {
+    match given.as_deref() {
+        None | Some("0") => Ok(false),
+        Some("1") => Ok(true),
+        Some(other) => Err(OpenError::BadVariable {
+            variable: VALIDATE_VARIABLE,
+            given: other.to_owned(),
+            expected: "1 or 0",
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backends_are_written_as_they_are_read() {
+        for backend in [Backend::Auto, Backend::Hip, Backend::Emulator] {
+            assert_eq!(backend.to_string().parse(), Ok(backend));
+        }
+        assert_eq!(" HIP ".parse(), Ok(Backend::Hip));
+        let error = "cuda".parse::<Backend>().unwrap_err();
+        assert_eq!(error, OpenError::UnknownBackend { given: "cuda".to_owned() });
+    }
+
+    #[test]
+    fn validation_is_on_or_off_and_nothing_else() {
+        assert_eq!(validation_named(None), Ok(false));
+        assert_eq!(validation_named(Some("0".to_owned())), Ok(false));
+        assert_eq!(validation_named(Some("1".to_owned())), Ok(true));
+        assert!(matches!(validation_named(Some("yes".to_owned())), Err(OpenError::BadVariable { .. })));
+    }
+
+    #[test]
+    fn no_driver_says_all_that_was_tried() {
+        let tried = vec!["hip: no library".to_owned(), "emulator: not built".to_owned()];
+        let text = OpenError::NoDriver { backend: Backend::Auto, tried }.to_string();
+        assert!(text.contains("hip: no library") && text.contains("emulator: not built"), "{text}");
+    }
+
+    #[cfg(feature = "emulator")]
+    #[test]
+    fn the_emulator_opens_everywhere() {
+        let opened = open(Backend::Emulator, Some(false)).unwrap();
+        assert_eq!(opened.backend, Backend::Emulator);
+        assert!(opened.tried.is_empty() && opened.validation.is_none());
+        assert_eq!(opened.driver.info().name, "emulated");
+    }
+
+    #[cfg(feature = "emulator")]
+    #[test]
+    fn validation_goes_around_the_driver() {
+        let opened = open(Backend::Emulator, Some(true)).unwrap();
+        assert!(opened.validation.is_some());
+        assert_eq!(opened.driver.info().name, "validation over emulated");
+    }
+}

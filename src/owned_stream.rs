@@ -1,0 +1,68 @@
+//! A driver's stream that is destroyed with its last owner.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hip_driver::{DeviceId, Driver, DriverResult, RawStream, StreamOptions};
+
+/// An owned raw stream. Whoever keeps it alive may enqueue on it.
+#[derive(Debug)]
+pub(crate) struct OwnedStream {
+    driver: Arc<dyn Driver>,
+    device: DeviceId,
+    raw: RawStream,
+    number: u64,
+    capturing: AtomicBool,
+}
+
+impl OwnedStream {
+    /// Makes a stream; `number` is one that no other stream of the process has.
+    pub(crate) fn new(
+        driver: &Arc<dyn Driver>,
+        device: DeviceId,
+        options: StreamOptions,
+        number: u64,
+    ) -> DriverResult<OwnedStream> {
+        let raw = driver.stream_create(device, options)?;
+        Ok(OwnedStream { driver: driver.clone(), device, raw, number, capturing: AtomicBool::new(false) })
+    }
+
+    #[inline]
+    pub(crate) fn device(&self) -> DeviceId {
+        self.device
+    }
+
+    #[inline]
+    pub(crate) fn raw(&self) -> RawStream {
+        self.raw
+    }
+
+    #[inline]
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Whether the stream is being recorded into a graph: asking, waiting for or recording an event on it would break that.
+    pub(crate) fn is_capturing(&self) -> bool {
+        self.capturing.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_capturing(&self, on: bool) {
+        self.capturing.store(on, Ordering::Release);
+    }
+
+    /// Waits for all work on the stream.
+    pub(crate) fn synchronize(&self) -> DriverResult<()> {
+        // SAFETY: the stream is owned by `self` and made by this driver for this device.
+        unsafe { self.driver.stream_synchronize(self.device, self.raw) }
+    }
+}
+
+impl Drop for OwnedStream {
+    fn drop(&mut self) {
+        // SAFETY: nobody else has the stream any more.
+        if let Err(e) = unsafe { self.driver.stream_destroy(self.device, self.raw) } {
+            log::warn!("destroying a stream of {}: {e}", self.device);
+        }
+    }
+}
