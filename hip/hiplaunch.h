@@ -1848,8 +1848,7 @@ enum hiplaunch_status hiplaunch_pool_limit(const struct hiplaunch_launcher *laun
 /**
  * A pool's counters, segments and blocks as JSON.
  *
- * Ownership: the caller closes the text. Threads: any. Errors: as hiplaunch_get_pool_stats;
- * HIPLAUNCH_STATUS_UNSUPPORTED in a build without reports.
+ * Ownership: the caller closes the text. Threads: any. Errors: as hiplaunch_get_pool_stats.
  */
 enum hiplaunch_status hiplaunch_pool_snapshot_json(const struct hiplaunch_launcher *launcher,
                                                    uint32_t device,
