@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crate::error::{Error, LaunchProblem, Result};
 use crate::memory::pool::Caller;
 use crate::memory::{Failed, ResultSlot};
-use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess};
+use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess, Note, Work};
 
 use super::args::{Arg, Block, HostData, LaunchDims, PatchTarget, Staging};
 use super::kernel::Kernel;
@@ -503,7 +503,7 @@ fn stage(
         if input > 0 {
             let staging = ring.take(core, input).map_err(give_back)?;
             cursor.input = staging.device.0;
-            device.raw().note_host_write(staging.host.as_ptr(), input);
+            device.note(&Note::HostWrite { ptr: staging.host.as_ptr(), bytes: input });
             // SAFETY: as above.
             input_bytes = unsafe { zeroed_slice(staging.host, input) };
         }
@@ -512,7 +512,7 @@ fn stage(
             cursor.inout = slot.device.0;
             cursor.output = slot.device.0 + image.inout;
             if inout > 0 {
-                device.raw().note_host_write(slot.host.as_ptr(), inout);
+                device.note(&Note::HostWrite { ptr: slot.host.as_ptr(), bytes: inout });
                 // SAFETY: as above.
                 inout_bytes = unsafe { zeroed_slice(slot.host, inout) };
             }
@@ -545,7 +545,7 @@ fn stage(
     // Until the copy is enqueued, the device holds something else than the shadow.
     entry.shadow_good = false;
     let staging = ring.take(core, to_device).map_err(give_back)?;
-    device.raw().note_host_write(staging.host.as_ptr(), to_device);
+    device.note(&Note::HostWrite { ptr: staging.host.as_ptr(), bytes: to_device });
     // SAFETY: the ring gave out `to_device` bytes that no work in flight uses; the shadow is as long and elsewhere.
     unsafe { std::ptr::copy_nonoverlapping(entry.shadow.as_ptr(), staging.host.as_ptr(), to_device) };
     Ok(Staged { cursor, copy_from: Some(staging.host), uses_ring: true, slot })
@@ -606,12 +606,14 @@ fn submit(
     if let Some(host) = staged.copy_from {
         // SAFETY: the ring keeps the staged bytes until its fence; the scratch is at least as long as the image.
         unsafe {
-            driver.memcpy_htod_async(
+            driver.enqueue(
                 id,
-                DevicePtr(staged.cursor.input),
-                host.as_ptr(),
-                image.to_device(),
                 stream,
+                &Work::CopyToDevice {
+                    dst: DevicePtr(staged.cursor.input),
+                    src: host.as_ptr(),
+                    bytes: image.to_device(),
+                },
             )
         }
         .map_err(free)?;
@@ -642,20 +644,25 @@ fn submit(
             grid: request.dims.grid,
             block: request.dims.block,
             dynamic_lds: request.dims.dynamic_lds,
-            stream,
             kernarg: &entry.kernarg,
             accesses,
         };
         // SAFETY: the segment is as long as the metadata say, and was packed after every argument was checked against
         // them; what the caller's own pointers are good for is the caller's promise.
-        unsafe { driver.launch_kernel(id, &launch) }.map_err(free)?;
+        unsafe { driver.enqueue(id, stream, &Work::Kernel(&launch)) }.map_err(free)?;
     }
     let Some(slot) = &staged.slot else { return Ok(()) };
     if !mapped {
         let from = DevicePtr(staged.cursor.inout);
         // SAFETY: the slot is this launch's until its ticket gives it back, after the event recorded below.
-        unsafe { driver.memcpy_dtoh_async(id, slot.host.as_ptr(), from, image.to_host(), stream) }
-            .map_err(|e| stopped(e, false, true))?;
+        unsafe {
+            driver.enqueue(
+                id,
+                stream,
+                &Work::CopyToHost { dst: slot.host.as_ptr(), src: from, bytes: image.to_host() },
+            )
+        }
+        .map_err(free)?;
     }
     // SAFETY: the slot's own event and a live stream of one device.
     unsafe { driver.event_record(id, slot.event, stream) }.map_err(|e| stopped(e, true, true))
