@@ -329,10 +329,9 @@ pub(crate) type Entries = HashMap<KernelHandle, Entry, BuildHasherDefault<Handle
 pub(crate) fn entry_of<'a>(
     entries: &'a mut Entries,
     lane: &Arc<Lane>,
-    handle: KernelHandle,
     kernel: &Kernel,
 ) -> &'a mut Entry {
-    let entry = entries.entry(handle).or_insert_with(|| Entry::new(lane));
+    let entry = entries.entry(kernel.handle).or_insert_with(|| Entry::new(lane));
     if entry.kernel != kernel.id {
         entry.belongs_to(lane, kernel);
     }
