@@ -81,21 +81,11 @@ type Enqueue<'e> = &'e mut dyn FnMut(Room<'_>) -> Result<()>;
 trait Resizable {
     /// Finds memory for `layout` on the stream, has `enqueue` launch the kernel with it, and keeps memory and layout if
     /// that succeeded.
-    fn fill_with(
-        &mut self,
-        stream: &StreamCore,
-        layout: Layout,
-        enqueue: Enqueue<'_>,
-    ) -> Result<()>;
+    fn fill_with(&mut self, stream: &StreamCore, layout: Layout, enqueue: Enqueue<'_>) -> Result<()>;
 }
 
 impl<T: Pod> Resizable for DeviceBuffer<T> {
-    fn fill_with(
-        &mut self,
-        stream: &StreamCore,
-        layout: Layout,
-        enqueue: Enqueue<'_>,
-    ) -> Result<()> {
+    fn fill_with(&mut self, stream: &StreamCore, layout: Layout, enqueue: Enqueue<'_>) -> Result<()> {
         if !self.fits(stream, layout.len()) {
             // The old memory goes back in stream order, at once.
             *self = filled(stream, layout, enqueue)?;
@@ -109,12 +99,7 @@ impl<T: Pod> Resizable for DeviceBuffer<T> {
 }
 
 impl<T: Pod> Resizable for Option<DeviceBuffer<T>> {
-    fn fill_with(
-        &mut self,
-        stream: &StreamCore,
-        layout: Layout,
-        enqueue: Enqueue<'_>,
-    ) -> Result<()> {
+    fn fill_with(&mut self, stream: &StreamCore, layout: Layout, enqueue: Enqueue<'_>) -> Result<()> {
         match self {
             Some(buffer) => buffer.fill_with(stream, layout, enqueue),
             None => {
@@ -126,11 +111,7 @@ impl<T: Pod> Resizable for Option<DeviceBuffer<T>> {
 }
 
 /// A new buffer that the kernel was launched with.
-fn filled<T: Pod>(
-    stream: &StreamCore,
-    layout: Layout,
-    enqueue: Enqueue<'_>,
-) -> Result<DeviceBuffer<T>> {
+fn filled<T: Pod>(stream: &StreamCore, layout: Layout, enqueue: Enqueue<'_>) -> Result<DeviceBuffer<T>> {
     let mut new = DeviceBuffer::on(stream, layout.len())?;
     new.set_layout(layout);
     enqueue(Room { target: BufferArg::first_bytes(new.block(), new.bytes() as u64), is_new: true })?;
@@ -211,9 +192,10 @@ fn parameter_of(kernel: &Kernel, source: Source<'_>, said: Option<usize>) -> Res
                 args.iter().enumerate().filter(|(_, a)| matches!(a, Arg::Destination)).map(|(i, _)| i);
             match (marked.next(), marked.next()) {
                 (Some(index), None) if said.is_none_or(|said| said == index) => Ok(index),
-                (Some(index), None) => {
-                    refuse(kernel, format!("argument {index} is `Arg::Destination`, not the one that was named"))
-                }
+                (Some(index), None) => refuse(
+                    kernel,
+                    format!("argument {index} is `Arg::Destination`, not the one that was named"),
+                ),
                 _ => refuse(kernel, "the arguments have to name `Arg::Destination` exactly once"),
             }
         }

@@ -126,11 +126,7 @@ fn padded(bytes: usize) -> u64 {
 }
 
 /// Enqueues a launch. Every check that needs no device comes before the first call.
-pub(super) fn launch<R: Receipt>(
-    kernel: &Kernel,
-    lane: &Arc<Lane>,
-    mut request: Request<'_>,
-) -> Result<R> {
+pub(super) fn launch<R: Receipt>(kernel: &Kernel, lane: &Arc<Lane>, mut request: Request<'_>) -> Result<R> {
     let device = lane.core.device();
     if kernel.device() != device {
         let (kernel_device, stream) = (kernel.device().id(), device.id());

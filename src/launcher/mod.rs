@@ -353,7 +353,10 @@ impl Launcher {
     /// another device than the old kernel's.
     pub fn replace_kernel(&self, handle: KernelHandle, registration: Registration<'_>) -> Result<()> {
         if self.0.registry.get(handle)?.device() != registration.module.device() {
-            return Err(Error::invalid("Launcher::replace_kernel", "the module is on another device than the kernel"));
+            return Err(Error::invalid(
+                "Launcher::replace_kernel",
+                "the module is on another device than the kernel",
+            ));
         }
         let old = self.0.registry.replace(Arc::new(Kernel::new(&registration, handle)?))?;
         self.0.graphs.forget(old.id);
