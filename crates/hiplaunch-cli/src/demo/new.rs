@@ -1,8 +1,8 @@
 //! This way: registered once, launched by handle; nothing allocated, nothing waited for but results.
 
 use hiplaunch::{
-    Arg, Block, Device, DeviceBuffer, Error, KernelHandle, LaunchDims, Launcher, Patch, PatchTarget, Staging,
-    Stream, Ticket, args,
+    Arg, Block, Device, DeviceBuffer, Error, KernelHandle, Launch, LaunchDims, Launcher, Patch, PatchTarget,
+    Staging, Stream, Ticket, args,
 };
 
 use super::cases::{
@@ -35,7 +35,13 @@ impl Registered {
     fn launch(&self, staging: Staging, args: &[Arg<'_>]) -> Result<Ticket, Error> {
         // SAFETY: the device addresses among the arguments are of buffers that outlive the launches, as large as the
         // kernel's contract (hip/README.md) asks for.
-        unsafe { self.launcher.launch_staged(self.handle, &self.stream, self.dims, staging, args) }
+        unsafe {
+            self.launcher.submit(
+                self.handle,
+                &self.stream,
+                Launch::new(self.dims).args(args).staging(staging),
+            )
+        }
     }
 }
 
