@@ -57,7 +57,7 @@ const EXAMPLES: [(&str, &[Example]); 10] = [
     (
         "demo",
         &[
-            ("hiplaunch demo", "compare both ways on the driver in use"),
+            ("hiplaunch demo", "compare the old method with this one on the driver in use"),
             ("hiplaunch demo --only jit-block/new --launches 100 --json", "measure one case, and print JSON"),
         ],
     ),
@@ -65,7 +65,7 @@ const EXAMPLES: [(&str, &[Example]); 10] = [
         "bench",
         &[(
             "hiplaunch bench --quick --html report.html",
-            "measure the ways of launching side by side, and write a report with pictures",
+            "measure the methods of launching side by side, and write a report with pictures",
         )],
     ),
     (
