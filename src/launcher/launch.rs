@@ -32,8 +32,8 @@ const MAX_IMAGE: u64 = 1 << 31;
 pub(super) enum Source<'a> {
     /// One value for each parameter.
     Args(&'a [Arg<'a>]),
-    /// The explicit part of the kernarg segment, packed by a compiler that knows the layout; padding behind it until it
-    /// is checked.
+    /// The explicit part of the kernarg segment, packed by a compiler that knows the layout, perhaps with padding
+    /// behind it.
     Packed(&'a [u8]),
 }
 
@@ -106,13 +106,13 @@ pub(super) fn launch(kernel: &Kernel, lane: &Arc<Lane>, mut request: Request<'_>
     device.check()?;
     request.dims.dynamic_lds = kernel.with_layout(request.dims.dynamic_lds)?;
     kernel.check_dims(&request.dims)?;
-    if let Source::Packed(bytes) = &mut request.source {
-        *bytes = kernel.check_packed(bytes)?;
-    }
     let request = &request;
     let image = match request.source {
         Source::Args(args) => check_args(kernel, lane, args)?,
-        Source::Packed(_) => Image::default(),
+        Source::Packed(bytes) => {
+            kernel.check_packed(bytes.len())?;
+            Image::default()
+        }
     };
     if image.total() > 0 {
         check_image(kernel, request, &image)?;
@@ -332,7 +332,11 @@ fn put_arg(kernarg: &mut [u8], offset: u32, bytes: &[u8]) {
 #[inline]
 fn pack(kernel: &Kernel, kernarg: &mut [u8], source: Source<'_>, mut cursor: Cursor) {
     let args = match source {
-        Source::Packed(bytes) => return put_arg(kernarg, 0, bytes),
+        // What lies behind it is padding, or where hidden arguments go.
+        Source::Packed(bytes) => {
+            let explicit = bytes.get(..kernel.explicit_bytes as usize).unwrap_or_default();
+            return put_arg(kernarg, 0, explicit);
+        }
         Source::Args(args) => args,
     };
     for (arg, parameter) in args.iter().zip(&kernel.parameters) {

@@ -422,7 +422,7 @@ pub(crate) fn graphs_on_many_threads(rig: &Rig) {
 
 pub(crate) fn a_fault_names_its_node(rig: &Rig) {
     if !matches!(rig.subject, Subject::Emulated { .. }) {
-        rig.skip("HIP aborts the process when a kernel faults");
+        rig.skip("HIP is lost to the whole process when a kernel faults");
         return;
     }
     let (stream, probe, pinned) = (rig.stream(), rig.load(&PROBE), rig.pinned(256));

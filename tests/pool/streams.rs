@@ -294,7 +294,10 @@ fn memory_of_no_stream_is_idle_for_all() {
         a.record_use(&other).unwrap();
         rig.fill(&a, &other);
         gate.open();
-        b.synchronize().unwrap();
+        // The block was used on both streams, and is free when both are behind that.
+        for stream in [&a, &b] {
+            stream.synchronize().unwrap();
+        }
         let back = rig.without_malloc(|| rig.pool.allocate_for_any(MIB).unwrap());
         a.record_use(&back).unwrap();
         rig.fill(&a, &back);

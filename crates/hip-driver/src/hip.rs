@@ -90,9 +90,9 @@ const HIP_LAUNCH_PARAM_BUFFER_POINTER: usize = 1;
 const HIP_LAUNCH_PARAM_BUFFER_SIZE: usize = 2;
 const HIP_LAUNCH_PARAM_END: usize = 3;
 
-/// Below this version a launch's arguments pass through the kernel, which graphs do not lock (5.2, seen: arguments mixed up
-/// between threads; clr of 7.0 puts them into the launch's own command).
-const LAUNCHES_HOLD_THEIR_ARGUMENTS: i32 = 70_000_000;
+/// Below this version a launch's arguments pass through the kernel, which graphs do not lock (5.2.3, seen: arguments mixed up
+/// between threads). This is the oldest that was seen to do without, 6.4.3; `tests/hip_quirks/` shows both.
+const LAUNCHES_HOLD_THEIR_ARGUMENTS: i32 = 60_443_484;
 /// Below this version `hipStreamDestroy` can spin for ever (seen with 5.2; clr of 6.0 has it mended).
 const STREAM_DESTROY_IS_MENDED: i32 = 60_000_000;
 
@@ -553,8 +553,16 @@ impl Driver for HipDriver {
         let api = self.on(device, CALL)?;
         let mut function = ptr::null_mut();
         // SAFETY: a live module of the current device, a C string, a live handle.
-        check(CALL, unsafe { (api.hipModuleGetFunction)(&mut function, pointer(module.0), name.as_ptr()) })?;
-        Ok(RawFunction(number(function)))
+        match check(CALL, unsafe {
+            (api.hipModuleGetFunction)(&mut function, pointer(module.0), name.as_ptr())
+        }) {
+            Ok(()) => Ok(RawFunction(number(function))),
+            // HIP from 6 on calls the empty name an invalid value (`tests/hip_quirks/`).
+            Err(error) if name.is_empty() && error.code == ErrorCode::INVALID_VALUE => {
+                Err(DriverError::new(CALL, ErrorCode::NOT_FOUND))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     unsafe fn module_get_global(

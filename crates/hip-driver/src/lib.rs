@@ -228,7 +228,9 @@ pub trait Driver: Send + Sync + Debug + 'static {
         stream: RawStream,
         event: RawEvent,
     ) -> DriverResult<()>;
-    /// Runs `function` on a thread of the driver after all earlier work on the stream.
+    /// Runs `function` on a thread of the driver after all earlier work on the stream. The function calls no driver, and
+    /// does not wait for a thread that may be inside one: HIP runs the host functions of all streams on one thread, and
+    /// while any thread waits for the device or for a busy stream, other threads' calls on that stream may wait as well.
     ///
     /// # Safety
     /// As the trait says.
@@ -277,7 +279,8 @@ pub trait Driver: Send + Sync + Debug + 'static {
     /// # Safety
     /// None of its kernels is in flight: HIP does not wait for them.
     unsafe fn module_unload(&self, device: DeviceId, module: RawModule) -> DriverResult<()>;
-    /// Finds a kernel by name (without `.kd`).
+    /// Finds a kernel by name (without `.kd`). A name that no kernel of the module has, the empty one included, is
+    /// [`ErrorCode::NOT_FOUND`].
     ///
     /// # Safety
     /// As the trait says.

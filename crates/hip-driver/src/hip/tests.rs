@@ -15,6 +15,7 @@ thread_local! {
     static CALLS: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
     static REFUSE: Cell<&'static str> = const { Cell::new("") };
     static SEEN: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static FILL: Cell<Option<hipMemsetParams>> = const { Cell::new(None) };
     static EDGES: RefCell<Vec<(u64, Vec<u64>)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -26,6 +27,7 @@ fn note(call: &'static str) -> hipError_t {
         "hipStreamQuery" => 600,
         "hipDeviceEnablePeerAccess" => 704,
         "hipGetDeviceCount" => 100,
+        "hipModuleGetFunction" => 1,
         _ => 0,
     })
 }
@@ -152,10 +154,10 @@ mod functions {
             node: *mut hipGraphNode_t, _graph: hipGraph_t, dependencies: *const hipGraphNode_t, count: usize,
             params: *const hipMemsetParams
         ) {
-            // SAFETY: the driver's arguments. The layout is that of HIP 7: 40 bytes, none of them padding.
+            // SAFETY: the driver's arguments.
             unsafe {
                 add_node(node, dependencies, count);
-                see(params.cast(), 40);
+                FILL.set(Some(*params));
             }
         }
         hipGraphAddKernelNode(
@@ -185,6 +187,7 @@ mod functions {
         }
         hipGraphLaunch(_exec: hipGraphExec_t, _stream: hipStream_t) {}
         hipGraphExecDestroy(_exec: hipGraphExec_t) {}
+        hipModuleGetFunction(_function: *mut hipFunction_t, _module: hipModule_t, _name: *const c_char) {}
         hipModuleLaunchKernel(
             _function: hipFunction_t, _gx: c_uint, _gy: c_uint, _gz: c_uint, _bx: c_uint, _by: c_uint, _bz: c_uint,
             _lds: c_uint, _stream: hipStream_t, params: *mut *mut c_void, extra: *mut *mut c_void
@@ -298,6 +301,16 @@ fn statuses_are_no_errors() {
 }
 
 #[test]
+fn the_empty_name_is_not_found_where_hip_calls_it_an_invalid_value() {
+    let driver = driver(70_000_000);
+    for (name, code) in [(c"", ErrorCode::NOT_FOUND), (c"saxpy", ErrorCode::INVALID_VALUE)] {
+        // SAFETY: the stand-in reads nothing.
+        let error = unsafe { driver.module_get_function(DEVICE, RawModule(0x40), name) }.unwrap_err();
+        assert_eq!((error.call, error.code), ("hipModuleGetFunction", code));
+    }
+}
+
+#[test]
 fn pinned_memory_goes_back_when_it_cannot_be_mapped() {
     let driver = driver(70_000_000);
     let pinned = driver.host_malloc(DEVICE, 64).unwrap();
@@ -405,17 +418,16 @@ fn nodes_of_a_graph_are_a_chain() {
 }
 
 #[test]
-fn fills_of_a_graph_have_the_layout_of_hip_7_and_short_ones_are_copies() {
+fn fills_of_a_graph_have_the_headers_layout_and_short_ones_are_copies() {
     let driver = driver(70_000_000);
     EDGES.take();
     // SAFETY: the stand-ins read the arguments and nothing else.
     unsafe {
         let graph = driver.graph_create(DEVICE).unwrap();
         driver.graph_add_memset_d32(DEVICE, graph, &[], DevicePtr(0x1234_5678_9000), 0xaabb_ccdd, 3).unwrap();
-        let words: Vec<u64> =
-            SEEN.take().chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
-        // Address, pitch in bytes, value and element size, width in elements, height.
-        assert_eq!(words, [0x1234_5678_9000, 12, 4 << 32 | 0xaabb_ccdd, 3, 1]);
+        let fill = FILL.take().unwrap();
+        assert_eq!((fill.dst.addr(), fill.elementSize, fill.value), (0x1234_5678_9000, 4, 0xaabb_ccdd));
+        assert_eq!((fill.width, fill.height, fill.pitch), (3, 1, 12), "elements, rows, bytes of a row");
         calls();
         for (at, bytes, call) in [
             (0x1001, 6, "hipGraphAddMemcpyNode1D"),
@@ -435,4 +447,14 @@ fn fills_of_a_graph_have_the_layout_of_hip_7_and_short_ones_are_copies() {
 fn graphs_count_from_the_version_that_takes_kernels_of_modules() {
     assert!(!driver(50_100_000).capabilities().has(Capability::Graphs));
     assert!(driver(50_221_153).capabilities().has(Capability::Graphs));
+}
+
+#[test]
+fn launches_and_graphs_lock_each_other_out_only_below_6_4_3() {
+    for (version, locks) in [(50_221_153, true), (60_443_483, true), (60_443_484, false), (70_253_211, false)]
+    {
+        let driver = driver(version);
+        assert_eq!(driver.launching().is_some(), locks, "{version}");
+        assert_eq!(driver.handing_over().is_some(), locks, "{version}");
+    }
 }

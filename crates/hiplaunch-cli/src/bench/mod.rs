@@ -38,7 +38,7 @@ const FULL: (usize, Duration) = (101, Duration::from_millis(1));
 /// driver's calls alone.
 ///
 /// Every method does the same work: the kernel reads its arguments, the host its result, which is compared with its own.
-/// Methods take turns in every round, so that noise hits all alike; what is shown are medians with their spread. BENCHMARKING.md
+/// Methods take turns in every round, so that noise hits all alike; what is shown are medians with their spread. docs/bench.md
 /// says what each figure means and what disturbs it.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct BenchArgs {

@@ -337,7 +337,7 @@ fn the_machine_code() {
 #[test]
 fn a_kernel_is_shown_whole() {
     let root = hiplaunch_testing::root();
-    let shown = fs::read_to_string(format!("{root}/tests/data/inspect.txt")).unwrap().replace("\r\n", "\n");
+    let shown = fs::read_to_string(root.join("tests/data/inspect.txt")).unwrap().replace("\r\n", "\n");
     let (args, shown) = shown.strip_prefix("$ hiplaunch ").unwrap().split_once('\n').unwrap();
     let args: Vec<&str> = args.split(' ').collect();
     let (status, out, _) = super::read(super::command(&args).current_dir(root).output().unwrap());
