@@ -57,8 +57,8 @@ const EXAMPLES: [(&str, &[Example]); 10] = [
     (
         "demo",
         &[
-            ("hiplaunch demo", "compare the old method with this one on the driver in use"),
-            ("hiplaunch demo --only jit-block/new --launches 100 --json", "measure one case, and print JSON"),
+            ("hiplaunch demo", "compare naive launches with hiplaunch's on the driver in use"),
+            ("hiplaunch demo --only block/hiplaunch --launches 100 --json", "measure one case, and print JSON"),
         ],
     ),
     (

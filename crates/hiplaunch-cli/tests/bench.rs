@@ -83,7 +83,8 @@ fn every_method_is_measured_and_written() {
     let (status, out, err) = bench(&few(&["--json", &json, "--html", &html, "--svg", &svg]));
     assert_eq!((status, err.as_str()), (0, ""), "{out}");
     assert_eq!(folder.files(), 3, "nothing else is left");
-    for text in ["A typical launch", "argument block", "over floor", "mean nothing for a GPU", "Arguments:"] {
+    for text in ["A typical launch", "argument block", "over driver", "mean nothing for a GPU", "Arguments:"]
+    {
         assert!(out.contains(text), "{text}: {out}");
     }
 
@@ -107,7 +108,7 @@ fn every_method_is_measured_and_written() {
                 (&total["samples"], method["total_ns_samples"].as_array().unwrap().len()),
                 (&5.into(), 5)
             );
-            assert!(method["times_as_fast_as_old"]["median"].as_f64().unwrap() > 0.0, "{method}");
+            assert!(method["times_as_fast_as_naive"]["median"].as_f64().unwrap() > 0.0, "{method}");
             assert_eq!(method["times_the_floor"].is_null(), name.starts_with("raw-"), "{method}");
             assert!(method["device_ns"].is_null(), "the emulator's device times are none");
         }
@@ -116,7 +117,7 @@ fn every_method_is_measured_and_written() {
     // What does not depend on the machine: calls of a launch, one in sixteen of the wait.
     let typical = points.iter().find(|point| point["axis"] == "args" && point["value"] == 64).unwrap();
     for (method, calls) in [
-        ("old", 8.0),
+        ("naive", 8.0),
         ("async", 7.06),
         ("value", 3.06),
         ("block", 4.06),
@@ -140,7 +141,7 @@ fn every_method_is_measured_and_written() {
     let picture = fs::read_to_string(&svg).unwrap();
     let document = roxmltree::Document::parse(&picture).unwrap();
     let texts: Vec<&str> = document.descendants().filter_map(|n| n.text()).map(str::trim).collect();
-    for method in ["old method", "hipMallocAsync", "by value", "graph replay", "floor: mapped"] {
+    for method in ["naive launch", "hipMallocAsync", "by value", "graph replay", "driver: mapped"] {
         assert!(texts.contains(&method), "{method}: {texts:?}");
     }
 }
@@ -187,7 +188,7 @@ fn results_are_compared() {
         let change = changes.iter().find(|change| change["case"] == case).unwrap();
         (change["verdict"].as_str().unwrap().to_owned(), change["ratio"].as_f64().unwrap())
     };
-    assert_eq!(verdict("args/64B/old"), ("slower".to_owned(), 1.5));
+    assert_eq!(verdict("args/64B/naive"), ("slower".to_owned(), 1.5));
     assert_eq!(verdict("args/64B/block"), ("faster".to_owned(), 0.5));
     assert_eq!(verdict("args/64B/mapped").0, "same");
     assert!(compared["differs"][0].as_str().unwrap().contains("another GPU"), "{compared}");
@@ -207,7 +208,7 @@ fn a_kernel_that_computes_something_else_is_a_failure() {
     fs::write(&other, image).unwrap();
     let (status, out, err) = bench(&few(&["--code-object", &other, "--html", &html]));
     assert_eq!((status, out.as_str()), (1, ""), "{err}");
-    assert!(err.contains("args/64B/old: wrong result: launch 0, word 1: got"), "{err}");
+    assert!(err.contains("args/64B/naive: wrong result: launch 0, word 1: got"), "{err}");
     assert_eq!(folder.files(), 1, "no page is left half done");
 }
 
@@ -227,7 +228,7 @@ fn cases_are_listed() {
     let (status, all, _) = bench(&["--list"]);
     assert_eq!(status, 0);
     for case in [
-        "args/8B/old",
+        "args/8B/naive",
         "args/1MiB/block",
         "results/0B/mapped",
         "depth/1000/graph",
@@ -247,7 +248,7 @@ fn what_cannot_be_used() {
     let file = folder.path("file.json");
     for (text, problem) in [
         ("", "no JSON"),
-        ("{\"format\": \"other\"}", "this version reads `hiplaunch bench 1`"),
+        ("{\"format\": \"other\"}", "this version reads `hiplaunch bench 2`"),
         ("[]", "expected an object"),
     ] {
         fs::write(&file, text).unwrap();

@@ -91,7 +91,7 @@ fn point(measured: &Measured) -> Value {
                 "host_ns": summary(case.host()),
                 "device_ns": case.device.map(round),
                 "driver_calls": case.calls.map(round),
-                "times_as_fast_as_old": summary(measured.over_old(method)),
+                "times_as_fast_as_naive": summary(measured.over_naive(method)),
                 "times_the_floor": summary(measured.over_floor(method)),
                 "total_ns_samples": samples(&case.total),
                 "host_ns_samples": samples(&case.host),
@@ -213,7 +213,7 @@ pub(super) mod tests {
         let points = [64usize, 4096].map(|value| Measured {
             point: Point { axis: Axis::Args, value },
             cases: vec![
-                case(LaunchMethod::Old, 8000.0),
+                case(LaunchMethod::Naive, 8000.0),
                 case(LaunchMethod::Block, 1000.0),
                 Case::skipped(LaunchMethod::Value, "too \"large\""),
                 case(LaunchMethod::RawBlock, 500.0),
@@ -228,7 +228,7 @@ pub(super) mod tests {
         let value = results.json();
         assert_eq!(parse(&value).unwrap(), results);
         let block = &value["points"][0]["methods"][1];
-        assert_eq!(block["times_as_fast_as_old"]["median"], 7.99);
+        assert_eq!(block["times_as_fast_as_naive"]["median"], 7.99);
         assert_eq!(block["times_the_floor"]["samples"], 3);
         assert_eq!(block["total_ns"]["median"], 1001.0);
     }

@@ -34,8 +34,8 @@ use results::{Measured, Results};
 const QUICK: (usize, Duration, Duration) = (61, Duration::from_micros(200), Duration::from_secs(24));
 const FULL: (usize, Duration) = (101, Duration::from_millis(1));
 
-/// Measure what a launch costs: by the old method, with hipMallocAsync, by each of this launcher's methods, and by the
-/// driver's calls alone.
+/// Measure what a launch costs: done naively, with hipMallocAsync, by each of this launcher's methods, and by the driver's
+/// calls alone.
 ///
 /// Every method does the same work: the kernel reads its arguments, the host its result, which is compared with its own.
 /// Methods take turns in every round, so that noise hits all alike; what is shown are medians with their spread. docs/bench.md

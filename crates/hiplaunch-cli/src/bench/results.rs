@@ -76,10 +76,10 @@ impl Measured {
         self.cases.iter().find(|case| case.method == method && case.skipped.is_none())
     }
 
-    /// How many times as fast as the old method, round by round.
-    pub(super) fn over_old(&self, method: LaunchMethod) -> Option<Summary> {
-        let (old, case) = (self.case(LaunchMethod::Old)?, self.case(method)?);
-        summary(&ratios(&old.total, &case.total))
+    /// How many times as fast as the naive launch, round by round.
+    pub(super) fn over_naive(&self, method: LaunchMethod) -> Option<Summary> {
+        let (naive, case) = (self.case(LaunchMethod::Naive)?, self.case(method)?);
+        summary(&ratios(&naive.total, &case.total))
     }
 
     /// How many times the time of the driver's calls alone, round by round.

@@ -58,8 +58,8 @@ pub(super) fn columns<'a>(typical: &'a Measured, latency: Option<&'a Measured>) 
         ("in calls", Box::new(|method| Some(time(typical.case(method)?.host()?.median)))),
         ("latency", Box::new(move |method| Some(time(latency?.case(method)?.total()?.median)))),
         ("launches", Box::new(|method| Some(rate(typical.case(method)?.rate()?.median)))),
-        ("faster", Box::new(|method| Some(format!("{}x", digits(typical.over_old(method)?.median))))),
-        ("over floor", Box::new(|method| Some(format!("{}x", digits(typical.over_floor(method)?.median))))),
+        ("faster", Box::new(|method| Some(format!("{}x", digits(typical.over_naive(method)?.median))))),
+        ("over driver", Box::new(|method| Some(format!("{}x", digits(typical.over_floor(method)?.median))))),
     ];
     if typical.cases.iter().any(|case| case.calls.is_some()) {
         columns.push(("calls", Box::new(|method| Some(count(typical.case(method)?.calls?)))));
@@ -80,10 +80,10 @@ pub(super) const LEGEND: [(&str, &str); 9] = [
     ("in calls", "of that, within the launch calls: what the host can't use for anything else"),
     ("latency", "from the call until the result is read, one launch at a time"),
     ("launches", "launches a second"),
-    ("faster", "how many times as fast as the old method, round by round"),
+    ("faster", "how many times as fast as the naive launch, round by round"),
     (
-        "over floor",
-        "how many times the time of the driver's calls alone that do the same (the rows `floor`; the old method and hipMallocAsync against `floor: block`)",
+        "over driver",
+        "how many times the time of the driver's calls alone that do the same (the rows `driver`; the naive launch and hipMallocAsync against `driver: block`)",
     ),
     (
         "calls",
@@ -159,7 +159,7 @@ fn summary(results: &Results, typical: &Measured, out: &mut Output) -> io::Resul
         }
         let style = match method {
             _ if method.is_floor() => Style::Faint,
-            LaunchMethod::Old | LaunchMethod::Async => Style::Plain,
+            LaunchMethod::Naive | LaunchMethod::Async => Style::Plain,
             _ => Style::Good,
         };
         out.line(out.styled(style, &line))?;

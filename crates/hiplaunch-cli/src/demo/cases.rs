@@ -7,7 +7,7 @@ use hiplaunch::Device;
 use super::DEPTH;
 use crate::bench::methods::{Job, LaunchMethod};
 
-/// A job, and the method of this library that is compared with the old one.
+/// A job, and the method of this library that is compared with the naive one.
 #[derive(Debug)]
 pub(super) struct Case {
     pub(super) name: &'static str,
@@ -31,9 +31,9 @@ impl Case {
         Case { name: "graph", results: RESULT, method: LaunchMethod::Graph },
     ];
 
-    /// Its two rows: the old method first.
+    /// Its two rows, the naive launch's first.
     pub(super) fn rows(&'static self) -> [Row; 2] {
-        [Row { case: self, method: LaunchMethod::Old }, Row { case: self, method: self.method }]
+        [Row { case: self, method: LaunchMethod::Naive }, Row { case: self, method: self.method }]
     }
 
     pub(super) fn job(&self) -> Job {
@@ -65,13 +65,13 @@ impl Row {
         Row::all().find(|row| row.to_string() == name)
     }
 
-    pub(super) fn is_old(self) -> bool {
-        self.method == LaunchMethod::Old
+    pub(super) fn is_naive(self) -> bool {
+        self.method == LaunchMethod::Naive
     }
 
     /// What stands in the column `method`.
     pub(super) fn method_name(self) -> &'static str {
-        if self.is_old() { "old" } else { "new" }
+        if self.is_naive() { "naive" } else { "hiplaunch" }
     }
 
     pub(super) fn description(self) -> String {

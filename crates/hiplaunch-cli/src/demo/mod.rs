@@ -1,5 +1,5 @@
-//! `hiplaunch demo`: the same work by the old method and by this library's, every result checked, calls counted, time
-//! taken. The methods are those of `bench`.
+//! `hiplaunch demo`: the same work by naive launches and by this library's, every result checked, calls counted, time
+//! taken. Both are launch methods of `bench`.
 
 mod batches;
 mod cases;
@@ -30,7 +30,7 @@ const WARM_UP: u64 = 64;
 /// machine hits neither method alone.
 const ROUNDS: u64 = 11;
 
-/// Compare the old method (allocate, blocking copy, launch, synchronize, free, every time) with launches by handle.
+/// Compare naive launches (allocate, blocking copy, launch, synchronize, free, every time) with launches by handle.
 ///
 /// Registers a kernel of hip/bench.hip, launches it by both, compares every result with a computation on the host, and
 /// prints the device calls that a launch makes, by kind, and the microseconds that it takes. `bench` measures more of them.
@@ -43,7 +43,7 @@ pub(crate) struct DemoArgs {
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     launches: u64,
 
-    /// One case alone, such as block/new, launched exactly N times and not counted; `list` lists them.
+    /// One case alone, such as block/hiplaunch, launched exactly N times and not counted; `list` lists them.
     ///
     /// Between runs of different N nothing else differs, so that a counter outside can take the difference.
     #[arg(long, value_name = "NAME")]
@@ -100,7 +100,7 @@ fn rows(args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
         }
         Some("list") => {
             for row in Row::all() {
-                out.line(format_args!("{:18}{}", row.to_string(), row.description()))?;
+                out.line(format_args!("{:22}{}", row.to_string(), row.description()))?;
             }
             Ok(Verdict::Passed)
         }
@@ -252,8 +252,8 @@ fn time_rows(lines: &mut [Line], setup: &Setup<'_>, args: &DemoArgs) -> Result<(
         times.sort_by(f64::total_cmp);
         lines[*i].each = times.get(times.len() / 2).copied();
     }
-    if let [Line { each: Some(old), .. }, new @ Line { each: Some(_), .. }] = lines {
-        new.faster = new.each.map(|each| *old / each);
+    if let [Line { each: Some(naive), .. }, own @ Line { each: Some(_), .. }] = lines {
+        own.faster = own.each.map(|each| *naive / each);
     }
     Ok(())
 }

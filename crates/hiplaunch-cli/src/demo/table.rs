@@ -20,7 +20,7 @@ pub(super) struct Line {
     pub(super) counts: Option<(CallCounts, u64)>,
     /// Microseconds of a launch: the median of the rounds.
     pub(super) each: Option<f64>,
-    /// How many times as fast as the old method.
+    /// How many times as fast as the naive launch.
     pub(super) faster: Option<f64>,
 }
 
@@ -49,7 +49,7 @@ fn figures(counts: &CallCounts, launches: u64) -> Vec<(&'static str, f64)> {
 }
 
 pub(super) fn head(out: &mut Output) -> io::Result<()> {
-    let mut line = format!("{:12}{:7}", "case", "method");
+    let mut line = format!("{:12}{:10}", "case", "method");
     for (name, _) in figures(&CallCounts::default(), 1) {
         line.push_str(&format!("{name:>7}"));
     }
@@ -60,12 +60,12 @@ pub(super) fn head(out: &mut Output) -> io::Result<()> {
 pub(super) fn legend(out: &mut Output) -> io::Result<()> {
     out.line("")?;
     let faint = |out: &mut Output, name: &str, text: &str| {
-        out.line(out.styled(Style::Faint, &format!("{name:16}{text}")))
+        out.line(out.styled(Style::Faint, &format!("{name:22}{text}")))
     };
-    for row in Row::all().filter(|row| !row.is_old()) {
+    for row in Row::all().filter(|row| !row.is_naive()) {
         faint(out, &row.to_string(), &row.description())?;
     }
-    faint(out, "old", LaunchMethod::Old.description())?;
+    faint(out, "naive", LaunchMethod::Naive.description())?;
     out.line("")?;
     out.line("Calls are per launch; `waits` of them wait for the device. Times are medians of rounds, and include the")?;
     out.line("kernel's own time on this driver.")?;
@@ -79,8 +79,8 @@ impl Line {
     }
 
     pub(super) fn show(&self, out: &mut Output) -> io::Result<()> {
-        let case = if self.row.is_old() { self.row.case.name } else { "" };
-        let mut line = format!("{case:12}{:7}", self.row.method_name());
+        let case = if self.row.is_naive() { self.row.case.name } else { "" };
+        let mut line = format!("{case:12}{:10}", self.row.method_name());
         if let Some(reason) = self.skipped {
             line.push_str(&format!("  not run: {reason}"));
         }
@@ -95,7 +95,7 @@ impl Line {
         if let Some(faster) = self.faster {
             line.push_str(&format!("{:>9}", format!("{faster:.1}x")));
         }
-        let style = if self.row.is_old() { Style::Plain } else { Style::Good };
+        let style = if self.row.is_naive() { Style::Plain } else { Style::Good };
         out.line(out.styled(style, &line))
     }
 
@@ -117,7 +117,7 @@ impl Line {
             "hip_calls_per_launch": calls,
             "calls_per_launch": figures,
             "microseconds_per_launch": self.each,
-            "times_as_fast_as_old": self.faster,
+            "times_as_fast_as_naive": self.faster,
         })
     }
 }

@@ -6,7 +6,7 @@
 mod graph;
 mod kernels;
 mod launcher;
-mod old;
+mod naive;
 mod raw;
 mod raw_graph;
 mod work;
@@ -24,8 +24,8 @@ pub use kernels::{BY_VALUE, image};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LaunchMethod {
     /// Every launch allocates its memory, copies in, launches and copies out, and waits after each of these.
-    Old,
-    /// As `Old`, with allocations and copies in stream order and one wait for a batch.
+    Naive,
+    /// As `Naive`, with allocations and copies in stream order and one wait for a batch.
     Async,
     /// This library: arguments in the kernarg segment.
     Value,
@@ -52,7 +52,7 @@ pub enum LaunchMethod {
 impl LaunchMethod {
     /// Every method, in the order of tables and pictures.
     pub const ALL: [LaunchMethod; 12] = [
-        LaunchMethod::Old,
+        LaunchMethod::Naive,
         LaunchMethod::Async,
         LaunchMethod::Value,
         LaunchMethod::Block,
@@ -69,7 +69,7 @@ impl LaunchMethod {
     /// What names it in cases, files and filters.
     pub fn name(self) -> &'static str {
         match self {
-            LaunchMethod::Old => "old",
+            LaunchMethod::Naive => "naive",
             LaunchMethod::Async => "async",
             LaunchMethod::Value => "value",
             LaunchMethod::Block => "block",
@@ -92,25 +92,25 @@ impl LaunchMethod {
     /// What a person reads in tables and pictures.
     pub fn title(self) -> &'static str {
         match self {
-            LaunchMethod::Old => "old method",
+            LaunchMethod::Naive => "naive launch",
             LaunchMethod::Async => "hipMallocAsync",
             LaunchMethod::Value => "by value",
             LaunchMethod::Block => "argument block",
             LaunchMethod::Unchanged => "block unchanged",
             LaunchMethod::Mapped => "mapped",
             LaunchMethod::Graph => "graph replay",
-            LaunchMethod::RawValue => "floor: by value",
-            LaunchMethod::RawBlock => "floor: block",
-            LaunchMethod::RawResident => "floor: unchanged",
-            LaunchMethod::RawMapped => "floor: mapped",
-            LaunchMethod::RawGraph => "floor: graph",
+            LaunchMethod::RawValue => "driver: by value",
+            LaunchMethod::RawBlock => "driver: block",
+            LaunchMethod::RawResident => "driver: unchanged",
+            LaunchMethod::RawMapped => "driver: mapped",
+            LaunchMethod::RawGraph => "driver: graph",
         }
     }
 
     /// What a launch does, in a sentence.
     pub fn description(self) -> &'static str {
         match self {
-            LaunchMethod::Old => {
+            LaunchMethod::Naive => {
                 "every launch allocates its arguments and result, copies in and waits, launches and waits, copies out \
                  and waits, and frees both"
             }
@@ -151,7 +151,7 @@ impl LaunchMethod {
     /// methods themselves.
     pub fn floor(self) -> Option<LaunchMethod> {
         match self {
-            LaunchMethod::Old | LaunchMethod::Async | LaunchMethod::Block => Some(LaunchMethod::RawBlock),
+            LaunchMethod::Naive | LaunchMethod::Async | LaunchMethod::Block => Some(LaunchMethod::RawBlock),
             LaunchMethod::Value => Some(LaunchMethod::RawValue),
             LaunchMethod::Unchanged => Some(LaunchMethod::RawResident),
             LaunchMethod::Mapped => Some(LaunchMethod::RawMapped),
@@ -170,7 +170,9 @@ impl LaunchMethod {
         let capabilities = device.driver().capabilities();
         let lacks = |capability| !capabilities.has(capability);
         match self {
-            LaunchMethod::Old if lacks(Capability::BlockingCopy) => Some("the driver has no blocking copies"),
+            LaunchMethod::Naive if lacks(Capability::BlockingCopy) => {
+                Some("the driver has no blocking copies")
+            }
             LaunchMethod::Async if lacks(Capability::StreamOrderedAllocator) => {
                 Some("the driver has no stream-ordered allocator")
             }
@@ -206,8 +208,8 @@ impl LaunchMethod {
     /// The library's or the driver's; nothing is left behind.
     pub fn prepare(self, job: &Job, setup: &Setup<'_>) -> Result<Vec<Vec<Box<dyn MethodStream>>>, Error> {
         match self {
-            LaunchMethod::Old => each(job, || old::Blocking::prepare(job, setup)),
-            LaunchMethod::Async => each(job, || old::StreamOrdered::prepare(job, setup)),
+            LaunchMethod::Naive => each(job, || naive::Blocking::prepare(job, setup)),
+            LaunchMethod::Async => each(job, || naive::StreamOrdered::prepare(job, setup)),
             LaunchMethod::Value | LaunchMethod::Block | LaunchMethod::Unchanged | LaunchMethod::Mapped => {
                 let kernel = launcher::Registered::new(self, job, setup)?;
                 each(job, || launcher::Launched::prepare(self, job, setup, &kernel))

@@ -29,14 +29,14 @@ pub(super) struct Bar {
 impl Bar {
     pub(super) fn of(measured: &Measured, method: LaunchMethod) -> Option<Bar> {
         let total = measured.case(method)?.total()?;
-        let faster = measured.over_old(method).map(|s| s.median);
+        let faster = measured.over_naive(method).map(|s| s.median);
         Some(Bar { method, median: total.median, p10: total.p10, p90: total.p90, faster })
     }
 
     /// What stands behind it.
     fn label(&self) -> String {
         match self.faster {
-            Some(faster) if self.method != LaunchMethod::Old => {
+            Some(faster) if self.method != LaunchMethod::Naive => {
                 format!("{}, {}x", time(self.median), digits(faster))
             }
             _ => time(self.median),
@@ -61,7 +61,7 @@ fn lay_out(bars: &[Bar]) -> Canvas {
     canvas.text(12, 38, Align::Left, FAINT, "64 bytes of arguments, 64-byte result, 16 before a read");
     let under = match bars {
         [] => "not measured",
-        _ => "median; thin: 10th to 90th percentile; x: against the old method",
+        _ => "median; thin: 10th to 90th percentile; x: against the naive launch",
     };
     canvas.text(12, 56, Align::Left, FAINT, under);
     // A spread may leave the figure: a disturbance of the machine is not to press the bars together.
@@ -145,7 +145,7 @@ mod tests {
             let canvas = lay_out(&bars);
             canvas.check(size(&bars));
             let longest = canvas.rects.iter().map(|rect| rect.width).max().unwrap();
-            let old = canvas.rects.iter().find(|rect| rect.colour == colour(LaunchMethod::Old)).unwrap();
+            let old = canvas.rects.iter().find(|rect| rect.colour == colour(LaunchMethod::Naive)).unwrap();
             assert_eq!(old.width, longest);
         }
         lay_out(&[]).check(size(&[]));

@@ -70,7 +70,7 @@ impl Quantity {
 /// A method's colour; all floors are of one.
 fn colour(method: LaunchMethod) -> RGBColor {
     match method {
-        LaunchMethod::Old => RGBColor(0xcf, 0x22, 0x2e),
+        LaunchMethod::Naive => RGBColor(0xcf, 0x22, 0x2e),
         LaunchMethod::Async => RGBColor(0xbc, 0x4c, 0x00),
         LaunchMethod::Value => RGBColor(0x09, 0x69, 0xda),
         LaunchMethod::Block => RGBColor(0x1a, 0x7f, 0x37),

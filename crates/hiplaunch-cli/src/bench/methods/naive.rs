@@ -22,7 +22,7 @@ pub(super) struct Blocking {
 
 impl Blocking {
     pub(super) fn prepare(job: &Job, setup: &Setup<'_>) -> Result<Blocking, Error> {
-        let mut raw = Raw::new(LaunchMethod::Old, job, setup)?;
+        let mut raw = Raw::new(LaunchMethod::Naive, job, setup)?;
         let sink = Sink::new(job, &raw.stream)?;
         raw.set_rest(1, job, &sink);
         let work = Work::new(job, true);
