@@ -58,7 +58,10 @@ const EXAMPLES: [(&str, &[Example]); 10] = [
         "demo",
         &[
             ("hiplaunch demo", "compare naive launches with hiplaunch's on the driver in use"),
-            ("hiplaunch demo --only block/hiplaunch --launches 100 --json", "measure one case, and print JSON"),
+            (
+                "hiplaunch demo --only block/hiplaunch --launches 100 --json",
+                "measure one case, and print JSON",
+            ),
         ],
     ),
     (
