@@ -64,11 +64,6 @@ impl StreamCore {
         &self.arena
     }
 
-    /// The stream as the pool knows it.
-    pub(crate) fn owned(&self) -> &Arc<OwnedStream> {
-        &self.owned
-    }
-
     /// Says that work on this stream uses a block allocated for another one: when its owners have given it up, it is held
     /// back until everything enqueued here by then has finished. Say so before the last owner goes. Does not order the
     /// streams: make this one wait for the block's own first ([`Event`](crate::Event)).
@@ -84,22 +79,18 @@ impl StreamCore {
     /// A launch does this for its own arguments. Does nothing for a block of this stream, whose order is enough.
     #[inline]
     pub fn note_use(&self, block: &PoolBlock) {
-        if !block.is_noted_for(self.number()) || self.owned.is_capturing() {
+        if !block.is_noted_for(self.number()) {
             self.note_use_slow(block);
         }
     }
 
     #[cold]
     fn note_use_slow(&self, block: &PoolBlock) {
-        // What a graph uses is held for it, but for its own memory, which is the graph's anyway.
-        if self.arena.capture().is_some_and(|graph| block.is_of(&graph)) {
-            return;
-        }
         block.record(self.stream_ref());
     }
 
     pub(crate) fn stream_ref(&self) -> StreamRef {
-        StreamRef { capture: self.arena.capture_mark(), ..StreamRef::new(&self.owned) }
+        StreamRef::new(&self.owned)
     }
 
     /// See [`Progress::next`].

@@ -57,6 +57,7 @@ impl Encoding {
     /// // s_endpgm
     /// assert_eq!(Encoding::of(0xbf81_0000), Some(Encoding::Sopp));
     /// ```
+    #[inline]
     pub fn of(first: u32) -> Option<Encoding> {
         if first >> 31 == 0 {
             return Some(match first >> 25 {
@@ -93,6 +94,7 @@ impl Encoding {
     }
 
     /// Dwords of an instruction, without the literal or control dword that may follow a short encoding.
+    #[inline]
     pub fn dwords(self) -> usize {
         match self {
             Encoding::Sop1

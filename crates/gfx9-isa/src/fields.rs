@@ -45,6 +45,7 @@ macro_rules! fields {
 
         impl $Name {
             /// Takes an instruction's bits apart.
+            #[inline]
             pub fn of(word: $Word) -> $Name {
                 let long = u64::from(word);
                 $Name {
@@ -271,11 +272,13 @@ fn signed(value: u32, bits: u32) -> i32 {
 
 impl Smem {
     /// The signed offset in bytes; it counts if `imm` is set.
+    #[inline]
     pub fn signed_offset(&self) -> i32 {
         signed(self.offset, 21)
     }
 
     /// The SGPR that holds an offset, if there is one: `soffset`, or, without an immediate, the low bits of `offset`.
+    #[inline]
     pub fn offset_register(&self) -> Option<u32> {
         match (self.soffset_en, self.imm) {
             (true, _) => Some(self.soffset),
@@ -287,6 +290,7 @@ impl Smem {
 
 impl Vop3 {
     /// The encoding whose long form it is, and the opcode there. `Vop3` itself begins after VOPC's, VOP2's and VOP1's.
+    #[inline]
     pub fn operation(&self) -> (Encoding, u32) {
         match self.op {
             0..=255 => (Encoding::Vopc, self.op),
@@ -297,6 +301,7 @@ impl Vop3 {
     }
 
     /// The three sources.
+    #[inline]
     pub fn src(&self) -> [u32; 3] {
         [self.src0, self.src1, self.src2]
     }
@@ -304,11 +309,13 @@ impl Vop3 {
 
 impl Vop3p {
     /// Which half of each source makes the high half of the result: a bit a source.
+    #[inline]
     pub fn op_sel_hi(&self) -> u32 {
         self.op_sel_hi_01 | self.op_sel_hi_2 << 2
     }
 
     /// The three sources.
+    #[inline]
     pub fn src(&self) -> [u32; 3] {
         [self.src0, self.src1, self.src2]
     }
@@ -316,6 +323,7 @@ impl Vop3p {
 
 impl Flat {
     /// The encoding: FLAT, GLOBAL or SCRATCH. `None` for the fourth value of `seg`.
+    #[inline]
     pub fn encoding(&self) -> Option<Encoding> {
         match self.seg {
             0 => Some(Encoding::Flat),
@@ -326,6 +334,7 @@ impl Flat {
     }
 
     /// The signed offset in bytes of GLOBAL and SCRATCH. FLAT's is unsigned.
+    #[inline]
     pub fn signed_offset(&self) -> i32 {
         signed(self.offset, 13)
     }

@@ -121,6 +121,7 @@ pub enum Ty {
 
 impl Ty {
     /// Its size in dwords.
+    #[inline]
     pub const fn dwords(self) -> u8 {
         match self {
             Ty::None => 0,

@@ -1,7 +1,5 @@
 //! The tables of instructions, and the search by opcode.
 
-use std::sync::OnceLock;
-
 use crate::encoding::Encoding;
 use crate::lists;
 use crate::mnemonic::{
@@ -19,13 +17,44 @@ mod columns {
     pub(super) use crate::row::flags::*;
 }
 
-/// Makes a function that gives the table of a list.
+/// In a table by opcode: there is no such instruction.
+const NONE: u16 = u16::MAX;
+
+/// One more than the highest opcode of a list, on either target.
+const fn opcodes(list: &[[i16; 2]]) -> usize {
+    let (mut end, mut n) = (0, 0);
+    while n < list.len() {
+        let [gfx90a, gfx942] = list[n];
+        let highest = if gfx90a > gfx942 { gfx90a } else { gfx942 };
+        if highest as usize >= end {
+            end = highest as usize + 1;
+        }
+        n += 1;
+    }
+    end
+}
+
+/// The number of the row that each opcode has on a target.
+const fn by_opcode<const N: usize>(list: &[[i16; 2]], target: Target) -> [u16; N] {
+    let (mut table, mut n) = ([NONE; N], 0);
+    while n < list.len() {
+        let opcode = list[n][target as usize];
+        if opcode >= 0 {
+            table[opcode as usize] = n as u16;
+        }
+        n += 1;
+    }
+    table
+}
+
+/// Makes functions that give the table of a list, and a row by its opcode.
 macro_rules! rows {
     (
         $(#[$doc:meta])* $Encoding:ident:
         $($name:ident $gfx90a:literal $gfx942:literal $dst:expr, $src:expr, $flags:expr;)*
     ) => {
         impl $Encoding {
+            #[inline]
             fn rows() -> &'static [Row] {
                 #[allow(unused_imports, reason = "no list has them all")]
                 use columns::*;
@@ -40,6 +69,16 @@ macro_rules! rows {
                     },
                 )*];
                 ROWS
+            }
+
+            #[inline]
+            fn row(target: Target, opcode: u32) -> Option<&'static Row> {
+                const LIST: &[[i16; 2]] = &[$([$gfx90a, $gfx942]),*];
+                const COUNT: usize = opcodes(LIST);
+                static BY_OPCODE: [[u16; COUNT]; 2] =
+                    [by_opcode(LIST, Target::Gfx90a), by_opcode(LIST, Target::Gfx942)];
+                let number = *BY_OPCODE[target as usize].get(opcode as usize)?;
+                $Encoding::rows().get(usize::from(number))
             }
         }
     };
@@ -98,8 +137,28 @@ impl Encoding {
     /// assert_eq!(row.name, "s_endpgm");
     /// # Ok::<(), &str>(())
     /// ```
+    #[inline]
     pub fn row(self, target: Target, opcode: u32) -> Option<&'static Row> {
-        index(target)[self as usize].get(opcode as usize).copied().flatten()
+        match self {
+            Encoding::Sop1 => Sop1::row(target, opcode),
+            Encoding::Sop2 => Sop2::row(target, opcode),
+            Encoding::Sopk => Sopk::row(target, opcode),
+            Encoding::Sopc => Sopc::row(target, opcode),
+            Encoding::Sopp => Sopp::row(target, opcode),
+            Encoding::Smem => Smem::row(target, opcode),
+            Encoding::Vop1 => Vop1::row(target, opcode),
+            Encoding::Vop2 => Vop2::row(target, opcode),
+            Encoding::Vopc => Vopc::row(target, opcode),
+            Encoding::Vop3 => Vop3::row(target, opcode),
+            Encoding::Vop3p => Vop3p::row(target, opcode),
+            Encoding::Ds => Ds::row(target, opcode),
+            Encoding::Flat => Flat::row(target, opcode),
+            Encoding::Global => Global::row(target, opcode),
+            Encoding::Scratch => Scratch::row(target, opcode),
+            Encoding::Mubuf => Mubuf::row(target, opcode),
+            Encoding::Mtbuf => Mtbuf::row(target, opcode),
+            Encoding::Mimg => Mimg::row(target, opcode),
+        }
     }
 
     /// The instructions of a target: opcode and mnemonic, without `_e32`, `_e64`, `_sdwa` and `_dpp`.
@@ -113,25 +172,6 @@ impl Encoding {
     pub fn opcodes(self, target: Target) -> impl Iterator<Item = (u16, &'static str)> {
         self.rows().iter().filter_map(move |row| Some((row.opcode(target)?, row.name)))
     }
-}
-
-/// The rows of a target by encoding and opcode.
-fn index(target: Target) -> &'static [Vec<Option<&'static Row>>] {
-    static INDEX: [OnceLock<Vec<Vec<Option<&'static Row>>>>; 2] = [const { OnceLock::new() }; 2];
-    INDEX[target as usize].get_or_init(|| {
-        let by_opcode = |encoding: Encoding| {
-            let mut table = Vec::new();
-            for row in encoding.rows() {
-                let Some(opcode) = row.opcode(target).map(usize::from) else { continue };
-                if table.len() <= opcode {
-                    table.resize(opcode + 1, None);
-                }
-                table[opcode] = Some(row);
-            }
-            table
-        };
-        Encoding::ALL.map(by_opcode).into()
-    })
 }
 
 #[cfg(test)]

@@ -106,16 +106,18 @@ impl Words {
         let lds = lds_or_vaddr && (encoding != Encoding::Scratch || !self.is_gfx942());
         let atomic = row.name.contains("_atomic_");
         let returns = row.dst != Ty::None && (!atomic || glc);
-        let no_lds = self.is_gfx942() || !loads_to_lds(row) || encoding == Encoding::Flat;
+        let no_lds = lds && (self.is_gfx942() || encoding == Encoding::Flat || !loads_to_lds(row));
         self.reserved(lds && no_lds)?;
         self.reserved(scc && !self.is_gfx942() && is_float_atomic(row))?;
         self.reserved(acc && (lds || row.name.contains("_lds_")))?;
         self.reserved(encoding == Encoding::Flat && f.saddr != 0)?;
         let lds = lds && !no_lds;
-        // What LLVM 22 has no AGPR form of.
-        let narrow_float = row.name == "global_atomic_add_f32" || row.name == "global_atomic_pk_add_f16";
-        let double = is_float_atomic(row) && row.name.ends_with("_f64");
-        self.reserved(self.is_gfx942() && acc && glc && (narrow_float || double && scc))?;
+        if self.is_gfx942() && acc && glc {
+            // What LLVM 22 has no AGPR form of.
+            let narrow_float = row.name == "global_atomic_add_f32" || row.name == "global_atomic_pk_add_f16";
+            let double = is_float_atomic(row) && row.name.ends_with("_f64");
+            self.reserved(narrow_float || double && scc)?;
+        }
         if returns && !lds {
             t.try_operand(self.data(f.vdst, row.dst, acc, atomic))?;
         }

@@ -74,6 +74,8 @@ pub(crate) struct Draft {
     pub(crate) inst: Inst,
     /// Dwords.
     pub(crate) len: usize,
+    /// What executes it, once its row is found.
+    pub(super) executor: Impl,
     pub(super) zero_flags: bool,
     pub(super) spilled: [Option<u64>; 3],
 }
@@ -115,7 +117,8 @@ impl Decoder<'_> {
     pub(crate) fn find(&self, draft: &mut Draft, encoding: Encoding, op: u32) -> Result<&'static Row, Bad> {
         let row = encoding.row(self.target, op).ok_or(Bad)?;
         draft.inst.row = row;
-        draft.inst.exec = match executor(row.mnemonic) {
+        draft.executor = executor(row.mnemonic);
+        draft.inst.exec = match draft.executor {
             Impl::Plain(columns) => self.executor(columns),
             _ => self.executor(same::<Unimplemented>()),
         };

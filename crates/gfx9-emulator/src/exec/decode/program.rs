@@ -1,12 +1,13 @@
 //! Decoding of a program, from its words to its instructions.
 
-use gfx9_isa::{Encoding, Target, Ty, encoded_length, fields};
+use gfx9_isa::{Encoding, Mnemonic, Sopk, Target, encoded_length, fields};
 
 use super::decoder::{Bad, Decoder, Draft, Pool};
 use crate::exec::control::{BranchOff, Goto, Illegal};
 use crate::exec::inst::{Code, Ext, Inst, UNMAPPED, flag};
 use crate::exec::level::{Level, same};
 use crate::exec::modifiers::MODIFIED;
+use crate::exec::table::Impl;
 
 impl Code {
     /// Decodes `words`, mapped at guest address `base`. `starts` are dwords where instructions are known to start
@@ -65,9 +66,11 @@ impl Code {
 
 /// The dword that a direct branch goes to. Its distance is in `imm`, from the next instruction.
 fn branch_target(i: &Inst) -> Option<i64> {
-    let direct = i.row.name.starts_with("s_branch")
-        || i.row.name.starts_with("s_cbranch") && i.row.src[0] == Ty::None
-        || matches!(i.row.name, "s_call_b64" | "s_cbranch_i_fork");
+    let direct = match i.row.mnemonic {
+        Mnemonic::Sopp(_) => i.row.name.starts_with("s_branch") || i.row.name.starts_with("s_cbranch"),
+        Mnemonic::Sopk(op) => matches!(op, Sopk::s_call_b64 | Sopk::s_cbranch_i_fork),
+        _ => false,
+    };
     (direct && i.flags & flag::ILLEGAL == 0).then(|| i64::from(i.pc) + 1 + i64::from(i.imm as i32))
 }
 
@@ -116,7 +119,8 @@ impl Decoder<'_> {
 
     fn one(&mut self, at: usize) -> Draft {
         let word = self.word(at);
-        let mut draft = Draft { inst: self.blank(at), len: 1, zero_flags: false, spilled: [None; 3] };
+        let mut draft =
+            Draft { inst: self.blank(at), len: 1, executor: Impl::No, zero_flags: false, spilled: [None; 3] };
         let done = match Encoding::of(word) {
             // The second dword would be beyond the code's end.
             Some(encoding) if at + encoding.dwords() > self.words.len() => Err(Bad),

@@ -8,7 +8,7 @@ use crate::exec::inst::{Ext, Inst, NONE};
 use crate::exec::lanes::Forms;
 use crate::exec::modifiers::MODIFIED;
 use crate::exec::operand::{Dpp, Fix, Operand, Part, Post, Rest, TEMP_DST, temp};
-use crate::exec::table::{Impl, executor};
+use crate::exec::table::Impl;
 use crate::state::wave::{AGPR, sreg};
 
 /// Codes of source 0 that mean a control dword follows.
@@ -121,7 +121,7 @@ impl Decoder<'_> {
         if !matches!(code, SDWA | DPP) {
             return self.vop_source(draft, 0, code, row);
         }
-        if !matches!(executor(row.mnemonic), Impl::Lanes { .. } | Impl::No) || row.flags & LIT != 0 {
+        if !matches!(draft.executor, Impl::Lanes { .. } | Impl::No) || row.flags & LIT != 0 {
             return Err(Bad);
         }
         let control = self.literal(draft)?;
@@ -214,7 +214,7 @@ impl Decoder<'_> {
         mut sources: [Operand; 3],
         mods: Mods,
     ) -> Result<(), Bad> {
-        let (forms, clamp, signs) = match executor(row.mnemonic) {
+        let (forms, clamp, signs) = match draft.executor {
             Impl::Lanes { forms, clamp, signs } => (forms, clamp, signs),
             Impl::Plain(_) => {
                 set_sources(&mut draft.inst, &sources);

@@ -1,0 +1,206 @@
+//! What the launches of a stream are given and what has to come back: bytes that differ from launch to launch, and the
+//! host's side of the kernels' arithmetic.
+
+use hiplaunch::{DeviceBuffer, Error, Stream};
+
+use super::{Job, Stop};
+
+/// Where the words begin in a block: behind the result's address.
+pub(super) const WORDS_AT: usize = 8;
+/// What a result's words differ by (hip/bench.hip).
+const STEP: u32 = 0x9e37_79b9;
+
+/// Arguments, and results as they were read.
+#[derive(Debug)]
+pub(super) struct Work {
+    /// The block: eight bytes for the result's address, then the words.
+    block: Vec<u8>,
+    changing: bool,
+    /// The sum that the kernel makes of the words of launch 0.
+    base: u32,
+    /// Launches so far.
+    launched: u32,
+    /// Launches of this batch.
+    batch: usize,
+    /// What the sink holds after them.
+    sum: u32,
+    /// The results of the last batch.
+    read: Vec<u8>,
+    each: usize,
+    /// The number of its first launch, and how many there are.
+    first: u32,
+    count: usize,
+}
+
+impl Work {
+    /// Words that follow from the job alone; with `changing`, the first of them counts launches.
+    pub(super) fn new(job: &Job, changing: bool) -> Work {
+        let mut state = 0x2545_f491u32;
+        let mut block = vec![0; WORDS_AT];
+        let mut base = 0u32;
+        for j in 0..job.arguments as u32 / 4 {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            let word = if j == 0 { 0 } else { state };
+            base = base.wrapping_add(word.wrapping_mul(2 * j + 1));
+            block.extend_from_slice(&word.to_le_bytes());
+        }
+        Work {
+            block,
+            changing: changing && job.arguments > 0,
+            base,
+            launched: 0,
+            batch: 0,
+            sum: 0,
+            read: vec![0; job.in_flight() * job.results],
+            each: job.results,
+            first: 0,
+            count: 0,
+        }
+    }
+
+    /// The block of the next launch, and the number of that within its batch.
+    #[inline]
+    pub(super) fn next(&mut self) -> (usize, &mut Vec<u8>) {
+        if self.changing {
+            self.block[WORDS_AT..WORDS_AT + 4].copy_from_slice(&self.launched.to_le_bytes());
+        }
+        self.sum = self.sum.wrapping_add(self.total(self.launched));
+        self.launched = self.launched.wrapping_add(1);
+        self.batch += 1;
+        (self.batch - 1, &mut self.block)
+    }
+
+    /// Room for the result of launch `slot` of this batch.
+    #[inline]
+    pub(super) fn result(&mut self, slot: usize) -> &mut [u8] {
+        &mut self.read[slot * self.each..(slot + 1) * self.each]
+    }
+
+    /// Room for all results of this batch.
+    pub(super) fn results(&mut self) -> &mut [u8] {
+        &mut self.read[..self.batch * self.each]
+    }
+
+    /// Everything launched was read.
+    pub(super) fn collected(&mut self) {
+        self.first = self.launched.wrapping_sub(self.batch as u32);
+        self.count = std::mem::take(&mut self.batch);
+    }
+
+    fn total(&self, number: u32) -> u32 {
+        if self.changing { self.base.wrapping_add(number) } else { self.base }
+    }
+
+    /// Compares the results of the last batch with what the host computes.
+    ///
+    /// # Errors
+    /// [`Stop::Wrong`] says which word of which launch.
+    pub(super) fn check_results(&self) -> Result<(), Stop> {
+        for slot in 0..self.count {
+            let number = self.first.wrapping_add(slot as u32);
+            let total = self.total(number);
+            let words = self.read[slot * self.each..(slot + 1) * self.each].chunks_exact(4);
+            for (i, word) in words.enumerate() {
+                let got = word.try_into().map(u32::from_le_bytes).unwrap_or_default();
+                let want = total.wrapping_add((i as u32).wrapping_mul(STEP));
+                if got != want {
+                    return Err(Stop::Wrong(format!(
+                        "launch {number}, word {i}: got {got:#x}, want {want:#x}"
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares the sum over all launches with what the host computes.
+    ///
+    /// # Errors
+    /// [`Stop::Wrong`] where it differs.
+    pub(super) fn check_sum(&self, sink: u32) -> Result<(), Stop> {
+        if sink != self.sum {
+            return Err(Stop::Wrong(format!(
+                "the sum over {} launches: got {sink:#x}, want {:#x}",
+                self.launched, self.sum
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// The word that every launch of a stream adds to; a kernel without arguments has none.
+#[derive(Debug)]
+pub(super) struct Sink(Option<DeviceBuffer<u32>>);
+
+impl Sink {
+    pub(super) fn new(job: &Job, stream: &Stream) -> Result<Sink, Error> {
+        if job.arguments == 0 {
+            return Ok(Sink(None));
+        }
+        let buffer = DeviceBuffer::from_slice(stream, &[0])?;
+        stream.synchronize()?;
+        Ok(Sink(Some(buffer)))
+    }
+
+    pub(super) fn buffer(&self) -> Option<&DeviceBuffer<u32>> {
+        self.0.as_ref()
+    }
+
+    pub(super) fn address(&self) -> [u8; 8] {
+        self.0.as_ref().map_or(0, |buffer| buffer.ptr().0).to_le_bytes()
+    }
+
+    /// What is in it, after all work on the stream.
+    pub(super) fn read(&self, stream: &Stream) -> Result<u32, Error> {
+        match &self.0 {
+            Some(buffer) => Ok(buffer.to_vec(stream)?.first().copied().unwrap_or_default()),
+            None => Ok(0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const JOB: Job = Job { arguments: 16, results: 8, depth: 2, streams: 1, threads: 1 };
+
+    /// What the kernel does.
+    fn launch(work: &mut Work, sink: &mut u32) {
+        let (slot, block) = work.next();
+        let words = block[WORDS_AT..].chunks_exact(4).map(|w| u32::from_le_bytes(w.try_into().unwrap()));
+        let total =
+            words.enumerate().fold(0u32, |sum, (j, w)| sum.wrapping_add(w.wrapping_mul(2 * j as u32 + 1)));
+        *sink = sink.wrapping_add(total);
+        for (i, word) in work.result(slot).chunks_exact_mut(4).enumerate() {
+            word.copy_from_slice(&total.wrapping_add((i as u32).wrapping_mul(STEP)).to_le_bytes());
+        }
+    }
+
+    #[test]
+    fn right_results_pass_and_wrong_ones_do_not() {
+        let (mut work, mut sink) = (Work::new(&JOB, true), 0);
+        for _ in 0..3 {
+            launch(&mut work, &mut sink);
+            launch(&mut work, &mut sink);
+            work.collected();
+            assert!(work.check_results().is_ok() && work.check_sum(sink).is_ok());
+        }
+        let Err(Stop::Wrong(what)) = work.check_sum(sink + 1) else { panic!() };
+        assert!(what.contains("sum over 6 launches"), "{what}");
+        work.result(1)[4] ^= 1;
+        let Err(Stop::Wrong(what)) = work.check_results() else { panic!() };
+        assert!(what.contains("launch 5, word 1"), "{what}");
+    }
+
+    #[test]
+    fn every_launch_differs_only_where_it_shall() {
+        for (changing, differ) in [(true, true), (false, false)] {
+            let mut work = Work::new(&JOB, changing);
+            let (first, second) = (work.next().1.clone(), work.next().1.clone());
+            assert_eq!(first != second, differ);
+        }
+    }
+}
