@@ -1,4 +1,4 @@
-//! The README's kernel, compiled while the program runs: a histogram with LDS and a struct by value.
+//! The guide's kernel, compiled while the program runs: a histogram with LDS and a struct by value.
 //!
 //! Needs ROCm's runtime compiler; without it the example says what to install, and does nothing more.
 

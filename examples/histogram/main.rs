@@ -1,4 +1,4 @@
-//! The README's own kernel, launched: `histogram.co` has to be in the current folder. The README shows this program.
+//! The guide's own kernel, launched: `histogram.co` has to be in the current folder. docs/own-kernel.md shows this program.
 
 use hiplaunch::{Arg, LaunchDims, Launcher};
 

@@ -138,7 +138,7 @@ pub(super) fn launch_into<R: Receipt>(
     kernel.check_dims(&dims)?;
     match source {
         Source::Args(args) => kernel.check_args(args)?,
-        Source::Packed(bytes) => drop(kernel.check_packed(bytes)?),
+        Source::Packed(bytes) => kernel.check_packed(bytes.len())?,
     }
     let enqueue = |target: BufferArg<'_>| {
         let destination = Some(Target { parameter, buffer: target });

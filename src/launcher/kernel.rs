@@ -308,13 +308,11 @@ impl Kernel {
         self.refuse(LaunchProblem::ArgumentCount { expected: self.parameters.len(), got })
     }
 
-    /// The explicit part of packed arguments, which may have padding behind it.
+    /// Checks the length of packed arguments, which may have padding behind the explicit part.
     #[inline]
-    pub(crate) fn check_packed<'a>(&self, packed: &'a [u8]) -> Result<&'a [u8]> {
-        match packed.get(..self.explicit_bytes as usize) {
-            Some(explicit) if packed.len() <= self.packed_limit as usize => Ok(explicit),
-            _ => Err(self.refuse_packed(packed.len())),
-        }
+    pub(crate) fn check_packed(&self, got: usize) -> Result<()> {
+        let fits = (self.explicit_bytes as usize..=self.packed_limit as usize).contains(&got);
+        if fits { Ok(()) } else { Err(self.refuse_packed(got)) }
     }
 
     #[cold]

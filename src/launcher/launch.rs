@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crate::error::{Error, LaunchProblem, Result};
 use crate::memory::pool::Caller;
 use crate::memory::{Failed, ResultSlot};
-use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess};
+use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess, Note, Work};
 
 use super::args::{Arg, Block, BufferArg, HostData, LaunchDims, PatchTarget, Staging};
 use super::kernel::Kernel;
@@ -31,8 +31,8 @@ const MAX_IMAGE: u64 = 1 << 31;
 pub(super) enum Source<'a> {
     /// One value for each parameter.
     Args(&'a [Arg<'a>]),
-    /// The explicit part of the kernarg segment, packed by a compiler that knows the layout; padding behind it until it
-    /// is checked.
+    /// The explicit part of the kernarg segment, packed by a compiler that knows the layout, perhaps with padding
+    /// behind it.
     Packed(&'a [u8]),
 }
 
@@ -135,13 +135,13 @@ pub(super) fn launch<R: Receipt>(kernel: &Kernel, lane: &Arc<Lane>, mut request:
     device.check()?;
     request.dims.dynamic_lds = kernel.with_layout(request.dims.dynamic_lds)?;
     kernel.check_dims(&request.dims)?;
-    if let Source::Packed(bytes) = &mut request.source {
-        *bytes = kernel.check_packed(bytes)?;
-    }
     let request = &request;
     let image = match request.source {
         Source::Args(args) => check_args(kernel, lane, args, request.destination.is_some())?,
-        Source::Packed(_) => Image::default(),
+        Source::Packed(bytes) => {
+            kernel.check_packed(bytes.len())?;
+            Image::default()
+        }
     };
     if image.total() > 0 {
         check_image(kernel, request, &image, R::READS)?;
@@ -372,7 +372,11 @@ fn put_arg(kernarg: &mut [u8], offset: u32, bytes: &[u8]) {
 #[inline]
 fn pack(kernel: &Kernel, kernarg: &mut [u8], source: Source<'_>, mut cursor: Cursor) {
     let args = match source {
-        Source::Packed(bytes) => return put_arg(kernarg, 0, bytes),
+        // What lies behind it is padding, or where hidden arguments go.
+        Source::Packed(bytes) => {
+            let explicit = bytes.get(..kernel.explicit_bytes as usize).unwrap_or_default();
+            return put_arg(kernarg, 0, explicit);
+        }
         Source::Args(args) => args,
     };
     for (arg, parameter) in args.iter().zip(&kernel.parameters) {
@@ -543,7 +547,7 @@ fn stage(
         if input > 0 {
             let staging = ring.take(core, input).map_err(give_back)?;
             cursor.input = staging.device.0;
-            device.raw().note_host_write(staging.host.as_ptr(), input);
+            device.note(&Note::HostWrite { ptr: staging.host.as_ptr(), bytes: input });
             // SAFETY: as above.
             input_bytes = unsafe { zeroed_slice(staging.host, input) };
         }
@@ -552,7 +556,7 @@ fn stage(
             cursor.inout = slot.device.0;
             cursor.output = slot.device.0 + image.inout;
             if inout > 0 {
-                device.raw().note_host_write(slot.host.as_ptr(), inout);
+                device.note(&Note::HostWrite { ptr: slot.host.as_ptr(), bytes: inout });
                 // SAFETY: as above.
                 inout_bytes = unsafe { zeroed_slice(slot.host, inout) };
             }
@@ -585,7 +589,7 @@ fn stage(
     // Until the copy is enqueued, the device holds something else than the shadow.
     entry.shadow_good = false;
     let staging = ring.take(core, to_device).map_err(give_back)?;
-    device.raw().note_host_write(staging.host.as_ptr(), to_device);
+    device.note(&Note::HostWrite { ptr: staging.host.as_ptr(), bytes: to_device });
     // SAFETY: the ring gave out `to_device` bytes that no work in flight uses; the shadow is as long and elsewhere.
     unsafe { std::ptr::copy_nonoverlapping(entry.shadow.as_ptr(), staging.host.as_ptr(), to_device) };
     Ok(Staged { cursor, copy_from: Some(staging.host), uses_ring: true, slot })
@@ -651,12 +655,14 @@ fn submit(
     if let Some(host) = staged.copy_from {
         // SAFETY: the ring keeps the staged bytes until its fence; the scratch is at least as long as the image.
         unsafe {
-            driver.memcpy_htod_async(
+            driver.enqueue(
                 id,
-                DevicePtr(staged.cursor.input),
-                host.as_ptr(),
-                image.to_device(),
                 stream,
+                &Work::CopyToDevice {
+                    dst: DevicePtr(staged.cursor.input),
+                    src: host.as_ptr(),
+                    bytes: image.to_device(),
+                },
             )
         }
         .map_err(free)?;
@@ -687,20 +693,25 @@ fn submit(
             grid: request.dims.grid,
             block: request.dims.block,
             dynamic_lds: request.dims.dynamic_lds,
-            stream,
             kernarg: &entry.kernarg,
             accesses,
         };
         // SAFETY: the segment is as long as the metadata say, and was packed after every argument was checked against
         // them; what the caller's own pointers are good for is the caller's promise.
-        unsafe { driver.launch_kernel(id, &launch) }.map_err(free)?;
+        unsafe { driver.enqueue(id, stream, &Work::Kernel(&launch)) }.map_err(free)?;
     }
     let Some(slot) = &staged.slot else { return Ok(()) };
     if !mapped {
         let from = DevicePtr(staged.cursor.inout);
         // SAFETY: the slot is this launch's until its ticket gives it back, after the event recorded below.
-        unsafe { driver.memcpy_dtoh_async(id, slot.host.as_ptr(), from, image.to_host(), stream) }
-            .map_err(|e| stopped(e, false, true))?;
+        unsafe {
+            driver.enqueue(
+                id,
+                stream,
+                &Work::CopyToHost { dst: slot.host.as_ptr(), src: from, bytes: image.to_host() },
+            )
+        }
+        .map_err(free)?;
     }
     // SAFETY: the slot's own event and a live stream of one device.
     unsafe { driver.event_record(id, slot.event, stream) }.map_err(|e| stopped(e, true, true))

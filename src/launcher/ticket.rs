@@ -1,5 +1,6 @@
 //! Tickets: the results of a launch, read when they are there.
 
+use hip_driver::Note;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -70,7 +71,7 @@ impl Ticket {
     fn note_read(&self) {
         if let Some(slot) = &self.slot {
             let bytes = self.spans.iter().map(|(at, len)| at + len).max().unwrap_or(0) as usize;
-            self.lane.core.device().raw().note_host_read(slot.host.as_ptr(), bytes);
+            self.lane.core.device().note(&Note::HostRead { ptr: slot.host.as_ptr(), bytes });
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
 use hiplaunch::driver::validation::{CallKind, ValidationDriver, Violation};
-use hiplaunch::driver::{DeviceId, Driver, StreamOptions};
+use hiplaunch::driver::{DeviceId, Driver, HostFunction, StreamOptions, Work};
 use hiplaunch::stream::StreamCore;
 use hiplaunch::{Backend, Device, DeviceBuffer, LaunchDims, Launcher, args};
 
@@ -294,7 +294,10 @@ fn memory_of_no_stream_is_idle_for_all() {
         a.record_use(&other).unwrap();
         rig.fill(&a, &other);
         gate.open();
-        b.synchronize().unwrap();
+        // The block was used on both streams, and is free when both are behind that.
+        for stream in [&a, &b] {
+            stream.synchronize().unwrap();
+        }
         let back = rig.without_malloc(|| rig.pool.allocate_for_any(MIB).unwrap());
         a.record_use(&back).unwrap();
         rig.fill(&a, &back);
@@ -321,7 +324,7 @@ fn buffers_note_the_streams_that_launches_use_them_on() {
         let _ = wait.recv();
     });
     // SAFETY: a live stream; the function calls no driver.
-    unsafe { layer.launch_host_func(device.id(), b.raw(), hold) }.unwrap();
+    unsafe { layer.enqueue(device.id(), b.raw(), &Work::HostFunction(&HostFunction::new(hold))) }.unwrap();
     // SAFETY: as above.
     unsafe { launcher.launch(saxpy, &b, LaunchDims::linear(4, 256), &args![3.0f32, &x, &y, n as i32]) }
         .unwrap();

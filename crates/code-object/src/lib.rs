@@ -60,3 +60,8 @@ pub use crate::signature::{
     Access, AddressSpace, ArgSignature, HiddenArg, KernelKind, KernelSignature, ValueKind,
 };
 pub use crate::target::{FeatureSetting, Processor, TargetId};
+
+/// Compiles and runs the README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,4 +1,17 @@
 //! Executes gfx90a and gfx942 code objects on the CPU. Knows no HIP.
+//!
+//! Six floors, each of which uses those below it and none above:
+//!
+//! | | |
+//! |---|---|
+//! | host | the [`Machine`]: programs, dispatches, threads, what kernels ask of the host |
+//! | observe | profiles, traces and the sanitizer, which see the instructions of a dispatch |
+//! | exec | decoding and executing instructions |
+//! | memory | the [`AddressSpace`], LDS, a code object's image |
+//! | state | a wave's registers, scratch and modes |
+//! | report | errors, faults and defects: what callers are told |
+//!
+//! The instructions themselves, their encodings and texts are the crate [`gfx9_isa`]'s.
 
 #![allow(
     clippy::needless_range_loop,
@@ -19,61 +32,32 @@
     reason = "a fault's report ends a dispatch: it is made once and moved seldom"
 )]
 
-mod backing;
-mod config;
-mod decode;
-mod disasm;
-mod error;
-#[cfg(test)]
-mod exact;
 mod exec;
-mod fault;
-mod float;
-mod gws;
-mod half16;
-mod hostcall;
-mod images;
-mod inst;
-mod isa;
-mod lanes;
-mod launch;
-mod lds;
-#[cfg(test)]
-mod ledger;
-mod machine;
+mod host;
 mod memory;
-mod modifiers;
 mod observe;
-mod program;
-mod run;
-mod schedule;
-mod soft;
-#[cfg(test)]
-mod stream_tests;
-mod tables;
+mod report;
+mod state;
 #[cfg(test)]
 mod testing;
-mod wave;
-mod workgroup;
 
-pub use config::Config;
-pub use disasm::{Function, Instruction, Instructions, Listing, disassemble};
-pub use error::{Error, Result};
-pub use fault::{Access, FaultCause, FaultReport, LaneAddress, Space, WaitingWave, WaitsFor};
-pub use hostcall::{Printer, Stream};
-pub use isa::Level;
-pub use launch::{Dispatch, MAX_BLOCK};
-pub use lds::MAX_LDS;
-pub use machine::Machine;
-pub use memory::{AddressSpace, MemoryUsage, RegionInfo};
+pub use exec::level::Level;
+pub use host::config::Config;
+pub use host::hostcall::{Printer, Stream};
+pub use host::launch::{Dispatch, MAX_BLOCK};
+pub use host::machine::Machine;
+pub use host::program::Program;
+pub use host::run::DispatchStats;
+pub use memory::address_space::{AddressSpace, MemoryUsage, RegionInfo};
+pub use memory::lds::MAX_LDS;
 pub use observe::{
-    Defect, DefectKind, InstructionClass, InstructionTrace, Profile, Site, TraceFilter, TracedInstruction,
-    TracedRegister, Traffic,
+    InstructionClass, InstructionTrace, Profile, TraceFilter, TracedInstruction, TracedRegister, Traffic,
 };
-pub use program::Program;
-pub use run::DispatchStats;
-pub use tables::{Encoding, Target};
-pub use wave::LANES;
+pub use report::access::{Access, LaneAddress, Space};
+pub use report::defect::{Defect, DefectKind, Site};
+pub use report::error::{Error, Result};
+pub use report::fault::{FaultCause, FaultReport, WaitingWave, WaitsFor};
+pub use state::wave::LANES;
 
 /// Compiles and runs the README's example.
 #[cfg(doctest)]

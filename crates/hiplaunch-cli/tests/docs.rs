@@ -1,20 +1,25 @@
-//! The pictures in docs/ are what the commands beside them make. With `HIPLAUNCH_WRITE_DOCS` set, they are made anew.
+//! The pages: their links lead somewhere, the Rust in them is part of an example that the tests run, and the pictures are what
+//! the commands beside them make. With `HIPLAUNCH_WRITE_DOCS` set, the pictures are made again. And what every crate needs
+//! beside its sources.
 
 #[path = "../../lds-layout/examples/lds_layout.rs"]
 #[allow(dead_code, reason = "its main is the examples' test's")]
 mod lds_example;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use lds_layout::LdsTarget;
 
 fn compare(name: &str, made: &str) {
-    let path = hiplaunch_testing::root().to_owned().join("docs").join(name);
+    let path = root().join("docs").join(name);
     if std::env::var_os("HIPLAUNCH_WRITE_DOCS").is_some() {
         std::fs::write(&path, made).unwrap();
     }
     let kept = std::fs::read_to_string(&path).unwrap().replace("\r\n", "\n");
-    assert!(kept == made, "docs/{name} is another picture; HIPLAUNCH_WRITE_DOCS=1 cargo test --test docs");
+    assert!(
+        kept == made,
+        "docs/{name} is another picture; HIPLAUNCH_WRITE_DOCS=1 cargo test -p hiplaunch-cli --test docs"
+    );
 }
 
 #[test]
@@ -29,7 +34,7 @@ fn the_layout_of_the_example() {
 
 #[test]
 fn the_plan_beside_its_problem() {
-    let docs = hiplaunch_testing::root().to_owned().join("docs");
+    let docs = root().join("docs");
     let made = std::env::temp_dir().join(format!("hiplaunch-plan-{}.svg", std::process::id()));
     let status = std::process::Command::new(env!("CARGO_BIN_EXE_hiplaunch"))
         .args(["plan", "plan.csv", "--svg"])
@@ -45,7 +50,7 @@ fn the_plan_beside_its_problem() {
 
 #[test]
 fn the_bench_beside_its_results() {
-    let docs = hiplaunch_testing::root().to_owned().join("docs");
+    let docs = root().join("docs");
     let made = std::env::temp_dir().join(format!("hiplaunch-bench-{}.svg", std::process::id()));
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_hiplaunch"))
         .args(["bench", "--from", "bench.json", "--svg"])
@@ -59,40 +64,200 @@ fn the_bench_beside_its_results() {
     compare("bench.svg", &svg);
 }
 
-/// Links between documents, and from them to files and headings, lead somewhere.
+fn root() -> PathBuf {
+    hiplaunch_testing::root().to_owned()
+}
+
+/// The Markdown files of a folder, by name.
+fn pages(folder: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root().join(folder)).unwrap();
+    let mut all: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    all.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    all.sort();
+    all
+}
+
+/// A page without its code blocks, and the code blocks with their language.
+fn prose_and_code(page: &Path) -> (String, Vec<(String, String)>) {
+    let (mut prose, mut code) = (String::new(), Vec::new());
+    let mut block: Option<(String, String)> = None;
+    for line in std::fs::read_to_string(page).unwrap().lines() {
+        match (line.trim_start().strip_prefix("```"), &mut block) {
+            (Some(_), Some(_)) => code.extend(block.take()),
+            (Some(language), None) => block = Some((language.to_owned(), String::new())),
+            (None, Some((_, text))) => *text += &format!("{}\n", line.trim()),
+            (None, None) => prose += &format!("{line}\n"),
+        }
+    }
+    assert!(block.is_none(), "{}: a code block without an end", page.display());
+    (prose, code)
+}
+
+/// The targets of the links of a page that are not addresses of the web.
+fn links(page: &Path) -> Vec<String> {
+    let (prose, _) = prose_and_code(page);
+    let targets = prose.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link);
+    targets.filter(|link| !link.contains("://") && !link.contains(' ')).map(str::to_owned).collect()
+}
+
+fn anchors(page: &Path) -> Vec<String> {
+    let (prose, _) = prose_and_code(page);
+    let heads = prose.lines().filter(|line| line.starts_with('#'));
+    let plain = heads.map(|line| line.trim_start_matches('#').trim().to_lowercase().replace(' ', "-"));
+    plain.map(|head| head.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect()).collect()
+}
+
+/// Links between pages, and from them to files and headings, lead somewhere.
 #[test]
 fn links_lead_somewhere() {
-    let root = hiplaunch_testing::root().to_owned();
-    let anchors = |text: &str| -> Vec<String> {
-        let heads = text.lines().filter(|line| line.starts_with('#'));
-        let plain = heads.map(|line| line.trim_start_matches('#').trim().to_lowercase().replace(' ', "-"));
-        plain
-            .map(|head| head.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect())
-            .collect()
-    };
     let mut seen = 0;
-    for folder in ["", "docs", "examples", "hip", "crates/gfx9-emulator"] {
-        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
-            let path = entry.unwrap().path();
-            if path.extension().is_none_or(|extension| extension != "md") {
-                continue;
-            }
-            let text = std::fs::read_to_string(&path).unwrap();
-            for link in text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link)
+    let crates = std::fs::read_dir(root().join("crates")).unwrap();
+    let crates: Vec<String> =
+        crates.map(|entry| format!("crates/{}", entry.unwrap().file_name().display())).collect();
+    let folders = ["", "docs", "examples", "hip"].into_iter().chain(crates.iter().map(String::as_str));
+    for page in folders.flat_map(pages) {
+        for link in links(&page) {
+            let (file, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            let to = if file.is_empty() { page.clone() } else { page.parent().unwrap().join(file) };
+            assert!(to.exists(), "{}: {link}", page.display());
+            let found = anchor.is_empty() || anchors(&to).contains(&anchor.to_owned());
+            assert!(found, "{}: {link}", page.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 30, "{seen} links");
+}
+
+/// The guide is a book of its own: it has every chapter, and no link leads out of its folder.
+#[test]
+fn the_book_is_complete() {
+    let (docs, summary) = (root().join("docs"), root().join("docs/SUMMARY.md"));
+    let chapters = links(&summary);
+    let contents = links(&docs.join("README.md"));
+    for page in pages("docs") {
+        let name = page.file_name().unwrap().to_str().unwrap().to_owned();
+        assert!(name == "SUMMARY.md" || chapters.contains(&name), "SUMMARY.md lacks {name}");
+        assert!(
+            ["SUMMARY.md", "README.md"].contains(&&*name) || contents.contains(&name),
+            "README.md lacks {name}"
+        );
+        for link in links(&page) {
+            assert!(!link.starts_with(".."), "{name}: {link} leads out of the book");
+        }
+    }
+}
+
+/// Files of the repository that a page names in code style are there.
+#[test]
+fn named_files_exist() {
+    let mut seen = 0;
+    for page in pages("").into_iter().chain(pages("docs")) {
+        if page.ends_with("CHANGELOG.md") {
+            continue; // names what was there
+        }
+        let (prose, _) = prose_and_code(&page);
+        for code in prose.split('`').skip(1).step_by(2) {
+            let top = code.split('/').next().unwrap();
+            let plain = code.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c));
+            if plain
+                && code.contains('/')
+                && ["benches", "crates", "docs", "examples", "hip", "src", "tests"].contains(&top)
             {
-                let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
-                if file.contains("://") || file.contains(char::is_whitespace) {
-                    continue;
-                }
-                let to = if file.is_empty() { path.clone() } else { path.parent().unwrap().join(file) };
-                assert!(to.exists(), "{}: {link}", path.display());
-                if !anchor.is_empty() {
-                    let found = anchors(&std::fs::read_to_string(&to).unwrap()).contains(&anchor.to_owned());
-                    assert!(found, "{}: {link}", path.display());
-                }
+                assert!(root().join(code).exists(), "{}: no {code}", page.display());
                 seen += 1;
             }
         }
     }
-    assert!(seen > 30, "{seen} links");
+    assert!(seen > 10, "{seen} files");
+}
+
+/// The Rust in the README and in the guide is part of an example, which the tests compile and run.
+#[test]
+fn rust_in_the_pages_is_part_of_an_example() {
+    let of_crates =
+        ["lds-layout", "hiplaunch-tensor"].map(|name| root().join("crates").join(name).join("examples"));
+    let mut folders = vec![root().join("examples")];
+    folders.extend(of_crates);
+    let mut examples = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                examples.push(text.lines().map(|line| format!("{}\n", line.trim())).collect::<String>());
+            }
+        }
+    }
+    let mut seen = 0;
+    for page in [root().join("README.md")].into_iter().chain(pages("docs")) {
+        for (_, code) in prose_and_code(&page).1.iter().filter(|(language, _)| language == "rust") {
+            let found = examples.iter().any(|example| example.contains(code.as_str()));
+            assert!(found, "{}: no example has this:\n{code}", page.display());
+            seen += 1;
+        }
+    }
+    assert!(seen >= 7, "{seen} pieces of Rust");
+}
+
+#[test]
+fn the_readme_is_short_and_shows_the_first_example() {
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    assert!(readme.lines().count() <= 150, "{} lines", readme.lines().count());
+    let example = std::fs::read_to_string(root().join("examples/01_first_launch.rs")).unwrap();
+    let program = example.split_once("\n\n").unwrap().1.split_once("\n#[test]").unwrap().0;
+    assert!(readme.contains(&format!("```rust\n{}\n```", program.trim_end())), "another first example");
+    for command in ["cargo run --release -- demo", "cargo test --workspace"] {
+        assert!(readme.contains(&format!("\n{command}\n")), "{command}");
+    }
+}
+
+/// Every crate but those that say `publish = false` has what a published one needs.
+#[test]
+fn every_crate_can_be_published() {
+    let crates = std::fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path());
+    let mut seen = 0;
+    for folder in crates.chain([root()]) {
+        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        if manifest.lines().any(|line| line == "publish = false") {
+            continue;
+        }
+        for key in ["description", "readme", "keywords", "categories", "license"] {
+            let given = manifest.lines().any(|line| line.starts_with(key));
+            assert!(given, "{}: no {key} in Cargo.toml", folder.display());
+        }
+        for (name, original) in ["LICENSE-APACHE", "LICENSE-MIT"].map(|name| (name, root().join(name))) {
+            let text = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+            assert!(text == std::fs::read_to_string(original).unwrap(), "{}: no {name}", folder.display());
+        }
+        assert!(folder.join("README.md").is_file(), "{}: no README.md", folder.display());
+        seen += 1;
+    }
+    assert!(seen >= 3, "{seen} crates");
+}
+
+/// CONTRIBUTING.md's way from the README to a place in the sources: the README leads to ARCHITECTURE.md, which has the heading
+/// and names the file below it, which has the function.
+#[test]
+fn the_newcomers_hops_lead_there() {
+    let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
+    let (contributing, architecture) = (read("CONTRIBUTING.md"), read("ARCHITECTURE.md"));
+    assert!(read("README.md").contains("](ARCHITECTURE.md)"));
+    let table = contributing.split("## A newcomer's test").nth(1).unwrap().split("\n## ").next().unwrap();
+    let mut seen = 0;
+    for row in table.lines().filter(|line| line.contains("ARCHITECTURE.md, ")) {
+        let heading = row.split("ARCHITECTURE.md, \"").nth(1).unwrap().split('"').next().unwrap();
+        let section =
+            architecture.split(&format!("## {heading}\n")).nth(1).unwrap_or_else(|| panic!("no {heading}"));
+        let section = section.split("\n## ").next().unwrap();
+        let last = row.trim_end_matches([' ', '|']).rsplit('|').next().unwrap();
+        let [file, function] = last.split('`').skip(1).step_by(2).collect::<Vec<_>>()[..] else {
+            panic!("{last}")
+        };
+        assert!(section.contains(&format!("`{file}`")), "{heading} does not name {file}");
+        assert!(read(file).contains(&format!("fn {function}")), "{file} has no {function}");
+        seen += 1;
+    }
+    assert_eq!(seen, 3);
 }

@@ -1,4 +1,4 @@
-//! The README's way from a kernel of one's own to its launch: every file that it shows, word for word, does what it says.
+//! The guide's steps from a kernel of one's own to its launch: every file that they show, word for word, does what they say.
 //!
 //! Skipped, with the reason, where there is no compiler for the kernel; `HIPLAUNCH_TEST_HIPRTC=1` makes that a failure.
 
@@ -15,20 +15,27 @@ fn example(name: &str) -> String {
     std::fs::read_to_string(folder.join(name)).unwrap()
 }
 
+/// A page of docs/.
+fn page(name: &str) -> String {
+    std::fs::read_to_string(hiplaunch_testing::root().join("docs").join(name)).unwrap()
+}
+
 #[test]
-fn the_readme_shows_the_files() {
-    let readme = include_str!("../../../README.md");
+fn the_guide_shows_the_files() {
     let files = [
-        ("cpp", "histogram.hip"),
-        ("toml", "histogram.launch.toml"),
-        ("rust", "main.rs"),
-        ("c", "histogram.c"),
-        ("python", "histogram.py"),
+        ("own-kernel.md", "cpp", "histogram.hip"),
+        ("own-kernel.md", "toml", "histogram.launch.toml"),
+        ("own-kernel.md", "rust", "main.rs"),
+        ("c.md", "c", "histogram.c"),
+        ("python.md", "python", "histogram.py"),
     ];
-    for (language, name) in files {
+    for (chapter, language, name) in files {
         let file = example(name);
         let shown = file.split_once("//!").map_or(&*file, |(_, rest)| rest.split_once("\n\n").unwrap().1);
-        assert!(readme.contains(&format!("```{language}\n{shown}```")), "{name} is another one");
+        assert!(
+            page(chapter).contains(&format!("```{language}\n{shown}```")),
+            "{chapter}: {name} is another one"
+        );
     }
 }
 
@@ -81,10 +88,10 @@ fn its_steps_lead_to_results() {
 
     let hiplaunch = || Command::new(env!("CARGO_BIN_EXE_hiplaunch"));
     let seen = run(&folder, hiplaunch().args(["inspect", "histogram.co"])).unwrap();
-    let readme =
-        include_str!("../../../README.md").split("$ hiplaunch inspect histogram.co\n").nth(1).unwrap();
+    let steps = page("own-kernel.md");
+    let report = steps.split("$ hiplaunch inspect histogram.co\n").nth(1).unwrap();
     // All but what depends on the compiler: how it is bundled, how many bytes and registers it takes.
-    let shown = readme.lines().take_while(|line| !line.starts_with("    ..."));
+    let shown = report.lines().take_while(|line| !line.starts_with("    ..."));
     let same = ["  kernel ", "    arguments", "      ", "    kernarg", "    memory", "    block"];
     let same = shown.filter(|line| same.iter().any(|start| line.starts_with(start)));
     let same: Vec<&str> = same.inspect(|line| assert!(seen.contains(line), "{line}\n{seen}")).collect();
@@ -104,6 +111,19 @@ fn its_steps_lead_to_results() {
     compile.arg(root.join("hip")).arg("-L").arg(&library).arg("-lhiplaunch");
     if run(&folder, compile.arg(format!("-Wl,-rpath,{}", library.display()))).is_some() {
         assert_eq!(run(&folder, &mut Command::new(at("histogram"))).unwrap(), format!("{counts}\n"));
+    }
+    // The guide's CMake project, with the library installed as the guide says.
+    let shown = page("c.md");
+    let project = shown.split("```cmake\n").nth(1).unwrap().split("```").next().unwrap();
+    std::fs::write(at("CMakeLists.txt"), project).unwrap();
+    let mut install = Command::new("bash");
+    install.arg(root.join("hip/install.sh")).arg("--prefix").arg(at("prefix")).arg("--from").arg(&library);
+    if run(&folder, &mut install).is_some()
+        && run(&folder, Command::new("cmake").args(["-B", "build", "-DCMAKE_PREFIX_PATH=prefix"])).is_some()
+    {
+        run(&folder, Command::new("cmake").args(["--build", "build"])).unwrap();
+        let said = run(&folder, &mut Command::new(at("build/histogram"))).unwrap();
+        assert_eq!(said, format!("{counts}\n"));
     }
     let mut python = Command::new("python3");
     python

@@ -60,7 +60,7 @@ enum Linked {
     Static,
 }
 
-/// Compiles a program of tests/capi, runs it, and again under memcheck where that is asked for.
+/// Compiles a program of tests/programs, runs it, and again under memcheck where that is asked for.
 fn program(source: &str, compiler: &str, standard: &str, linked: Linked) {
     let folder = libraries();
     let suffix = if matches!(linked, Linked::Static) { "static" } else { "shared" };
@@ -147,7 +147,11 @@ fn installed_and_found_by_pkg_config() {
     let flags = String::from_utf8(found.stdout).unwrap();
     let binary = prefix.join("launch");
     let mut compile = Command::new(cc);
-    compile.arg(root().join("tests/capi/launch.c")).arg("-o").arg(&binary).args(flags.split_whitespace());
+    compile
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/launch.c"))
+        .arg("-o")
+        .arg(&binary)
+        .args(flags.split_whitespace());
     run(&mut compile);
     run(Command::new(&binary).arg(root().join("hip")).env("LD_LIBRARY_PATH", prefix.join("lib")));
     let version = format!("libhiplaunch.so.{}", env!("CARGO_PKG_VERSION"));
@@ -158,6 +162,46 @@ fn installed_and_found_by_pkg_config() {
     let refused = Command::new("bash").arg(&script).args(["--prefix", "relative"]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
     std::fs::remove_dir_all(&prefix).unwrap();
+}
+
+/// hip/install.sh puts everything where CMake finds it, also after the installation was moved.
+#[test]
+fn installed_and_found_by_cmake() {
+    let (Some(cc), Some(cmake)) = (tool("CC", "cc"), tool("CMAKE", "cmake")) else { return };
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cmake-{}", std::process::id()));
+    let (installed, prefix) = (folder.join("installed"), folder.join("moved"));
+    let script = root().join("hip/install.sh");
+    run(Command::new("bash").arg(&script).arg("--prefix").arg(&installed).arg("--from").arg(libraries()));
+    std::fs::rename(&installed, &prefix).unwrap();
+    let project = |version: &str| {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/launch.c");
+        let text = format!(
+            "cmake_minimum_required(VERSION 3.15)\nproject(launch C)\nfind_package(hiplaunch {version} REQUIRED)\n\
+             find_package(Threads REQUIRED)\n\
+             add_executable(shared {source})\ntarget_link_libraries(shared PRIVATE hiplaunch::hiplaunch Threads::Threads)\n\
+             add_executable(static {source})\ntarget_link_libraries(static PRIVATE hiplaunch::static Threads::Threads)\n",
+            source = source.display()
+        );
+        std::fs::write(folder.join("CMakeLists.txt"), text).unwrap();
+        let mut configure = Command::new(&cmake);
+        configure.arg("-S").arg(&folder).arg("-B").arg(folder.join("build"));
+        configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display()));
+        configure.arg(format!("-DCMAKE_C_COMPILER={cc}"));
+        configure
+    };
+    for (version, found) in [("", true), ("0", true), (env!("CARGO_PKG_VERSION"), true), ("999.0", false)] {
+        let output = project(version).output().unwrap();
+        assert_eq!(output.status.success(), found, "{version}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    run(&mut project(""));
+    run(Command::new(&cmake).arg("--build").arg(folder.join("build")));
+    for program in ["shared", "static"] {
+        let binary = folder.join("build").join(program);
+        let said = run(Command::new(&binary).arg(root().join("hip")));
+        assert!(String::from_utf8_lossy(&said.stdout).contains("all is well"), "{program}: {said:?}");
+        assert_eq!(needs(&binary).contains(&c_library::SONAME.to_owned()), program == "shared", "{program}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// What an ELF file's dynamic section says of a tag, such as DT_NEEDED: texts in its table of strings.

@@ -1,13 +1,12 @@
 //! Loads and stores of each size, and how they move between registers and global memory, LDS and scratch.
 
-use crate::decode::{PRIVATE_BASE_HI, SHARED_BASE_HI};
-use crate::fault::{Access, Space};
-use crate::inst::Flow;
-use crate::lanes::lanes_of;
-use crate::lds::CheckedLds;
+use crate::exec::inst::{Ctx, Flow};
+use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
+use crate::memory::lds::CheckedLds;
 use crate::memory::{Addresses, Checked, Element};
-use crate::wave::{Active, LANES, Lanes, Wave};
-use crate::workgroup::Ctx;
+use crate::report::access::{Access, Space};
+use crate::state::bytes::Bytes;
+use crate::state::wave::{Active, LANES, Lanes, Wave, lanes_of};
 
 /// What a load does with what it reads. `put` must be `#[inline(always)]`.
 pub(crate) trait Load {
@@ -199,217 +198,6 @@ narrow_stores! {
     ShortHigh(u16): |v| (v >> 16) as u16;
 }
 
-/// Loads from global memory. `slot` is the instruction's.
-#[inline(always)]
-pub(crate) fn global_load<K: Load, A: Addresses>(
-    w: &mut Wave,
-    cx: &mut Ctx,
-    slot: u32,
-    dst: u16,
-    at: &A,
-) -> Flow {
-    let Some(active) = w.active() else { return Flow::Next };
-    let (exec, all) = (active.exec(), active.all());
-    match cx.mem.checked::<A, K::E>(slot, at, &active) {
-        Some(from) if all => K::all(w, dst, &from),
-        Some(from) => from.each(|lane, value| K::put(w, dst, lane, value)),
-        None => return global_load_apart::<K>(w, cx, dst, &|lane| at.at(lane), exec),
-    }
-    Flow::Next
-}
-
-/// Loads where the lanes are not in one allocation.
-#[cold]
-#[inline(never)]
-fn global_load_apart<K: Load>(
-    w: &mut Wave,
-    cx: &mut Ctx,
-    dst: u16,
-    at: &dyn Fn(usize) -> u64,
-    exec: u64,
-) -> Flow {
-    let size = K::E::SIZE;
-    // No register is written before all lanes are known to be in bounds: a destination may be an address.
-    let mut values = [K::E::from_bytes([0; 16]); LANES];
-    for lane in lanes_of(exec) {
-        let Some(value) = cx.mem.load_one(at(lane)) else {
-            return global_fault(cx, Access::Read, at, exec, size);
-        };
-        values[lane] = value;
-    }
-    for lane in lanes_of(exec) {
-        K::put(w, dst, lane, values[lane]);
-    }
-    Flow::Next
-}
-
-/// Stores to global memory. `slot` is the instruction's.
-#[inline(always)]
-pub(crate) fn global_store<K: Store, A: Addresses>(
-    w: &mut Wave,
-    cx: &mut Ctx,
-    slot: u32,
-    src: u16,
-    at: &A,
-) -> Flow {
-    let Some(active) = w.active() else { return Flow::Next };
-    let (exec, all) = (active.exec(), active.all());
-    match cx.mem.checked::<A, K::E>(slot, at, &active) {
-        Some(to) if all => K::all(w, src, &to),
-        Some(to) => to.put(|lane| K::get(w, src, lane)),
-        None => return global_store_apart::<K>(w, cx, src, &|lane| at.at(lane), exec),
-    }
-    Flow::Next
-}
-
-/// Stores where the lanes are not in one allocation.
-#[cold]
-#[inline(never)]
-fn global_store_apart<K: Store>(
-    w: &mut Wave,
-    cx: &mut Ctx,
-    src: u16,
-    at: &dyn Fn(usize) -> u64,
-    exec: u64,
-) -> Flow {
-    for lane in lanes_of(exec) {
-        if cx.mem.store_one(at(lane), K::get(w, src, lane)).is_none() {
-            return global_fault(cx, Access::Write, at, exec, K::E::SIZE);
-        }
-    }
-    Flow::Next
-}
-
-/// Whether `size` bytes of global memory are out of bounds.
-fn outside(cx: &mut Ctx, access: Access, address: u64, size: usize) -> bool {
-    let window = match access {
-        Access::Write => cx.mem.window(address, size as u64),
-        _ => cx.mem.readable(address, size as u64),
-    };
-    window.is_none()
-}
-
-/// Reports the lanes whose `size` bytes are out of bounds.
-#[cold]
-pub(crate) fn global_fault(
-    cx: &mut Ctx,
-    access: Access,
-    at: &dyn Fn(usize) -> u64,
-    exec: u64,
-    size: usize,
-) -> Flow {
-    let lanes: Vec<(u8, u64)> = lanes_of(exec)
-        .map(|lane| (lane as u8, at(lane)))
-        .filter(|(_, address)| outside(cx, access, *address, size))
-        .collect();
-    cx.out_of_bounds(access, Space::Global, size as u32, lanes)
-}
-
-/// Loads from LDS.
-#[inline(always)]
-pub(crate) fn lds_load<K: Load>(w: &mut Wave, cx: &mut Ctx, dst: u16, at: &[u32; LANES]) -> Flow {
-    let Some(active) = w.active() else { return Flow::Next };
-    let (exec, all) = (active.exec(), active.all());
-    match cx.lds.checked::<K::E>(at, &active) {
-        Some(from) if all => K::all_lds(w, dst, &from),
-        Some(from) => from.each(|lane, value| K::put(w, dst, lane, value)),
-        None => return lds_fault(cx, Access::Read, at, exec, K::E::SIZE),
-    }
-    Flow::Next
-}
-
-/// Stores to LDS.
-#[inline(always)]
-pub(crate) fn lds_store<K: Store>(w: &mut Wave, cx: &mut Ctx, src: u16, at: &[u32; LANES]) -> Flow {
-    let Some(active) = w.active() else { return Flow::Next };
-    let (exec, all) = (active.exec(), active.all());
-    match cx.lds.checked::<K::E>(at, &active) {
-        Some(mut to) if all => K::all_lds(w, src, &mut to),
-        Some(mut to) => to.put(|lane| K::get(w, src, lane)),
-        None => return lds_fault(cx, Access::Write, at, exec, K::E::SIZE),
-    }
-    Flow::Next
-}
-
-/// Reports the lanes whose `size` bytes are outside of LDS.
-#[cold]
-pub(crate) fn lds_fault(cx: &mut Ctx, access: Access, at: &[u32; LANES], exec: u64, size: usize) -> Flow {
-    let end = u64::from(cx.lds.size());
-    let lanes: Vec<(u8, u64)> = lanes_of(exec)
-        .map(|lane| (lane as u8, u64::from(at[lane])))
-        .filter(|(_, address)| address + size as u64 > end)
-        .collect();
-    cx.out_of_bounds(access, Space::Lds, size as u32, lanes)
-}
-
-/// Loads from scratch, at byte offsets in each lane's.
-#[inline(always)]
-pub(crate) fn scratch_load<K: Load>(w: &mut Wave, cx: &mut Ctx, dst: u16, at: &[u32; LANES]) -> Flow {
-    let Some(active) = w.active() else { return Flow::Next };
-    let (exec, first) = (active.exec(), at[active.first()]);
-    if same(at, &active) && K::row(w, dst, first) {
-        return Flow::Next;
-    }
-    for lane in lanes_of(exec) {
-        let Some(value) = w.scratch.load(lane, at[lane]) else {
-            return scratch_fault(w, cx, Access::Read, at, exec, K::E::SIZE);
-        };
-        K::put(w, dst, lane, value);
-    }
-    Flow::Next
-}
-
-/// Stores to scratch, at byte offsets in each lane's.
-#[inline(always)]
-pub(crate) fn scratch_store<K: Store>(w: &mut Wave, cx: &mut Ctx, src: u16, at: &[u32; LANES]) -> Flow {
-    let Some(active) = w.active() else { return Flow::Next };
-    let (exec, first) = (active.exec(), at[active.first()]);
-    if same(at, &active) && K::row(w, src, first) {
-        return Flow::Next;
-    }
-    for lane in lanes_of(exec) {
-        let value = K::get(w, src, lane);
-        if w.scratch.store(lane, at[lane], value).is_none() {
-            return scratch_fault(w, cx, Access::Write, at, exec, K::E::SIZE);
-        }
-    }
-    Flow::Next
-}
-
-/// Whether all active lanes have the same offset.
-#[inline(always)]
-fn same(at: &[u32; LANES], active: &Active<'_>) -> bool {
-    let first = at[active.first()];
-    let mut differ = 0;
-    if active.all() {
-        for at in at {
-            differ |= at ^ first;
-        }
-    } else {
-        for (lane, at) in at.iter().enumerate() {
-            differ |= (at ^ first) & active.keep(lane);
-        }
-    }
-    differ == 0
-}
-
-/// Reports the lanes whose `size` bytes are outside of their scratch.
-#[cold]
-pub(crate) fn scratch_fault(
-    w: &Wave,
-    cx: &mut Ctx,
-    access: Access,
-    at: &[u32; LANES],
-    exec: u64,
-    size: usize,
-) -> Flow {
-    let lanes: Vec<(u8, u64)> = lanes_of(exec)
-        .filter(|lane| !w.scratch.contains(at[*lane], size))
-        .map(|lane| (lane as u8, u64::from(at[lane])))
-        .collect();
-    cx.out_of_bounds(access, Space::Scratch, size as u32, lanes)
-}
-
 /// What a flat address leads to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
@@ -447,101 +235,272 @@ impl Place {
     }
 }
 
-/// Loads through flat addresses.
-#[inline(always)]
-pub(crate) fn flat_load<K: Load, A: Addresses>(
-    w: &mut Wave,
-    cx: &mut Ctx,
-    slot: u32,
-    dst: u16,
-    at: &A,
-) -> Flow {
-    let Some(active) = w.active() else { return Flow::Next };
-    let (exec, all) = (active.exec(), active.all());
-    // No allocation reaches into an aperture.
-    match cx.mem.checked::<A, K::E>(slot, at, &active) {
-        Some(from) if all => K::all(w, dst, &from),
-        Some(from) => from.each(|lane, value| K::put(w, dst, lane, value)),
-        None => return flat_load_apart::<K>(w, cx, dst, &|lane| at.at(lane), exec),
-    }
-    Flow::Next
+/// Declares the loads, or the stores, of all kinds: in global memory, LDS and scratch, and through flat addresses. `slot` is
+/// the instruction's. `some` does so for the active lanes of what was checked, `lane` for one lane in scratch, and `each`
+/// for lanes wherever each of them is.
+macro_rules! transfers {
+    (
+        $Kind:ident, $access:ident;
+        $global:ident, $global_apart:ident, $flat:ident, $flat_apart:ident, $lds:ident, $scratch:ident;
+        some |$w:ident, $register:ident, $cells:ident| $some:expr;
+        lane $lane:ident;
+        each $each:ident;
+    ) => {
+        /// In global memory.
+        #[inline(always)]
+        pub(crate) fn $global<K: $Kind, A: Addresses>(
+            $w: &mut Wave,
+            cx: &mut Ctx,
+            slot: u32,
+            $register: u16,
+            at: &A,
+        ) -> Flow {
+            let Some(active) = $w.active() else { return Flow::Next };
+            let (exec, all) = (active.exec(), active.all());
+            match cx.mem.checked::<A, K::E>(slot, at, &active) {
+                Some($cells) if all => K::all($w, $register, &$cells),
+                Some($cells) => $some,
+                None => return $global_apart::<K>($w, cx, $register, &|lane| at.at(lane), exec),
+            }
+            Flow::Next
+        }
+
+        /// In global memory, where the lanes are not in one allocation.
+        #[cold]
+        #[inline(never)]
+        fn $global_apart<K: $Kind>(
+            w: &mut Wave,
+            cx: &mut Ctx,
+            register: u16,
+            at: &dyn Fn(usize) -> u64,
+            exec: u64,
+        ) -> Flow {
+            match $each::<K>(w, cx, register, exec, |lane| Place::Global(at(lane))) {
+                Ok(()) => Flow::Next,
+                Err(_) => global_fault(cx, Access::$access, at, exec, K::E::SIZE),
+            }
+        }
+
+        /// Through flat addresses.
+        #[inline(always)]
+        pub(crate) fn $flat<K: $Kind, A: Addresses>(
+            $w: &mut Wave,
+            cx: &mut Ctx,
+            slot: u32,
+            $register: u16,
+            at: &A,
+        ) -> Flow {
+            let Some(active) = $w.active() else { return Flow::Next };
+            let (exec, all) = (active.exec(), active.all());
+            // No allocation reaches into an aperture.
+            match cx.mem.checked::<A, K::E>(slot, at, &active) {
+                Some($cells) if all => K::all($w, $register, &$cells),
+                Some($cells) => $some,
+                None => return $flat_apart::<K>($w, cx, $register, &|lane| at.at(lane), exec),
+            }
+            Flow::Next
+        }
+
+        /// Through flat addresses, in LDS, scratch, or several places.
+        #[inline(never)]
+        fn $flat_apart<K: $Kind>(
+            w: &mut Wave,
+            cx: &mut Ctx,
+            register: u16,
+            at: &dyn Fn(usize) -> u64,
+            exec: u64,
+        ) -> Flow {
+            match one_aperture(at, exec) {
+                Some((Space::Lds, at)) => return $lds::<K>(w, cx, register, &at),
+                Some((_, at)) => return $scratch::<K>(w, cx, register, &at),
+                None => {}
+            }
+            match $each::<K>(w, cx, register, exec, |lane| Place::of(at(lane))) {
+                Ok(()) => Flow::Next,
+                Err(lane) => flat_fault(w, cx, Access::$access, at, exec, K::E::SIZE, lane),
+            }
+        }
+
+        /// In LDS.
+        #[inline(always)]
+        pub(crate) fn $lds<K: $Kind>($w: &mut Wave, cx: &mut Ctx, $register: u16, at: &[u32; LANES]) -> Flow {
+            let Some(active) = $w.active() else { return Flow::Next };
+            let (exec, all) = (active.exec(), active.all());
+            match cx.lds.checked::<K::E>(at, &active) {
+                Some(mut $cells) if all => K::all_lds($w, $register, &mut $cells),
+                #[allow(unused_mut, reason = "stores need it")]
+                Some(mut $cells) => $some,
+                None => return lds_fault(cx, Access::$access, at, exec, K::E::SIZE),
+            }
+            Flow::Next
+        }
+
+        /// In scratch, at byte offsets in each lane's.
+        #[inline(always)]
+        pub(crate) fn $scratch<K: $Kind>(
+            w: &mut Wave,
+            cx: &mut Ctx,
+            register: u16,
+            at: &[u32; LANES],
+        ) -> Flow {
+            let Some(active) = w.active() else { return Flow::Next };
+            let (exec, first) = (active.exec(), at[active.first()]);
+            if same(at, &active) && K::row(w, register, first) {
+                return Flow::Next;
+            }
+            for lane in lanes_of(exec) {
+                if $lane::<K>(w, register, lane, at[lane]).is_none() {
+                    return scratch_fault(w, cx, Access::$access, at, exec, K::E::SIZE);
+                }
+            }
+            Flow::Next
+        }
+    };
 }
 
-/// Loads from LDS, scratch, or several places.
-#[inline(never)]
-fn flat_load_apart<K: Load>(
+transfers! {
+    Load, Read;
+    global_load, global_load_apart, flat_load, flat_load_apart, lds_load, scratch_load;
+    some |w, dst, from| from.each(|lane, value| K::put(w, dst, lane, value));
+    lane load_lane;
+    each load_each;
+}
+
+transfers! {
+    Store, Write;
+    global_store, global_store_apart, flat_store, flat_store_apart, lds_store, scratch_store;
+    some |w, src, to| to.put(|lane| K::get(w, src, lane));
+    lane store_lane;
+    each store_each;
+}
+
+/// Loads one lane from scratch.
+#[inline(always)]
+fn load_lane<K: Load>(w: &mut Wave, dst: u16, lane: usize, offset: u32) -> Option<()> {
+    let value = w.scratch.load(lane, offset)?;
+    K::put(w, dst, lane, value);
+    Some(())
+}
+
+/// Stores one lane to scratch.
+#[inline(always)]
+fn store_lane<K: Store>(w: &mut Wave, src: u16, lane: usize, offset: u32) -> Option<()> {
+    let value = K::get(w, src, lane);
+    w.scratch.store(lane, offset, value)
+}
+
+/// Loads the lanes of `exec`; an error is the first lane that is out of bounds.
+fn load_each<K: Load>(
     w: &mut Wave,
     cx: &mut Ctx,
     dst: u16,
-    at: &dyn Fn(usize) -> u64,
     exec: u64,
-) -> Flow {
-    match one_aperture(at, exec) {
-        Some((Space::Lds, at)) => return lds_load::<K>(w, cx, dst, &at),
-        Some((_, at)) => return scratch_load::<K>(w, cx, dst, &at),
-        None => {}
-    }
+    place: impl Fn(usize) -> Place,
+) -> Result<(), usize> {
+    // No register is written before all lanes are known to be in bounds: a destination may be an address.
     let mut values = [K::E::from_bytes([0; 16]); LANES];
     for lane in lanes_of(exec) {
-        let value = match Place::of(at(lane)) {
+        let value = match place(lane) {
             Place::Global(address) => cx.mem.load_one(address),
             Place::Lds(offset) => cx.lds.load_one(offset),
             Place::Scratch(offset) => w.scratch.load(lane, offset),
         };
-        let Some(value) = value else { return flat_fault(w, cx, Access::Read, at, exec, K::E::SIZE, lane) };
-        values[lane] = value;
+        values[lane] = value.ok_or(lane)?;
     }
     for lane in lanes_of(exec) {
         K::put(w, dst, lane, values[lane]);
     }
-    Flow::Next
+    Ok(())
 }
 
-/// Stores through flat addresses.
-#[inline(always)]
-pub(crate) fn flat_store<K: Store, A: Addresses>(
-    w: &mut Wave,
-    cx: &mut Ctx,
-    slot: u32,
-    src: u16,
-    at: &A,
-) -> Flow {
-    let Some(active) = w.active() else { return Flow::Next };
-    let (exec, all) = (active.exec(), active.all());
-    match cx.mem.checked::<A, K::E>(slot, at, &active) {
-        Some(to) if all => K::all(w, src, &to),
-        Some(to) => to.put(|lane| K::get(w, src, lane)),
-        None => return flat_store_apart::<K>(w, cx, src, &|lane| at.at(lane), exec),
-    }
-    Flow::Next
-}
-
-/// Stores to LDS, scratch, or several places.
-#[inline(never)]
-fn flat_store_apart<K: Store>(
+/// Stores the lanes of `exec`; an error is the first lane that is out of bounds.
+fn store_each<K: Store>(
     w: &mut Wave,
     cx: &mut Ctx,
     src: u16,
-    at: &dyn Fn(usize) -> u64,
     exec: u64,
-) -> Flow {
-    match one_aperture(at, exec) {
-        Some((Space::Lds, at)) => return lds_store::<K>(w, cx, src, &at),
-        Some((_, at)) => return scratch_store::<K>(w, cx, src, &at),
-        None => {}
-    }
+    place: impl Fn(usize) -> Place,
+) -> Result<(), usize> {
     for lane in lanes_of(exec) {
         let value = K::get(w, src, lane);
-        let done = match Place::of(at(lane)) {
+        let done = match place(lane) {
             Place::Global(address) => cx.mem.store_one(address, value),
             Place::Lds(offset) => cx.lds.store_one(offset, value),
             Place::Scratch(offset) => w.scratch.store(lane, offset, value),
         };
-        if done.is_none() {
-            return flat_fault(w, cx, Access::Write, at, exec, K::E::SIZE, lane);
+        done.ok_or(lane)?;
+    }
+    Ok(())
+}
+
+/// Whether `size` bytes of global memory are out of bounds.
+fn outside(cx: &mut Ctx, access: Access, address: u64, size: usize) -> bool {
+    let window = match access {
+        Access::Write => cx.mem.window(address, size as u64),
+        _ => cx.mem.readable(address, size as u64),
+    };
+    window.is_none()
+}
+
+/// Reports the lanes whose `size` bytes are out of bounds.
+#[cold]
+pub(crate) fn global_fault(
+    cx: &mut Ctx,
+    access: Access,
+    at: &dyn Fn(usize) -> u64,
+    exec: u64,
+    size: usize,
+) -> Flow {
+    let lanes: Vec<(u8, u64)> = lanes_of(exec)
+        .map(|lane| (lane as u8, at(lane)))
+        .filter(|(_, address)| outside(cx, access, *address, size))
+        .collect();
+    cx.out_of_bounds(access, Space::Global, size as u32, lanes)
+}
+
+/// Reports the lanes whose `size` bytes are outside of LDS.
+#[cold]
+pub(crate) fn lds_fault(cx: &mut Ctx, access: Access, at: &[u32; LANES], exec: u64, size: usize) -> Flow {
+    let end = u64::from(cx.lds.size());
+    let lanes: Vec<(u8, u64)> = lanes_of(exec)
+        .map(|lane| (lane as u8, u64::from(at[lane])))
+        .filter(|(_, address)| address + size as u64 > end)
+        .collect();
+    cx.out_of_bounds(access, Space::Lds, size as u32, lanes)
+}
+
+/// Whether all active lanes have the same offset.
+#[inline(always)]
+fn same(at: &[u32; LANES], active: &Active<'_>) -> bool {
+    let first = at[active.first()];
+    let mut differ = 0;
+    if active.all() {
+        for at in at {
+            differ |= at ^ first;
+        }
+    } else {
+        for (lane, at) in at.iter().enumerate() {
+            differ |= (at ^ first) & active.keep(lane);
         }
     }
-    Flow::Next
+    differ == 0
+}
+
+/// Reports the lanes whose `size` bytes are outside of their scratch.
+#[cold]
+pub(crate) fn scratch_fault(
+    w: &Wave,
+    cx: &mut Ctx,
+    access: Access,
+    at: &[u32; LANES],
+    exec: u64,
+    size: usize,
+) -> Flow {
+    let lanes: Vec<(u8, u64)> = lanes_of(exec)
+        .filter(|lane| !w.scratch.contains(at[*lane], size))
+        .map(|lane| (lane as u8, u64::from(at[lane])))
+        .collect();
+    cx.out_of_bounds(access, Space::Scratch, size as u32, lanes)
 }
 
 /// The aperture that all lanes of `exec` are in, and their offsets.

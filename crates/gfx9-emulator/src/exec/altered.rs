@@ -4,14 +4,12 @@
 //! Registers are resolved at decode, and the interpreter's loop knows of no modes. So a wave runs in the loop of this file
 //! while one of them is on.
 
-use crate::decode::Code;
-use crate::inst::{Flow, Inst, NONE, flag};
-use crate::isa::Exec;
-use crate::modifiers::{Ext, Operand};
-use crate::observe;
-use crate::tables::{SGPR_DST, Ty, is_valu, is_vector};
-use crate::wave::{Mode, VROWS, Wave, sreg};
-use crate::workgroup::{Ctx, Stop};
+use gfx9_isa::Ty;
+use gfx9_isa::flags::SGPR_DST;
+
+use crate::exec::inst::{Code, Ctx, Exec, Ext, Flow, Inst, NONE, Observing, Stop, flag};
+use crate::exec::operand::Operand;
+use crate::state::wave::{Mode, VROWS, Wave, sreg};
 
 /// How a wave goes on when MODE may have been written.
 #[inline(always)]
@@ -21,7 +19,13 @@ pub(crate) fn after_mode(w: &Wave) -> Flow {
 
 /// Runs a wave from `Wave::next` on, up to `slice` instructions, until neither mode is on: then there is no reason to stop.
 #[cold]
-pub(crate) fn run(w: &mut Wave, cx: &mut Ctx, code: &Code, slice: u64) -> Option<Stop> {
+pub(crate) fn run(
+    w: &mut Wave,
+    cx: &mut Ctx,
+    code: &Code,
+    slice: u64,
+    mut observer: Observing<'_>,
+) -> Option<Stop> {
     let mut count = 0;
     let stop = loop {
         if !w.mode.alters() {
@@ -35,11 +39,13 @@ pub(crate) fn run(w: &mut Wave, cx: &mut Ctx, code: &Code, slice: u64) -> Option
         let i = &code.insts[at as usize];
         w.next = at + 1;
         count += 1;
-        if w.mode.0 & Mode::VSKIP != 0 && is_vector(i.row) && i.flags & flag::ILLEGAL == 0 {
+        if w.mode.0 & Mode::VSKIP != 0 && i.row.is_vector() && i.flags & flag::ILLEGAL == 0 {
             continue;
         }
-        observe::before(w, cx, at as usize, i);
-        let flow = if w.mode.0 & Mode::GPR_IDX_EN != 0 && is_valu(i.row) {
+        if let Some(observer) = &mut observer {
+            observer.before(w, cx, at as usize, i);
+        }
+        let flow = if w.mode.0 & Mode::GPR_IDX_EN != 0 && i.row.is_valu() {
             let m0 = w.s32(sreg::M0);
             let moved = moved(i, (m0 & 0xff) as u16, m0 >> 12 & 15);
             // SAFETY: the code was decoded for a level that this machine has (`Program::load`).
@@ -48,7 +54,9 @@ pub(crate) fn run(w: &mut Wave, cx: &mut Ctx, code: &Code, slice: u64) -> Option
             // SAFETY: as above.
             unsafe { (i.exec)(w, cx, i) }
         };
-        observe::after(w, cx);
+        if let Some(observer) = &mut observer {
+            observer.after(w);
+        }
         match flow {
             Flow::Next | Flow::Altered | Flow::Jump => {}
             Flow::Yield => break Some(Stop::Slice),

@@ -1,13 +1,14 @@
 //! Indexed vector registers and VSKIP: random programs against a model that resolves registers one by one.
 
-use crate::inst::Inst;
-use crate::isa::Level;
-use crate::tables::{Encoding, Target, is_valu, is_vector, rows};
-use crate::testing::{Random, Rig, word};
-use crate::wave::{LANES, Mode, sreg};
-use crate::workgroup::{Stop, run_wave};
+use gfx9_isa::{Encoding, Target};
 
-crate::ledger::verified!(random_programs_do_as_the_manual_says);
+use crate::exec::inst::{Inst, Stop};
+use crate::exec::interpret::run_wave;
+use crate::exec::level::Level;
+use crate::state::wave::{LANES, Mode, sreg};
+use crate::testing::rig::{Random, Rig};
+
+crate::testing::tally::verified!(random_programs_do_as_the_manual_says);
 
 const ON: u32 = 0xbf11_0000;
 
@@ -56,7 +57,7 @@ fn random_programs_do_as_the_manual_says() {
             skip: false,
         };
         for (n, value) in model.v.iter().enumerate() {
-            *rig.w.v_mut(n as u16) = crate::lanes::splat(*value);
+            *rig.w.v_mut(n as u16) = crate::exec::lanes::splat(*value);
         }
         let indices: [u32; 4] = std::array::from_fn(|_| random.int() as u32);
         for (n, index) in indices.iter().enumerate() {
@@ -121,7 +122,7 @@ fn vskip_skips_what_is_of_the_vector_units() {
     let mut rig = Rig::gfx90a();
     let at = rig.space.alloc(64, 0).unwrap();
     rig.w.set_s64(4, at);
-    *rig.w.v_mut(1) = crate::lanes::splat(7);
+    *rig.w.v_mut(1) = crate::exec::lanes::splat(7);
     // Stores by FLAT, GLOBAL, MUBUF, DS, SCRATCH at no valid addresses; a lane read; comparisons.
     let memory = [Encoding::Flat, Encoding::Global, Encoding::Mubuf, Encoding::Ds, Encoding::Scratch];
     let mut program = vec![rig.sopc("s_setvskip", 129, 128)];
@@ -133,9 +134,9 @@ fn vskip_skips_what_is_of_the_vector_units() {
             Encoding::Ds => "ds_write_b32",
             _ => "scratch_store_dword",
         };
-        let op = crate::testing::op(encoding, name, rig.target);
+        let op = crate::testing::rig::op(encoding, name, rig.target);
         let high = if matches!(encoding, Encoding::Flat | Encoding::Global) { 0x7f << 16 } else { 0 };
-        program.extend([word(encoding, op, 0), high | 1 << 8]);
+        program.extend([encoding.first_dword(op, 0), high | 1 << 8]);
     }
     program.push(v_mov(2, 1));
     program.push(0x7e00_0500 | 30 << 17 | 1); // v_readfirstlane_b32 s30, v1
@@ -155,9 +156,9 @@ fn vskip_skips_what_is_of_the_vector_units() {
 fn mode_can_be_written_as_a_register() {
     let mut rig = Rig::gfx90a();
     let hwreg = |at: u16, size: u16| (size - 1) << 11 | at << 6 | 1;
-    *rig.w.v_mut(1) = crate::lanes::splat(7);
+    *rig.w.v_mut(1) = crate::exec::lanes::splat(7);
     rig.w.set_s32(sreg::M0, 1 << 12 | 1);
-    *rig.w.v_mut(2) = crate::lanes::splat(8);
+    *rig.w.v_mut(2) = crate::exec::lanes::splat(8);
     let program = [
         rig.sopk("s_setreg_imm32_b32", 0, hwreg(28, 1)),
         1,
@@ -179,13 +180,13 @@ fn mode_can_be_written_as_a_register() {
 fn a_wave_stops_and_goes_on_in_either_mode() {
     for (name, stop) in [("s_barrier", Stop::Barrier), ("s_sleep", Stop::Slice), ("s_endpgm", Stop::End)] {
         let mut rig = Rig::gfx90a();
-        *rig.w.v_mut(12) = crate::lanes::splat(7);
+        *rig.w.v_mut(12) = crate::exec::lanes::splat(7);
         rig.w.set_s32(20, 2);
         let program = [ON | 1 << 8 | 20, v_mov(1, 10), rig.sopp(name, 1), v_mov(2, 10)];
-        let words = [&program[..], &[rig.sopp("s_set_gpr_idx_off", 0), crate::testing::END]].concat();
-        let code = std::sync::Arc::new(crate::decode::Code::decode(
+        let words = [&program[..], &[rig.sopp("s_set_gpr_idx_off", 0), crate::testing::rig::END]].concat();
+        let code = std::sync::Arc::new(crate::exec::inst::Code::decode(
             &words,
-            crate::testing::CODE,
+            crate::testing::rig::CODE,
             &[],
             rig.target,
             rig.level,
@@ -218,7 +219,7 @@ fn operands_that_are_not_there_stay_so() {
     rig.w.set_s32(20, 200);
     // v_nop has none; a comparison has a mask, v_readfirstlane_b32 a scalar.
     let program = [ON | 15 << 8 | 20, 0x7e00_0000, 0x7d94_0301, 0x7e00_0500 | 30 << 17 | 256 + 1];
-    *rig.w.v_mut(201) = crate::lanes::splat(9);
+    *rig.w.v_mut(201) = crate::exec::lanes::splat(9);
     rig.run(&program);
     assert_eq!((rig.w.vcc(), rig.w.s32(30)), (!0, 9));
 }
@@ -226,10 +227,10 @@ fn operands_that_are_not_there_stay_so() {
 #[test]
 fn each_encoding_is_of_the_scalar_or_of_the_vector_units() {
     for encoding in Encoding::ALL {
-        for row in rows(encoding) {
+        for row in encoding.rows() {
             let scalar = encoding.name().starts_with("SOP") || encoding == Encoding::Smem;
-            assert_eq!(is_vector(row), !scalar, "{}", row.name);
-            assert!(is_vector(row) || !is_valu(row));
+            assert_eq!(row.is_vector(), !scalar, "{}", row.name);
+            assert!(row.is_vector() || !row.is_valu());
         }
     }
 }

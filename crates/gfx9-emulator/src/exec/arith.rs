@@ -2,10 +2,10 @@
 
 use std::marker::PhantomData;
 
-use crate::float::{self, Float};
-use crate::half16::Half;
-use crate::lanes::{Op1, Op2, Op3, Word};
-use crate::wave::Mode;
+use crate::exec::lanes::{Op1, Op2, Op3, Word};
+use crate::exec::number::float::{self, Float};
+use crate::exec::number::half16::Half;
+use crate::state::wave::Mode;
 
 use super::op::{ops2, ops3};
 

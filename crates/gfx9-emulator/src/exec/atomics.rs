@@ -5,19 +5,17 @@
 
 use std::marker::PhantomData;
 
+use gfx9_isa::{Target, Ty};
 use half::{bf16, f16};
 
 use crate::exec::access::{Place, flat_fault, global_fault, lds_fault};
+use crate::exec::address::{based, wide};
 use crate::exec::ds::{addresses, is_gds, no_gds, two_offsets};
-use crate::exec::flat::{based, wide};
-use crate::fault::{Access, Space};
-use crate::inst::{Flow, Inst, NONE, flag};
-use crate::isa::Exec;
-use crate::lanes::lanes_of;
+use crate::exec::inst::{Ctx, Exec, Flow, Inst, NONE, flag};
 use crate::memory::{Addresses, Cell, Checked, Element, Wide};
-use crate::tables::{Target, Ty};
-use crate::wave::{Active, LANES, Lanes, Mode, Wave};
-use crate::workgroup::Ctx;
+use crate::report::access::{Access, Space};
+use crate::state::bytes::Bytes;
+use crate::state::wave::{Active, LANES, Lanes, Mode, Wave, lanes_of};
 
 /// A value of 32 or 64 bits that atomics work on.
 pub(crate) trait Bits: Copy + Eq {

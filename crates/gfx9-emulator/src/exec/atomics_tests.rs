@@ -2,18 +2,19 @@
 
 use std::ptr::NonNull;
 
+use gfx9_isa::{Encoding, Target};
 use half::{bf16, f16};
 
+use crate::exec::level::Level;
 use crate::exec::memory_model::{
     At, Bench, BufferFields, FlatFields, GLOBAL, LDS, SCRATCH, buffer, ds, flat,
 };
-use crate::fault::{Access, FaultCause, LaneAddress, Space};
-use crate::isa::Level;
-use crate::tables::{Encoding, Target};
-use crate::testing::{Random, Rig};
-use crate::wave::LANES;
+use crate::report::access::{Access, LaneAddress, Space};
+use crate::report::fault::FaultCause;
+use crate::state::wave::LANES;
+use crate::testing::rig::{Random, Rig};
 
-crate::ledger::verified!(operations, exchanges_at_two_addresses);
+crate::testing::tally::verified!(operations, exchanges_at_two_addresses);
 
 /// An atomic by its name.
 #[derive(Debug, Clone, Copy)]

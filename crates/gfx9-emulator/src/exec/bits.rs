@@ -1,7 +1,7 @@
 //! Bits: moves, logic, shifts, fields, counts, bytes.
 
 use super::op::{ops1, ops2, ops3};
-use crate::half16::Half;
+use crate::exec::number::half16::Half;
 
 ops1! {
     MovB32: |_, a: u32| -> u32 { a }

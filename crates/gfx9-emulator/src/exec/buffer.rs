@@ -6,15 +6,14 @@ use crate::exec::access::{
     Load, Store, global_fault, global_load, global_store, scratch_load, scratch_store,
 };
 use crate::exec::atomics::{Bits, Rmw, buffer_rmw};
+use crate::exec::inst::{Ctx, Exec, Flow, Inst, REPORTED, flag};
 use crate::exec::to_lds::{buffer_base, to_lds};
-use crate::fault::{Access, FaultCause, LaneAddress};
-use crate::inst::{Flow, Inst, flag};
-use crate::isa::Exec;
-use crate::lanes::lanes_of;
-use crate::launch::SCRATCH_BASE;
-use crate::memory::{Element, Wide};
-use crate::wave::{LANES, Wave};
-use crate::workgroup::{Ctx, REPORTED};
+use crate::memory::Wide;
+use crate::memory::apertures::SCRATCH_BASE;
+use crate::report::access::{Access, LaneAddress};
+use crate::report::fault::FaultCause;
+use crate::state::bytes::Bytes;
+use crate::state::wave::{LANES, Wave, lanes_of};
 
 /// Cache write-back and invalidation: memory here is coherent, and workgroups see each other's stores in order.
 pub(crate) struct CacheControl;

@@ -4,17 +4,14 @@
 
 use std::marker::PhantomData;
 
+use gfx9_isa::Encoding;
 use half::f16;
 
 use crate::exec::buffer::{Reach, fault, load_part, store_part};
+use crate::exec::inst::{Ctx, Exec, Flow, Inst, flag};
 use crate::exec::to_lds::{buffer_base, to_lds};
-use crate::fault::Access;
-use crate::inst::{Flow, Inst, flag};
-use crate::isa::Exec;
-use crate::lanes::lanes_of;
-use crate::tables::{Encoding, encoding_of};
-use crate::wave::{LANES, Wave};
-use crate::workgroup::Ctx;
+use crate::report::access::Access;
+use crate::state::wave::{LANES, Wave, lanes_of};
 
 /// How the components lie in memory: bits of each, the first in the lowest bits. Empty for formats that are none.
 fn layout(data_format: u32) -> &'static [u32] {
@@ -177,7 +174,7 @@ pub(crate) struct Format {
 impl Format {
     pub(crate) fn of(w: &Wave, i: &Inst) -> Format {
         let word3 = w.s32(i.src[2] + 3);
-        let typed = encoding_of(i.row) == Some(Encoding::Mtbuf);
+        let typed = i.row.encoding() == Some(Encoding::Mtbuf);
         let (data, number, select) = if typed {
             (i.raw[0] >> 19 & 15, i.raw[0] >> 23 & 7, [4, 5, 6, 7])
         } else {

@@ -1,13 +1,14 @@
 //! MUBUF and MTBUF against the descriptor's address formulas on wide integers, and formats against bit strings.
 
+use gfx9_isa::{Encoding, Target};
 use half::f16;
 
 use crate::exec::memory_model::{At, Bench, BufferFields, GLOBAL, SCRATCH, Shape, buffer};
-use crate::fault::{Access, FaultCause, LaneAddress, Space};
-use crate::launch::SCRATCH_BASE;
-use crate::tables::{Encoding, Target};
-use crate::testing::Random;
-use crate::wave::{LANES, sreg};
+use crate::memory::apertures::SCRATCH_BASE;
+use crate::report::access::{Access, LaneAddress, Space};
+use crate::report::fault::FaultCause;
+use crate::state::wave::{LANES, sreg};
+use crate::testing::rig::Random;
 
 const FIELDS: BufferFields = BufferFields {
     offset: 0,
@@ -22,7 +23,7 @@ const FIELDS: BufferFields = BufferFields {
     format: (0, 0),
 };
 
-crate::ledger::verified!(
+crate::testing::tally::verified!(
     loads_and_stores,
     scratch_through_its_descriptor,
     loads_to_lds,

@@ -4,11 +4,10 @@
 
 use std::marker::PhantomData;
 
-use crate::inst::{Flow, Inst};
-use crate::isa::{Columns, Exec, columns, same, two_columns};
-use crate::lanes::{Forms, Word, any, but_portable, by_exec, collect, load, scalar, store};
-use crate::wave::{CHUNK, CHUNKS, Lanes, Wave, expand};
-use crate::workgroup::Ctx;
+use crate::exec::inst::{Ctx, Exec, Flow, Inst};
+use crate::exec::lanes::{Forms, Word, any, but_portable, by_exec, collect, load, scalar, store};
+use crate::exec::level::{Columns, columns, same, two_columns};
+use crate::state::wave::{CHUNK, CHUNKS, Lanes, Wave, expand};
 
 /// In place of a set of scalar sources: found out when executing.
 const ANY: u8 = 8;

@@ -1,10 +1,8 @@
 //! SOPP and what else changes where a wave goes on: branches, calls, barriers, the end, traps.
 
-use crate::fault::FaultCause;
-use crate::inst::{Flow, Inst};
-use crate::isa::Exec;
-use crate::wave::Wave;
-use crate::workgroup::Ctx;
+use crate::exec::inst::{Ctx, Exec, Flow, Inst};
+use crate::report::fault::FaultCause;
+use crate::state::wave::Wave;
 
 /// No instruction of the target.
 pub(crate) struct Illegal;
@@ -108,8 +106,8 @@ pub(crate) struct Sendmsg;
 impl Exec for Sendmsg {
     #[inline(always)]
     fn exec(_: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
-        if let (1, Some(hostcall)) = (i.imm & 0xff, &cx.hostcall) {
-            hostcall.serve();
+        if let (1, Some(host)) = (i.imm & 0xff, &cx.host) {
+            host.serve();
         }
         Flow::Next
     }

@@ -1,10 +1,12 @@
 //! Control flow, calls, hardware registers, scalar memory and the faults of all of them.
 
-use crate::decode::{PRIVATE_BASE_HI, SHARED_BASE_HI};
-use crate::fault::{Access, FaultCause, LaneAddress, Space};
-use crate::tables::Encoding;
-use crate::testing::{CODE, Rig};
-use crate::wave::sreg;
+use gfx9_isa::Encoding;
+
+use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
+use crate::report::access::{Access, LaneAddress, Space};
+use crate::report::fault::FaultCause;
+use crate::state::wave::sreg;
+use crate::testing::rig::{CODE, Rig};
 
 #[test]
 fn a_loop_counts() {
@@ -53,7 +55,7 @@ fn calls_return() {
         rig.sopk("s_addk_i32", 4, 16),
         rig.sop1("s_swappc_b64", 30, 4),
         rig.sopk("s_call_b64", 30, 1),
-        crate::testing::END,
+        crate::testing::rig::END,
         rig.sopk("s_addk_i32", 0, 7),
         rig.sop1("s_setpc_b64", 0, 30),
     ]);
@@ -108,7 +110,7 @@ fn what_cannot_run_faults_when_reached() {
         };
         assert_eq!(rig.try_run(&[privileged]), Err(FaultCause::Privileged));
     }
-    let image = [crate::testing::word(Encoding::Mimg, 0, 0xf00), 0];
+    let image = [Encoding::Mimg.first_dword(0, 0xf00), 0];
     assert!(matches!(rig.try_run(&image), Err(FaultCause::Unimplemented { .. })));
     let traps = [rig.sopp("s_trap", 3), rig.sopp("s_trap", 2)];
     assert_eq!(rig.try_run(&traps), Err(FaultCause::Trap { id: 2 }));
@@ -229,7 +231,7 @@ fn scalar_buffers_clamp() {
 fn indexed_vector_registers() {
     let mut rig = Rig::gfx90a();
     for n in 0..8 {
-        *rig.w.v_mut(10 + n) = crate::lanes::splat(100 + u32::from(n));
+        *rig.w.v_mut(10 + n) = crate::exec::lanes::splat(100 + u32::from(n));
     }
     rig.w.set_s32(5, 3);
     rig.w.set_s32(6, 6);

@@ -2,11 +2,11 @@
 
 use std::marker::PhantomData;
 
-use crate::float::Float;
-use crate::half16::Half;
-use crate::lanes::{Op1, Word};
-use crate::soft::{self, Round};
-use crate::wave::Mode;
+use crate::exec::lanes::{Op1, Word};
+use crate::exec::number::float::Float;
+use crate::exec::number::half16::Half;
+use crate::exec::number::soft::{self, Round};
+use crate::state::wave::Mode;
 
 use super::op::{ops1, ops2, ops3};
 

@@ -2,14 +2,12 @@
 
 use std::marker::PhantomData;
 
-use crate::float::Float;
-use crate::half16::Half;
-use crate::inst::{Flow, Inst};
-use crate::isa::Exec;
-use crate::lanes::{Op3, by_exec, lanes_of, load, set_lane, store};
-use crate::soft;
-use crate::wave::{CHUNK, CHUNKS, Mode, Wave};
-use crate::workgroup::Ctx;
+use crate::exec::inst::{Ctx, Exec, Flow, Inst};
+use crate::exec::lanes::{Op3, by_exec, load, set_lane, store};
+use crate::exec::number::float::Float;
+use crate::exec::number::half16::Half;
+use crate::exec::number::soft;
+use crate::state::wave::{CHUNK, CHUNKS, Mode, Wave, lanes_of};
 
 use super::carry::OpFlag;
 
@@ -136,7 +134,7 @@ impl<T: Divide> Exec for DivFmas<T> {
             return Flow::Next;
         }
         for l in lanes_of(w.exec()) {
-            let source = |n: usize| crate::lanes::lane::<T>(w, i.src[n], false, l);
+            let source = |n: usize| crate::exec::lanes::lane::<T>(w, i.src[n], false, l);
             let (a, b, c) = (source(0), source(1), source(2));
             let one = (1 << (T::FORMAT.exponent - 1)) - 1;
             let n = match scaled >> l & 1 {

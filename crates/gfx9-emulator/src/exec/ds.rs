@@ -3,11 +3,9 @@
 use std::marker::PhantomData;
 
 use crate::exec::access::{Dwords, Load, Store, lds_load, lds_store};
-use crate::fault::FaultCause;
-use crate::inst::{Flow, Inst, flag};
-use crate::isa::Exec;
-use crate::wave::{Aligned, LANES, Wave};
-use crate::workgroup::Ctx;
+use crate::exec::inst::{Ctx, Exec, Flow, Inst, flag};
+use crate::report::fault::FaultCause;
+use crate::state::wave::{Aligned, LANES, Wave};
 
 /// Each lane's address plus an offset. It wraps: a base may be negative.
 #[inline(always)]

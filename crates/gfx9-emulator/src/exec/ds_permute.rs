@@ -2,12 +2,9 @@
 
 use crate::exec::access::{Dwords, lds_fault, lds_load, lds_store};
 use crate::exec::ds::{is_gds, no_gds};
-use crate::fault::Access;
-use crate::inst::{Flow, Inst};
-use crate::isa::Exec;
-use crate::lanes::lanes_of;
-use crate::wave::{LANES, Wave, sreg};
-use crate::workgroup::Ctx;
+use crate::exec::inst::{Ctx, Exec, Flow, Inst};
+use crate::report::access::Access;
+use crate::state::wave::{LANES, Wave, lanes_of, sreg};
 
 /// Puts each active lane's value into the destination.
 #[inline(always)]

@@ -1,11 +1,13 @@
 //! DS loads, stores and lane permutations against byte arrays, and their faults.
 
-use crate::exec::memory_model::{At, Bench, LDS, Shape, ds};
-use crate::fault::{Access, FaultCause, LaneAddress, Space};
-use crate::tables::Encoding;
-use crate::wave::{LANES, sreg};
+use gfx9_isa::Encoding;
 
-crate::ledger::verified!(
+use crate::exec::memory_model::{At, Bench, LDS, Shape, ds};
+use crate::report::access::{Access, LaneAddress, Space};
+use crate::report::fault::FaultCause;
+use crate::state::wave::{LANES, sreg};
+
+crate::testing::tally::verified!(
     loads_and_stores,
     two_addresses,
     permutes,

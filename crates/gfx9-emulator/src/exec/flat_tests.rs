@@ -1,11 +1,13 @@
 //! FLAT, GLOBAL and SCRATCH loads and stores against byte arrays, and their faults.
 
-use crate::exec::memory_model::{At, Bench, FlatFields, GLOBAL, LDS, SCRATCH, Shape, flat};
-use crate::fault::{Access, FaultCause, LaneAddress, Space};
-use crate::tables::{Encoding, Target};
-use crate::wave::{LANES, sreg};
+use gfx9_isa::{Encoding, Target};
 
-crate::ledger::verified!(
+use crate::exec::memory_model::{At, Bench, FlatFields, GLOBAL, LDS, SCRATCH, Shape, flat};
+use crate::report::access::{Access, LaneAddress, Space};
+use crate::report::fault::FaultCause;
+use crate::state::wave::{LANES, sreg};
+
+crate::testing::tally::verified!(
     global_loads_and_stores,
     flat_loads_and_stores_in_all_apertures,
     scratch_loads_and_stores,

@@ -1,13 +1,14 @@
 //! Branches, calls, indexed registers and hardware registers against models: lists of what a program executes, arrays of
 //! registers, strings of bits.
 
-use crate::fault::FaultCause;
-use crate::isa::Level;
-use crate::tables::{Encoding, Target};
-use crate::testing::{CODE, END, Random, Rig, op};
-use crate::wave::{LANES, Mode, sreg};
+use gfx9_isa::{Encoding, Target};
 
-crate::ledger::verified!(branches, jumps, indexed_registers, relative_moves, hardware_registers);
+use crate::exec::level::Level;
+use crate::report::fault::FaultCause;
+use crate::state::wave::{LANES, Mode, sreg};
+use crate::testing::rig::{CODE, END, Random, Rig, op};
+
+crate::testing::tally::verified!(branches, jumps, indexed_registers, relative_moves, hardware_registers);
 
 fn rigs() -> [Rig; 2] {
     [Target::Gfx90a, Target::Gfx942].map(|target| Rig::new(target, Level::best()))

@@ -8,10 +8,8 @@
 //! program to restore.
 
 use crate::exec::control::jump;
-use crate::inst::{Flow, Inst};
-use crate::isa::Exec;
-use crate::wave::Wave;
-use crate::workgroup::Ctx;
+use crate::exec::inst::{Ctx, Exec, Flow, Inst};
+use crate::state::wave::Wave;
 
 /// Scalar registers of the entry that `csp` names: EXEC, then the address.
 fn entry(csp: u32) -> (u16, u16) {

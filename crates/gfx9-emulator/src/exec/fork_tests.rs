@@ -1,12 +1,13 @@
 //! Forks and joins: random nests of branches, against a model that runs each lane for itself.
 
-use crate::fault::FaultCause;
-use crate::isa::Level;
-use crate::tables::Target;
-use crate::testing::{CODE, END, Random, Rig};
-use crate::wave::LANES;
+use gfx9_isa::Target;
 
-crate::ledger::verified!(every_lane_takes_its_own_way);
+use crate::exec::level::Level;
+use crate::report::fault::FaultCause;
+use crate::state::wave::LANES;
+use crate::testing::rig::{CODE, END, Random, Rig};
+
+crate::testing::tally::verified!(every_lane_takes_its_own_way);
 
 /// What the lanes that jump do, what the others do, and what all do afterwards.
 enum Step {

@@ -1,10 +1,7 @@
 //! `ds_gws_*`: global wave sync (CDNA3 ISA, the instructions' pseudocode; LLVM's `SelectDS_GWS`).
 
-use crate::inst::{Flow, Inst};
-use crate::isa::Exec;
-use crate::lanes::lanes_of;
-use crate::wave::{AGPR, Wave, sreg};
-use crate::workgroup::Ctx;
+use crate::exec::inst::{Ctx, Exec, Flow, Inst};
+use crate::state::wave::{AGPR, Wave, lanes_of, sreg};
 
 /// The resource: the offset and M0's bits 16 to 21, modulo 64.
 fn resource(w: &Wave, i: &Inst) -> u8 {
@@ -35,7 +32,7 @@ macro_rules! instructions {
 }
 
 /// Goes on, or waits.
-fn wait(w: &mut Wave, wait: Option<crate::gws::Wait>) -> Flow {
+fn wait(w: &mut Wave, wait: Option<crate::state::gws::Wait>) -> Flow {
     w.wait = wait;
     if wait.is_some() { Flow::Wait } else { Flow::Next }
 }

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::gws::{Gws, kept};
-use crate::isa::Level;
-use crate::tables::{Encoding, Target};
-use crate::testing::{Rig, op, word};
-use crate::wave::sreg;
+use gfx9_isa::{Encoding, Target};
+
+use crate::exec::level::Level;
+use crate::state::gws::{Gws, kept};
+use crate::state::wave::sreg;
+use crate::testing::rig::{Rig, op};
 
 fn gws(rig: &Rig, name: &str, offset: u32, data: u32) -> [u32; 2] {
-    [word(Encoding::Ds, op(Encoding::Ds, name, rig.target), offset | 1 << 16), data]
+    [Encoding::Ds.first_dword(op(Encoding::Ds, name, rig.target), offset | 1 << 16), data]
 }
 
 #[test]
@@ -34,7 +35,7 @@ fn instructions_name_their_resource_and_value() {
         rig.run(&gws(&rig, "ds_gws_init", 6, 4));
         assert_eq!(rig.cx.gws.missing(2), 101);
         // From an AGPR.
-        *rig.w.v_mut(crate::wave::AGPR + 4) = crate::lanes::splat(9);
+        *rig.w.v_mut(crate::state::wave::AGPR + 4) = crate::exec::lanes::splat(9);
         let [low, high] = gws(&rig, "ds_gws_init", 6, 4);
         rig.run(&[low | 1 << 25, high]);
         assert_eq!(rig.cx.gws.missing(2), 10);

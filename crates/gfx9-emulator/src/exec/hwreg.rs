@@ -1,11 +1,9 @@
 //! `s_getreg_b32` and `s_setreg_b32`: hardware registers (CDNA2 ISA, "Hardware register values").
 
-use crate::decode::{PRIVATE_BASE_HI, SHARED_BASE_HI};
 use crate::exec::altered::after_mode;
-use crate::inst::{Flow, Inst};
-use crate::isa::Exec;
-use crate::wave::{Mode, Wave};
-use crate::workgroup::Ctx;
+use crate::exec::inst::{Ctx, Exec, Flow, Inst};
+use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
+use crate::state::wave::{Mode, Wave};
 
 const MODE: u32 = 1;
 const STATUS: u32 = 2;

@@ -1,11 +1,12 @@
 //! Instructions that change nothing a program can see, whatever their operands, and those that end one.
 
-use crate::exec::memory_model::Bench;
-use crate::tables::{Encoding, rows};
-use crate::testing::{Random, Rig, word};
-use crate::wave::sreg;
+use gfx9_isa::Encoding;
 
-crate::ledger::verified!(nothing_changes);
+use crate::exec::memory_model::Bench;
+use crate::state::wave::sreg;
+use crate::testing::rig::{Random, Rig};
+
+crate::testing::tally::verified!(nothing_changes);
 
 /// Hints, waits, cache control, messages that nobody gets (there is no host to call here), branches on a debugger that
 /// isn't there.
@@ -59,7 +60,7 @@ fn nothing_changes() {
             b.rig.w.set_s32(n, b.random.next() as u32);
         }
         for encoding in Encoding::ALL {
-            let idle = rows(encoding).iter().filter(|row| IDLE.contains(&row.name));
+            let idle = encoding.rows().iter().filter(|row| IDLE.contains(&row.name));
             for row in idle.filter(|row| row.op[target as usize] >= 0) {
                 let op = row.op[target as usize] as u32;
                 for _ in 0..16 {
@@ -68,10 +69,12 @@ fn nothing_changes() {
                     b.rig.w.set_scc(random.next() & 1 != 0);
                     let any = random.next() as u32;
                     let words = match encoding {
-                        Encoding::Sopp => vec![word(encoding, op, any & 0xffff)],
-                        Encoding::Smem => vec![word(encoding, op, 1 << 17 | any & 0x1f), any & 0xf_ffff],
-                        Encoding::Vop1 => vec![word(encoding, op, 0)],
-                        _ => vec![word(encoding, op, 0), 0],
+                        Encoding::Sopp => vec![encoding.first_dword(op, any & 0xffff)],
+                        Encoding::Smem => {
+                            vec![encoding.first_dword(op, 1 << 17 | any & 0x1f), any & 0xf_ffff]
+                        }
+                        Encoding::Vop1 => vec![encoding.first_dword(op, 0)],
+                        _ => vec![encoding.first_dword(op, 0), 0],
                     };
                     let before = registers(&b.rig);
                     b.rig.run(&words);

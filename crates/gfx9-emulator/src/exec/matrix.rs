@@ -13,12 +13,10 @@
 
 use std::marker::PhantomData;
 
-use crate::inst::{Flow, Inst};
-use crate::isa::Exec;
-use crate::lanes::{load, scalar, store};
-use crate::modifiers::TEMP_DST;
-use crate::wave::{CHUNK, CHUNKS, LANES, Wave};
-use crate::workgroup::Ctx;
+use crate::exec::inst::{Ctx, Exec, Flow, Inst};
+use crate::exec::lanes::{load, scalar, store};
+use crate::exec::operand::TEMP_DST;
+use crate::state::wave::{CHUNK, CHUNKS, LANES, Wave};
 
 use super::matrix_arith::Kind;
 use super::packed::is_vector;

@@ -13,9 +13,9 @@
 
 use std::marker::PhantomData;
 
-use crate::half16::Half;
-use crate::lanes::Word;
-use crate::wave::CHUNK;
+use crate::exec::lanes::Word;
+use crate::exec::number::half16::Half;
+use crate::state::wave::CHUNK;
 
 use super::convert::small_to_f32;
 

@@ -2,12 +2,13 @@
 //! and lane to row and column ("AMD Matrix Instruction Calculator", register-to-element mapping), with the shapes as
 //! the mnemonics spell them; and their arithmetic against integers.
 
-use crate::isa::Level;
-use crate::tables::{Encoding, Row, Target, rows};
-use crate::testing::{Random, Rig};
-use crate::wave::{AGPR, LANES};
+use gfx9_isa::{Encoding, Row, Target};
 
-crate::ledger::verified!(every_shape_multiplies_integers, sums_round_as_measured);
+use crate::exec::level::Level;
+use crate::state::wave::{AGPR, LANES};
+use crate::testing::rig::{Random, Rig};
+
+crate::testing::tally::verified!(every_shape_multiplies_integers, sums_round_as_measured);
 
 /// What a mnemonic says.
 #[derive(Debug, Clone)]
@@ -26,7 +27,7 @@ pub(crate) struct Shape {
 impl Shape {
     pub(crate) fn all() -> Vec<Shape> {
         let mut out = Vec::new();
-        for row in rows(Encoding::Vop3p) {
+        for row in Encoding::Vop3p.rows() {
             for target in [Target::Gfx90a, Target::Gfx942] {
                 out.extend(Shape::of(row, target));
             }
@@ -488,7 +489,7 @@ fn gfx942(products: &[(f64, i32)], group: usize, split: bool, mut c: f32) -> f32
 
 /// gfx90a's, each product and sum rounded and flushed.
 fn gfx90a(a: &[f64], b: &[f64], lowest: i32, group: usize, c: f32) -> f32 {
-    use crate::exact::{add, mul};
+    use crate::exec::number::exact::{add, mul};
     let flushed = |x: u64| if x & 0x7f80_0000 == 0 { x & 0x8000_0000 } else { x };
     let input = |x: f64| {
         let small = x.abs() < 2f64.powi(lowest);
@@ -570,7 +571,13 @@ fn sums_round_as_measured() {
             let want = match (shape.formats[0].as_str(), shape.target) {
                 ("f32", _) => x.iter().zip(&y).fold(c, |c, (x, y)| {
                     let bits = |v: f32| u64::from(v.to_bits());
-                    f32::from_bits(crate::exact::fma(32, 0, bits(*x as f32), bits(*y as f32), bits(c)) as u32)
+                    f32::from_bits(crate::exec::number::exact::fma(
+                        32,
+                        0,
+                        bits(*x as f32),
+                        bits(*y as f32),
+                        bits(c),
+                    ) as u32)
                 }),
                 (format, Target::Gfx90a) => {
                     let old = format == "bf16" && !shape.name.ends_with("_1k");
@@ -672,6 +679,6 @@ fn operands_that_are_not_there_are_illegal() {
     ] {
         let mut words = bad.words(shape.op).to_vec();
         words.push(0);
-        assert_eq!(rig.try_run(&words), Err(crate::fault::FaultCause::IllegalInstruction));
+        assert_eq!(rig.try_run(&words), Err(crate::report::fault::FaultCause::IllegalInstruction));
     }
 }

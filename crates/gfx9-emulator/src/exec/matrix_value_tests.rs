@@ -1,13 +1,14 @@
 //! Matrix instructions on whatever their registers hold: bytes of any value, infinities, NaN, denormals and zeros of both
 //! signs, in every element. Which element meets which is `matrix_tests`' mapping.
 
-use crate::exact::{self, Exact};
-use crate::exec::matrix_tests::{Code, Shape, decode_small, levels, place, put};
-use crate::tables::Target;
-use crate::testing::{Random, Rig};
-use crate::wave::{AGPR, LANES};
+use gfx9_isa::Target;
 
-crate::ledger::verified!(every_element);
+use crate::exec::matrix_tests::{Code, Shape, decode_small, levels, place, put};
+use crate::exec::number::exact::{self, Exact};
+use crate::state::wave::{AGPR, LANES};
+use crate::testing::rig::{Random, Rig};
+
+crate::testing::tally::verified!(every_element);
 
 /// A random element of a format: a number near one, or a special one.
 fn element(random: &mut Random, format: &str) -> u64 {

@@ -1,11 +1,9 @@
 //! Sums of absolute differences, byte averages and cube maps: rarely used, so one copy for all levels.
 
-use crate::float::Float;
-use crate::inst::{Flow, Inst};
-use crate::isa::Exec;
-use crate::lanes::{Word, lane, lanes_of};
-use crate::wave::Wave;
-use crate::workgroup::Ctx;
+use crate::exec::inst::{Ctx, Exec, Flow, Inst};
+use crate::exec::lanes::{Word, lane};
+use crate::exec::number::float::Float;
+use crate::state::wave::{Wave, lanes_of};
 
 use super::op::ops3;
 

@@ -1,11 +1,12 @@
 //! For tests: memory as plain byte arrays, what loads and stores do to it by their names, and encoders of memory
 //! instructions.
 
-use crate::decode::{PRIVATE_BASE_HI, SHARED_BASE_HI};
-use crate::isa::Level;
-use crate::tables::{Encoding, Target, rows};
-use crate::testing::{Random, Rig, op};
-use crate::wave::LANES;
+use gfx9_isa::{Encoding, Target};
+
+use crate::exec::level::Level;
+use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
+use crate::state::wave::LANES;
+use crate::testing::rig::{Random, Rig, op};
 
 /// Bytes of each lane's scratch in these tests.
 pub(crate) const SCRATCH: u32 = 96;
@@ -185,7 +186,7 @@ impl Bench {
     /// The rows of an encoding that the target has.
     pub(crate) fn names(&self, encoding: Encoding) -> Vec<&'static str> {
         let target = self.rig.target as usize;
-        rows(encoding).iter().filter(|row| row.op[target] >= 0).map(|row| row.name).collect()
+        encoding.rows().iter().filter(|row| row.op[target] >= 0).map(|row| row.name).collect()
     }
 }
 

@@ -1,6 +1,10 @@
-//! Executors, a file a family.
+//! Decoding and executing: the decoder, the interpreter's loop, and the executors, a file a family.
+//!
+//! From the bottom: operand, inst (what an executor is given), level, number (soft floats), lanes and modifiers (loops over
+//! lanes), the families of executors, table (which instruction has which), decode, interpret.
 
 pub(crate) mod access;
+pub(crate) mod address;
 pub(crate) mod altered;
 pub(crate) mod arith;
 pub(crate) mod atomics;
@@ -10,6 +14,7 @@ pub(crate) mod buffer_format;
 pub(crate) mod carry;
 pub(crate) mod control;
 pub(crate) mod convert;
+pub(crate) mod decode;
 pub(crate) mod divide;
 pub(crate) mod ds;
 pub(crate) mod ds_permute;
@@ -17,14 +22,22 @@ pub(crate) mod flat;
 pub(crate) mod fork;
 pub(crate) mod gws;
 pub(crate) mod hwreg;
+pub(crate) mod inst;
 pub(crate) mod integer;
+pub(crate) mod interpret;
+pub(crate) mod lanes;
+pub(crate) mod level;
 pub(crate) mod matrix;
 pub(crate) mod matrix_arith;
 pub(crate) mod media;
+pub(crate) mod modifiers;
+pub(crate) mod number;
 mod op;
+pub(crate) mod operand;
 pub(crate) mod packed;
 pub(crate) mod salu;
 pub(crate) mod smem;
+pub(crate) mod table;
 pub(crate) mod to_lds;
 pub(crate) mod transcendental;
 pub(crate) mod vop3;

@@ -7,12 +7,12 @@ macro_rules! ops1 {
     ($($(#[$doc:meta])* $name:ident: |$m:pat_param, $a:ident: $ta:ty| -> $td:ty $e:block $(=> $g:block)?)*) => {$(
         $(#[$doc])*
         pub(crate) struct $name;
-        impl crate::lanes::Op1 for $name {
+        impl crate::exec::lanes::Op1 for $name {
             type D = $td;
             type A = $ta;
             #[inline(always)]
-            fn f($m: crate::wave::Mode, $a: $ta) -> $td $e
-            $(fn moded($m: crate::wave::Mode, $a: $ta) -> $td $g)?
+            fn f($m: crate::state::wave::Mode, $a: $ta) -> $td $e
+            $(fn moded($m: crate::state::wave::Mode, $a: $ta) -> $td $g)?
         }
     )*};
 }
@@ -23,13 +23,13 @@ macro_rules! ops2 {
         $(=> $g:block)?)*) => {$(
         $(#[$doc])*
         pub(crate) struct $name;
-        impl crate::lanes::Op2 for $name {
+        impl crate::exec::lanes::Op2 for $name {
             type D = $td;
             type A = $ta;
             type B = $tb;
             #[inline(always)]
-            fn f($m: crate::wave::Mode, $a: $ta, $b: $tb) -> $td $e
-            $(fn moded($m: crate::wave::Mode, $a: $ta, $b: $tb) -> $td $g)?
+            fn f($m: crate::state::wave::Mode, $a: $ta, $b: $tb) -> $td $e
+            $(fn moded($m: crate::state::wave::Mode, $a: $ta, $b: $tb) -> $td $g)?
         }
     )*};
 }
@@ -40,14 +40,14 @@ macro_rules! ops3 {
         -> $td:ty $e:block $(=> $g:block)?)*) => {$(
         $(#[$doc])*
         pub(crate) struct $name;
-        impl crate::lanes::Op3 for $name {
+        impl crate::exec::lanes::Op3 for $name {
             type D = $td;
             type A = $ta;
             type B = $tb;
             type C = $tc;
             #[inline(always)]
-            fn f($m: crate::wave::Mode, $a: $ta, $b: $tb, $c: $tc) -> $td $e
-            $(fn moded($m: crate::wave::Mode, $a: $ta, $b: $tb, $c: $tc) -> $td $g)?
+            fn f($m: crate::state::wave::Mode, $a: $ta, $b: $tb, $c: $tc) -> $td $e
+            $(fn moded($m: crate::state::wave::Mode, $a: $ta, $b: $tb, $c: $tc) -> $td $g)?
         }
     )*};
 }

@@ -2,13 +2,11 @@
 
 use std::marker::PhantomData;
 
-use crate::float::Float;
-use crate::inst::{Flow, Inst};
-use crate::isa::Exec;
-use crate::lanes::{Op2, Op3, Word, by_exec, lanes_of, load, splat, store};
-use crate::modifiers::temp;
-use crate::wave::{CHUNK, CHUNKS, Mode, Wave};
-use crate::workgroup::Ctx;
+use crate::exec::inst::{Ctx, Exec, Flow, Inst};
+use crate::exec::lanes::{Op2, Op3, Word, by_exec, load, splat, store};
+use crate::exec::number::float::Float;
+use crate::exec::operand::temp;
+use crate::state::wave::{CHUNK, CHUNKS, Mode, Wave, lanes_of};
 
 /// The modifiers of a VOP3P instruction, in `Inst::imm`: for each source four bits (`op_sel`, `op_sel_hi`, `neg_lo`,
 /// `neg_hi`), then clamp.
@@ -134,7 +132,7 @@ pub(crate) trait Packed {
     type T: Word;
     const SOURCES: usize;
     fn f(m: Mode, a: Self::T, b: Self::T, c: Self::T) -> Self::T;
-    /// In a mode other than the default, see [`crate::lanes::Op1::moded`].
+    /// In a mode other than the default, see [`crate::exec::lanes::Op1::moded`].
     #[inline]
     fn moded(m: Mode, a: Self::T, b: Self::T, c: Self::T) -> Self::T {
         Self::f(m, a, b, c)

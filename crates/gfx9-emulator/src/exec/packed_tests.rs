@@ -2,13 +2,14 @@
 //! for f16, numbers of any length (`exact`) for f32 and other
 //! roundings, wide integers for integers; all modifiers, operands, targets and levels.
 
-use crate::exact;
-use crate::isa::Level;
-use crate::tables::{Encoding, Target};
-use crate::testing::{Random, Rig, op};
-use crate::wave::{LANES, Mode};
+use gfx9_isa::{Encoding, Target};
 
-crate::ledger::verified!(
+use crate::exec::level::Level;
+use crate::exec::number::exact;
+use crate::state::wave::{LANES, Mode};
+use crate::testing::rig::{Random, Rig, op};
+
+crate::testing::tally::verified!(
     packed_halves,
     packed_halves_in_other_modes,
     packed_integers,

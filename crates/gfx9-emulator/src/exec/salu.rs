@@ -1,9 +1,7 @@
 //! SOP1, SOP2, SOPK and SOPC: arithmetic on scalars and masks.
 
-use crate::inst::{Flow, Inst};
-use crate::isa::Exec;
-use crate::wave::{Wave, sreg};
-use crate::workgroup::Ctx;
+use crate::exec::inst::{Ctx, Exec, Flow, Inst};
+use crate::state::wave::{Wave, sreg};
 
 /// Declares executors. `s0`, `s1` are the sources; the value is the result. A form says their widths and whether
 /// SCC is set by the result (`scc`), computed besides (`carry`: the expression gives a pair), or left (`keep`).

@@ -1,11 +1,12 @@
 //! SALU instructions against references in 128-bit arithmetic and loops over bits.
 
-use crate::isa::Level;
-use crate::tables::{Encoding, Target, Ty, rows};
-use crate::testing::{Random, Rig};
-use crate::wave::sreg;
+use gfx9_isa::{Encoding, Target, Ty};
 
-crate::ledger::verified!(arithmetic_agrees_with_wide_integers, exec_masks);
+use crate::exec::level::Level;
+use crate::state::wave::sreg;
+use crate::testing::rig::{Random, Rig};
+
+crate::testing::tally::verified!(arithmetic_agrees_with_wide_integers, exec_masks);
 
 fn sext(a: u64, bits: u32) -> i128 {
     let shift = 128 - bits;
@@ -195,7 +196,7 @@ fn arithmetic_agrees_with_wide_integers() {
 fn arithmetic(mut rig: Rig) {
     let mut random = Random::new(1);
     for encoding in [Encoding::Sop2, Encoding::Sop1, Encoding::Sopc, Encoding::Sopk] {
-        for row in rows(encoding).iter().filter(|row| !elsewhere(row.name)) {
+        for row in encoding.rows().iter().filter(|row| !elsewhere(row.name)) {
             for _ in 0..400 {
                 let (mut a, b, old) = (random.int(), random.int(), random.int());
                 let scc = random.next() & 1 != 0;

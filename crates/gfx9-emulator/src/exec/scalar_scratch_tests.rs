@@ -1,13 +1,15 @@
 //! `s_scratch_*`: random accesses against a model of the wave's scratch as one list of bytes.
 
-use crate::fault::{Access, FaultCause, LaneAddress, Space};
-use crate::isa::Level;
-use crate::launch::SCRATCH_BASE;
-use crate::tables::Target;
-use crate::testing::{Random, Rig};
-use crate::wave::LANES;
+use gfx9_isa::Target;
 
-crate::ledger::verified!(random_accesses);
+use crate::exec::level::Level;
+use crate::memory::apertures::SCRATCH_BASE;
+use crate::report::access::{Access, LaneAddress, Space};
+use crate::report::fault::FaultCause;
+use crate::state::wave::LANES;
+use crate::testing::rig::{Random, Rig};
+
+crate::testing::tally::verified!(random_accesses);
 
 /// Bytes of a lane.
 const SCRATCH: u32 = 64;

@@ -5,12 +5,11 @@ use std::sync::atomic::{Ordering, fence};
 use std::time::Instant;
 
 use crate::exec::atomics::{Bits, Rmw};
-use crate::fault::{Access, FaultCause, LaneAddress, Space};
-use crate::inst::{Flow, Inst, NONE, flag};
-use crate::isa::Exec;
-use crate::launch::{SCRATCH_BASE, SCRATCH_SPAN};
-use crate::wave::{Mode, Wave};
-use crate::workgroup::Ctx;
+use crate::exec::inst::{Ctx, Exec, Flow, Inst, NONE, flag};
+use crate::memory::apertures::{SCRATCH_BASE, SCRATCH_SPAN};
+use crate::report::access::{Access, LaneAddress, Space};
+use crate::report::fault::FaultCause;
+use crate::state::wave::{Mode, Wave};
 
 /// The instruction's offset in bytes. The hardware ignores the low two bits of addresses.
 #[inline(always)]

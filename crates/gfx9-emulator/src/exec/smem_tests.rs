@@ -1,11 +1,12 @@
 //! Scalar memory against byte arrays and wide integers.
 
+use gfx9_isa::Encoding;
+
 use crate::exec::atomics_tests::{Op, interesting, reference};
 use crate::exec::memory_model::{At, Bench, GLOBAL};
-use crate::tables::Encoding;
-use crate::testing::op;
+use crate::testing::rig::op;
 
-crate::ledger::verified!(loads_and_stores, buffer_loads_and_stores, atomics, buffer_atomics);
+crate::testing::tally::verified!(loads_and_stores, buffer_loads_and_stores, atomics, buffer_atomics);
 
 /// SGPRs of base or descriptor, of the offset, and of the data.
 const BASE: u16 = 8;

@@ -3,11 +3,9 @@
 use std::marker::PhantomData;
 
 use crate::exec::access::{Dwords, Load, global_load, lds_store, scratch_load};
-use crate::exec::flat::{based, scratch_offsets, wide};
-use crate::inst::{Flow, Inst, NONE};
-use crate::isa::Exec;
-use crate::wave::{LANES, TEMP, Wave, sreg};
-use crate::workgroup::Ctx;
+use crate::exec::address::{based, scratch_offsets, wide};
+use crate::exec::inst::{Ctx, Exec, Flow, Inst, NONE};
+use crate::state::wave::{LANES, TEMP, Wave, sreg};
 
 /// Where in LDS the data of lane 0 goes, for MUBUF (CDNA3 ISA, "Memory buffer load to LDS").
 pub(crate) fn buffer_base(w: &Wave, i: &Inst) -> u32 {

@@ -1,7 +1,7 @@
 //! Reciprocals, roots, exponentials, logarithms, sines: f16 and f32 through f64, rounded once from an error below
 //! 2^-40 of a unit in the last place or so; f64 within one unit. The same bits on every host, as no library is asked.
 
-use crate::half16::Half;
+use crate::exec::number::half16::Half;
 
 use super::op::{ops1, ops2};
 

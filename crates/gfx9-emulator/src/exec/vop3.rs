@@ -1,10 +1,9 @@
 //! Accesses across lanes that are no lane operations: single lanes, lane counts, exchanges.
 
-use crate::inst::{Flow, Inst};
-use crate::isa::{Exec, columns};
-use crate::lanes::{Forms, by_exec, load, scalar, store};
-use crate::wave::{CHUNK, CHUNKS, LANES, Wave};
-use crate::workgroup::Ctx;
+use crate::exec::inst::{Ctx, Exec, Flow, Inst};
+use crate::exec::lanes::{Forms, by_exec, load, scalar, store};
+use crate::exec::level::columns;
+use crate::state::wave::{CHUNK, CHUNKS, LANES, Wave};
 
 /// `v_readfirstlane_b32`: of lane 0 if none is active.
 pub(crate) struct Readfirstlane;

@@ -1,14 +1,12 @@
 //! VOP3P but for matrices: packed integers, moves of pairs, mixed precision, dot products, moves to and from AGPRs.
 
-use crate::float::Float;
-use crate::half16::Half;
-use crate::inst::{Flow, Inst};
-use crate::isa::Exec;
-use crate::lanes::{L1, Op1, Op3, Word, by_exec, lanes_of, load, store};
-use crate::modifiers::temp;
-use crate::soft::{self, Round};
-use crate::wave::{CHUNK, CHUNKS, Mode, Wave};
-use crate::workgroup::Ctx;
+use crate::exec::inst::{Ctx, Exec, Flow, Inst};
+use crate::exec::lanes::{L1, Op1, Op3, Word, by_exec, load, store};
+use crate::exec::number::float::Float;
+use crate::exec::number::half16::Half;
+use crate::exec::number::soft::{self, Round};
+use crate::exec::operand::temp;
+use crate::state::wave::{CHUNK, CHUNKS, Mode, Wave, lanes_of};
 
 use super::integer::{
     Dot2cI32I16, Dot2cI32I16Clamp, Dot4cI32I8, Dot4cI32I8Clamp, Dot8cI32I4, Dot8cI32I4Clamp,

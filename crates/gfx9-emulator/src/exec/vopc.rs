@@ -2,9 +2,9 @@
 
 use std::marker::PhantomData;
 
-use crate::float::Float;
-use crate::lanes::{OpCmp, Word};
-use crate::wave::Mode;
+use crate::exec::lanes::{OpCmp, Word};
+use crate::exec::number::float::Float;
+use crate::state::wave::Mode;
 
 /// What can be compared.
 pub(crate) trait Compare: Word {
@@ -29,7 +29,7 @@ macro_rules! compare_integers {
 
 compare_integers!(u16 i16 u32 i32 u64 i64 f32 f64);
 
-impl Compare for crate::half16::Half {
+impl Compare for crate::exec::number::half16::Half {
     #[inline(always)]
     fn less(self, b: Self) -> bool {
         self.lt(b)

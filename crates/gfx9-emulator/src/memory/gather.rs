@@ -3,20 +3,12 @@
 use std::marker::PhantomData;
 
 use super::raw::{self, Cell};
-use super::{View, Window};
-use crate::lanes::lanes_of;
-use crate::wave::{Active, Aligned, CHUNK, CHUNKS, LANES, Lanes};
+use super::window::Window;
+use crate::state::bytes::Bytes;
+use crate::state::wave::{Active, Aligned, CHUNK, CHUNKS, LANES, Lanes, lanes_of};
 
-/// What one lane loads or stores: `u8`, `u16` or dwords.
-pub(crate) trait Element: Copy {
-    /// In bytes, at most 16.
-    const SIZE: usize;
-
-    /// From the first `SIZE` bytes.
-    fn from_bytes(bytes: [u8; 16]) -> Self;
-    /// To the first `SIZE` bytes.
-    fn to_bytes(self) -> [u8; 16];
-
+/// What one lane loads or stores.
+pub(crate) trait Element: Bytes {
     /// Loads it, at once if it is naturally aligned and at most 8 bytes.
     ///
     /// # Safety
@@ -30,17 +22,6 @@ pub(crate) trait Element: Copy {
 }
 
 impl Element for u8 {
-    const SIZE: usize = 1;
-    #[inline(always)]
-    fn from_bytes(bytes: [u8; 16]) -> Self {
-        bytes[0]
-    }
-    #[inline(always)]
-    fn to_bytes(self) -> [u8; 16] {
-        let mut bytes = [0; 16];
-        bytes[0] = self;
-        bytes
-    }
     #[inline(always)]
     unsafe fn load(p: *mut u8) -> Self {
         // SAFETY: the caller's.
@@ -54,17 +35,6 @@ impl Element for u8 {
 }
 
 impl Element for u16 {
-    const SIZE: usize = 2;
-    #[inline(always)]
-    fn from_bytes(bytes: [u8; 16]) -> Self {
-        u16::from_le_bytes([bytes[0], bytes[1]])
-    }
-    #[inline(always)]
-    fn to_bytes(self) -> [u8; 16] {
-        let mut bytes = [0; 16];
-        bytes[..2].copy_from_slice(&self.to_le_bytes());
-        bytes
-    }
     #[inline(always)]
     unsafe fn load(p: *mut u8) -> Self {
         // SAFETY: the caller's.
@@ -78,25 +48,6 @@ impl Element for u16 {
 }
 
 impl<const N: usize> Element for [u32; N] {
-    const SIZE: usize = 4 * N;
-    #[inline(always)]
-    fn from_bytes(bytes: [u8; 16]) -> Self {
-        let (words, _) = bytes.as_chunks::<4>();
-        let mut out = [0; N];
-        for (o, word) in out.iter_mut().zip(words) {
-            *o = u32::from_le_bytes(*word);
-        }
-        out
-    }
-    #[inline(always)]
-    fn to_bytes(self) -> [u8; 16] {
-        let mut bytes = [0; 16];
-        let (words, _) = bytes.as_chunks_mut::<4>();
-        for (word, value) in words.iter_mut().zip(self) {
-            *word = value.to_le_bytes();
-        }
-        bytes
-    }
     #[inline(always)]
     unsafe fn load(p: *mut u8) -> Self {
         let mut out = [0; N];
@@ -277,7 +228,7 @@ pub(crate) struct Checked<'a, A, E> {
 
 impl<'a, A: Addresses, E: Element> Checked<'a, A, E> {
     #[inline(always)]
-    fn new(window: Window, addresses: &'a A, active: &Active<'_>) -> Option<Self> {
+    pub(super) fn new(window: Window, addresses: &'a A, active: &Active<'_>) -> Option<Self> {
         let limit = window.len.checked_sub(E::SIZE as u64)?;
         if !addresses.inside(window.base, limit, active) {
             return None;
@@ -514,44 +465,5 @@ unsafe fn copy_row(from: *const u8, to: *mut u8) {
             a = out(reg) _, b = out(reg) _, c = out(reg) _, d = out(reg) _,
             options(nostack, preserves_flags),
         );
-    }
-}
-
-/// Ranges that a view remembers, each for some instructions.
-pub(super) const SLOTS: usize = 16;
-
-impl View {
-    /// The elements of the active lanes, if all lie in one range. `slot` tells instructions apart, each of which
-    /// mostly accesses one allocation.
-    #[inline(always)]
-    pub(crate) fn checked<'a, A: Addresses, E: Element>(
-        &mut self,
-        slot: u32,
-        addresses: &'a A,
-        active: &Active<'_>,
-    ) -> Option<Checked<'a, A, E>> {
-        let slot = slot as usize % SLOTS;
-        let checked = Checked::new(self.recent[slot], addresses, active);
-        if checked.is_some() {
-            return checked;
-        }
-        let window = self.window(addresses.at(active.first()), E::SIZE as u64)?;
-        self.recent[slot] = window;
-        Checked::new(window, addresses, active)
-    }
-
-    /// One lane's element.
-    pub(crate) fn load_one<E: Element>(&mut self, address: u64) -> Option<E> {
-        let p = self.readable(address, E::SIZE as u64)?.at(address, E::SIZE as u64)?;
-        // SAFETY: in bounds, and guest memory is only accessed so.
-        Some(unsafe { E::load(p) })
-    }
-
-    /// Stores one lane's element.
-    pub(crate) fn store_one<E: Element>(&mut self, address: u64, value: E) -> Option<()> {
-        let p = self.window(address, E::SIZE as u64)?.at(address, E::SIZE as u64)?;
-        // SAFETY: as in `load_one`.
-        unsafe { value.store(p) };
-        Some(())
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 
 use super::{AddressSpace, Block, Element, View, Wide, Window};
-use crate::wave::{Active, Lanes};
+use crate::state::wave::{Active, Lanes};
 
 /// Rounds of each thread; Miri is slow.
 const ROUNDS: u32 = if cfg!(miri) { 3 } else { 2000 };

@@ -1,7 +1,7 @@
 //! Which bytes of an allocation were ever written: one bit a byte, for the sanitizer.
 
-use super::Window;
-use crate::backing::Backing;
+use super::backing::Backing;
+use super::window::Window;
 
 /// The bits of one allocation.
 pub(crate) struct Shadow {

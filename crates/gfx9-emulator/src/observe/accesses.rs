@@ -3,15 +3,13 @@
 use crate::exec::access::Place;
 use crate::exec::buffer::{Reach, own_scratch};
 use crate::exec::buffer_format::Format;
+use crate::exec::inst::{Inst, NONE, flag};
 use crate::exec::to_lds::{buffer_base, flat_base};
-use crate::exec::{buffer, ds, ds_permute, flat, smem};
-use crate::fault::{Access, Space};
-use crate::inst::{Inst, NONE, flag};
-use crate::lanes::lanes_of;
+use crate::exec::{address, buffer, ds, ds_permute, modifiers, smem};
 use crate::memory::Addresses;
-use crate::modifiers;
 use crate::observe::class::Shape;
-use crate::wave::{LANES, Wave};
+use crate::report::access::{Access, Space};
+use crate::state::wave::{LANES, Wave, lanes_of};
 
 /// Accesses of one kind and size by some lanes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,7 +102,7 @@ pub(crate) fn find(w: &mut Wave, i: &Inst, shape: Shape, out: &mut Vec<Touch>) {
             out.push(Touch::scalar(Space::Lds, Access::Atomic, at, 4));
         }
         Shape::Flat(access, size) => {
-            let at = flat::wide(w, i);
+            let at = address::wide(w, i);
             let places: [Place; LANES] = std::array::from_fn(|lane| Place::of(at.at(lane)));
             for space in [Space::Global, Space::Lds, Space::Scratch] {
                 let there = lanes_of(exec)
@@ -126,14 +124,14 @@ pub(crate) fn find(w: &mut Wave, i: &Inst, shape: Shape, out: &mut Vec<Touch>) {
             out.push(lds(Access::Write, 4, row(flat_base(w, i))));
         }
         Shape::Scratch(access, size) => {
-            let at = flat::scratch_offsets(w, i).map(u64::from);
+            let at = address::scratch_offsets(w, i).map(u64::from);
             out.push(lanes(Space::Scratch, access, size, exec, at));
             if i.flags & flag::LDS != 0 && access == Access::Read {
                 out.push(lds(Access::Write, 4, row(flat_base(w, i))));
             }
         }
         Shape::ScratchToLds(size) => {
-            let at = flat::scratch_offsets(w, i).map(u64::from);
+            let at = address::scratch_offsets(w, i).map(u64::from);
             out.push(lanes(Space::Scratch, Access::Read, size, exec, at));
             out.push(lds(Access::Write, 4, row(flat_base(w, i))));
         }
@@ -175,9 +173,9 @@ pub(crate) fn find(w: &mut Wave, i: &Inst, shape: Shape, out: &mut Vec<Touch>) {
 
 fn global_addresses(w: &Wave, i: &Inst) -> [u64; LANES] {
     if i.sdst == NONE {
-        flat::wide(w, i).0
+        address::wide(w, i).0
     } else {
-        let at = flat::based(w, i);
+        let at = address::based(w, i);
         std::array::from_fn(|lane| at.at(lane))
     }
 }

@@ -4,14 +4,15 @@
 //! The memory around is filled with a pattern. Stores must change exactly the bytes that were named, and atomics no
 //! others; loads must not change when other bytes do, and must when the named ones do.
 
-use crate::fault::{Access, Space};
-use crate::inst::flag;
-use crate::isa::Level;
+use gfx9_isa::{Encoding, Row, Target};
+
+use crate::exec::inst::flag;
+use crate::exec::level::Level;
 use crate::observe::accesses::{Touch, find};
 use crate::observe::class::{Info, Shape};
-use crate::tables::{Encoding, Row, Target, rows};
-use crate::testing::{Random, Rig, word};
-use crate::wave::{LANES, Wave, sreg};
+use crate::report::access::{Access, Space};
+use crate::state::wave::{LANES, Wave, sreg};
+use crate::testing::rig::{Random, Rig};
 
 /// Bytes of each memory.
 const SIZE: usize = 8 << 10;
@@ -74,27 +75,27 @@ fn prepare(random: &mut Random, rig: &mut Rig, encoding: Encoding, row: &Row, at
                 Shape::DsByLane(_) | Shape::DsCount => 256,
                 _ => bits & 0x70,
             };
-            [word(encoding, op, imm), RESULT << 24 | (DATA + 4) << 16 | data | ADDRESS]
+            [encoding.first_dword(op, imm), RESULT << 24 | (DATA + 4) << 16 | data | ADDRESS]
         }
         Encoding::Smem => {
             rig.w.set_s64(BASE as u16, at);
             // A raw buffer.
             rig.w.set_s64(BASE as u16 + 2, SIZE as u64);
             let imm = bits & 0x3f8;
-            [word(encoding, op, 1 << 17 | (64 << 6) | BASE / 2), imm]
+            [encoding.first_dword(op, 1 << 17 | (64 << 6) | BASE / 2), imm]
         }
         Encoding::Flat | Encoding::Global => {
             let place = bits % 3;
             let high: [u32; LANES] =
                 std::array::from_fn(|lane| match (encoding, (place + lane as u32) % 3) {
-                    (Encoding::Flat, 0) => crate::decode::SHARED_BASE_HI,
-                    (Encoding::Flat, 1) => crate::decode::PRIVATE_BASE_HI,
+                    (Encoding::Flat, 0) => crate::memory::apertures::SHARED_BASE_HI,
+                    (Encoding::Flat, 1) => crate::memory::apertures::PRIVATE_BASE_HI,
                     _ => (at >> 32) as u32,
                 });
             let with_base = encoding == Encoding::Global && bits & 0x40 != 0;
             let low: [u32; LANES] = std::array::from_fn(|lane| match high[lane] {
-                crate::decode::SHARED_BASE_HI => offsets[lane],
-                crate::decode::PRIVATE_BASE_HI => offsets[lane] % 32 & !15,
+                crate::memory::apertures::SHARED_BASE_HI => offsets[lane],
+                crate::memory::apertures::PRIVATE_BASE_HI => offsets[lane] % 32 & !15,
                 _ if with_base => offsets[lane],
                 _ => at as u32 + offsets[lane],
             });
@@ -102,12 +103,12 @@ fn prepare(random: &mut Random, rig: &mut Rig, encoding: Encoding, row: &Row, at
             set(rig, ADDRESS, low);
             set(rig, ADDRESS + 1, high);
             let saddr = if with_base { BASE } else { 0x7f };
-            [word(encoding, op, bits & 0x10), RESULT << 24 | saddr << 16 | data | ADDRESS]
+            [encoding.first_dword(op, bits & 0x10), RESULT << 24 | saddr << 16 | data | ADDRESS]
         }
         Encoding::Scratch => {
             set(rig, ADDRESS, offsets.map(|o| o % 32 & !3));
             let sve = if rig.target == Target::Gfx942 { 1 << 13 } else { 0 };
-            [word(encoding, op, sve | bits & 0xc), RESULT << 24 | 0x7f << 16 | data | ADDRESS]
+            [encoding.first_dword(op, sve | bits & 0xc), RESULT << 24 | 0x7f << 16 | data | ADDRESS]
         }
         _ => {
             // Raw, or of records of 32 bytes, swizzled or not; some lanes are out of range.
@@ -130,7 +131,7 @@ fn prepare(random: &mut Random, rig: &mut Rig, encoding: Encoding, row: &Row, at
             let low =
                 modes | bits & 0x10 | (format as u32 >> 15 & 15) << 19 | (format as u32 >> 12 & 7) << 23;
             let low = if encoding == Encoding::Mtbuf { low } else { low & 0xffff };
-            [word(encoding, op, low), OFFSET << 24 | (BASE / 4) << 16 | data | ADDRESS]
+            [encoding.first_dword(op, low), OFFSET << 24 | (BASE / 4) << 16 | data | ADDRESS]
         }
     }
 }
@@ -151,7 +152,7 @@ fn every_memory_instruction_touches_what_is_said() {
         let mut rig = Rig::new(target, Level::best());
         let at = rig.space.alloc(SIZE as u64, 4096).unwrap();
         for encoding in Encoding::ALL {
-            for row in rows(encoding).iter().filter(|row| row.op[target as usize] >= 0) {
+            for row in encoding.rows().iter().filter(|row| row.op[target as usize] >= 0) {
                 let shape = Info::of(row).shape;
                 for round in 0..if shape == Shape::None { 0 } else { 6 } {
                     let name = row.name;
@@ -171,8 +172,8 @@ fn every_memory_instruction_touches_what_is_said() {
                     let pattern = vec![0x11; 2 * SIZE + 64 * LANES];
                     let mut touches = Vec::new();
                     let code =
-                        crate::decode::Code::decode(&[words[0], words[1]], 0, &[], target, Level::best());
-                    let pool = usize::from(crate::wave::POOL);
+                        crate::exec::inst::Code::decode(&[words[0], words[1]], 0, &[], target, Level::best());
+                    let pool = usize::from(crate::state::wave::POOL);
                     rig.w.r.s[pool..pool + code.pool.len()].copy_from_slice(&code.pool);
                     let i = &code.insts[0];
                     assert_eq!(i.row.name, name);

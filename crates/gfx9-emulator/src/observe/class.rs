@@ -1,7 +1,8 @@
 //! What each instruction is for those who watch: its class, and how it reaches memory. Both follow from its row.
 
-use crate::fault::Access;
-use crate::tables::{Encoding, Row, Ty, encoding_of};
+use gfx9_isa::{Encoding, Row, Ty};
+
+use crate::report::access::Access;
 
 /// What kind of work an instruction is. Each executed one counts in one class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -134,7 +135,7 @@ pub(crate) struct Info {
 impl Info {
     /// Of a row.
     pub(crate) fn of(row: &Row) -> Info {
-        match encoding_of(row) {
+        match row.encoding() {
             Some(encoding) => {
                 Info { class: class(encoding, row.name), shape: shape(encoding, row), is_known: true }
             }

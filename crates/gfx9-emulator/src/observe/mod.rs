@@ -1,152 +1,24 @@
 //! Watching a dispatch: each instruction, and the bytes that it accesses, before it is executed.
 //!
 //! Off by default, and then nothing of it runs: a dispatch that is watched uses an interpreter loop of its own
-//! (`workgroup::run_wave_observed`).
+//! (`interpret::run_wave_observed`).
 
 mod accesses;
 #[cfg(test)]
 mod accesses_tests;
 mod class;
-mod defect;
+mod lock;
 mod profile;
 mod races;
 mod registers;
 mod sanitizer;
 mod trace;
-
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use crate::decode::Code;
-use crate::inst::Inst;
-use crate::wave::Wave;
-use crate::workgroup::Ctx;
-use accesses::Touch;
-use class::Shape;
-use profile::Counter;
-use trace::Tracer;
+mod watch;
 
 pub(crate) use class::Info;
 pub use class::InstructionClass;
-pub use defect::{Defect, DefectKind, Site};
 pub use profile::{Profile, Traffic};
 pub(crate) use sanitizer::Sanitizer;
 pub(crate) use trace::Tracing;
 pub use trace::{InstructionTrace, TraceFilter, TracedInstruction, TracedRegister};
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// What is known of each instruction of a program, in the order of `Code::insts`.
-pub(crate) fn infos(code: &Code) -> Arc<[Info]> {
-    code.insts.iter().map(|i| Info::of(i.row)).collect()
-}
-
-/// What watches a dispatch.
-pub(crate) struct Observers {
-    infos: Arc<[Info]>,
-    profile: Option<Mutex<Profile>>,
-    sanitizer: Option<Arc<Sanitizer>>,
-    tracing: Option<Arc<Tracing>>,
-}
-
-impl Observers {
-    /// For a program whose instructions are `infos`; none if nobody watches.
-    pub(crate) fn new(
-        infos: impl FnOnce() -> Arc<[Info]>,
-        profile: bool,
-        sanitizer: Option<Arc<Sanitizer>>,
-        tracing: Option<Arc<Tracing>>,
-    ) -> Option<Observers> {
-        let any = profile || sanitizer.is_some() || tracing.is_some();
-        any.then(|| Observers { infos: infos(), profile: profile.then(Mutex::default), sanitizer, tracing })
-    }
-
-    /// For a workgroup of so many waves that begins.
-    pub(crate) fn begin(&self, number: u64, workgroup: [u32; 3], waves: usize) -> Box<Watch> {
-        Box::new(Watch {
-            infos: Arc::clone(&self.infos),
-            touches: Vec::new(),
-            counter: self.profile.as_ref().map(|_| Counter::default()),
-            sanitizer: self.sanitizer.as_ref().map(|shared| sanitizer::Local::new(shared, number, waves)),
-            tracer: self.tracing.as_ref().and_then(|tracing| tracing.begin(workgroup)),
-        })
-    }
-
-    /// Takes in what was seen of a workgroup that has ended.
-    pub(crate) fn end(&self, watch: Watch) {
-        if let (Some(profile), Some(counter)) = (&self.profile, watch.counter) {
-            lock(profile).merge(&counter.profile);
-        }
-    }
-
-    /// What the sanitizer found.
-    pub(crate) fn defects(&self) -> Vec<Defect> {
-        self.sanitizer.as_ref().map(|sanitizer| sanitizer.take()).unwrap_or_default()
-    }
-
-    /// The counts so far.
-    pub(crate) fn profile(&self) -> Option<Profile> {
-        self.profile.as_ref().map(|profile| lock(profile).clone())
-    }
-}
-
-/// What watches one workgroup.
-pub(crate) struct Watch {
-    infos: Arc<[Info]>,
-    touches: Vec<Touch>,
-    counter: Option<Counter>,
-    sanitizer: Option<sanitizer::Local>,
-    tracer: Option<Tracer>,
-}
-
-impl Watch {
-    /// Sees instruction number `at` of the program, `i`, which `w` executes next.
-    fn before(&mut self, w: &mut Wave, cx: &mut Ctx, at: usize, i: &Inst) {
-        let Some(info) = self.infos.get(at).copied().filter(|info| info.is_known) else { return };
-        self.touches.clear();
-        let looked_at = self.counter.is_some() || self.sanitizer.is_some();
-        if looked_at && info.shape != Shape::None {
-            accesses::find(w, i, info.shape, &mut self.touches);
-        }
-        if let Some(counter) = &mut self.counter {
-            counter.count(w, i.row.name, info.class, info.shape, &self.touches);
-        }
-        if let Some(sanitizer) = &mut self.sanitizer {
-            sanitizer.see(w, cx, at, i, info, &self.touches);
-        }
-        if let Some(tracer) = &mut self.tracer {
-            tracer.before(w, &cx.code, i);
-        }
-    }
-
-    /// Sees that `w` has executed what it was last about to.
-    fn after(&mut self, w: &Wave) {
-        if let Some(tracer) = &mut self.tracer {
-            tracer.after(w);
-        }
-    }
-
-    /// All waves of the workgroup have met at a barrier, or ended.
-    pub(crate) fn barrier(&mut self) {
-        if let Some(sanitizer) = &mut self.sanitizer {
-            sanitizer.barrier();
-        }
-    }
-}
-
-/// Shows the workgroup's watch, if it has one, what `w` executes next.
-pub(crate) fn before(w: &mut Wave, cx: &mut Ctx, at: usize, i: &Inst) {
-    // Taken out, as it looks at the rest.
-    if let Some(mut watch) = cx.watch.take() {
-        watch.before(w, cx, at, i);
-        cx.watch = Some(watch);
-    }
-}
-
-/// Shows it that `w` has executed that.
-pub(crate) fn after(w: &Wave, cx: &mut Ctx) {
-    if let Some(watch) = &mut cx.watch {
-        watch.after(w);
-    }
-}
+pub(crate) use watch::{Observers, Watch, infos};

@@ -2,10 +2,10 @@
 
 use code_object::occupancy::Occupancy;
 
-use crate::fault::{Access, Space};
 use crate::observe::accesses::Touch;
 use crate::observe::class::{InstructionClass, Shape};
-use crate::wave::{LANES, Wave};
+use crate::report::access::{Access, Space};
+use crate::state::wave::{LANES, Wave};
 
 /// Bytes moved, over all lanes. A scalar access counts once for the wave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -26,7 +26,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard};
 
-use super::lock;
+use super::lock::lock;
 
 /// What an access is to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::wave::{AGPR, Wave, sreg};
+use crate::state::wave::{AGPR, Wave, sreg};
 
 /// Registers of one operand that are looked at, at most: those of the widest matrices.
 const WIDEST: u16 = 32;

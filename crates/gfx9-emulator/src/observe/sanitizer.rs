@@ -3,27 +3,27 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use crate::disasm::disassemble_words;
-use crate::fault::{Access, LaneAddress, Space};
-use crate::inst::{Inst, flag};
-use crate::lds::MAX_LDS;
+use gfx9_isa::disassemble_words;
+use gfx9_isa::{Target, Ty};
+
+use crate::exec::inst::{Ctx, Inst, REPORTED, flag};
+use crate::memory::image::Image;
+use crate::memory::lds::MAX_LDS;
 use crate::memory::{AddressSpace, Tracked};
 use crate::observe::accesses::Touch;
 use crate::observe::class::{Info, Shape};
-use crate::observe::defect::{Defect, DefectKind, Site};
-use crate::observe::lock;
+use crate::observe::lock::lock;
 use crate::observe::races::{Cell, Kind, Mark, Memory, Now, SCALAR};
-use crate::program::Program;
-use crate::tables::{Target, Ty};
-use crate::wave::Wave;
-use crate::workgroup::{Ctx, REPORTED};
+use crate::report::access::{Access, LaneAddress, Space};
+use crate::report::defect::{Defect, DefectKind, Site};
+use crate::state::wave::Wave;
 
 /// Pairs of instructions that are reported, at most.
 const REPORTS: usize = 64;
 
 /// What one dispatch's workgroups share.
 pub(crate) struct Sanitizer {
-    program: Program,
+    image: Arc<Image>,
     space: Arc<AddressSpace>,
     grid: [u32; 3],
     memory: Memory,
@@ -38,8 +38,8 @@ struct Found {
 }
 
 impl Sanitizer {
-    pub(crate) fn new(program: Program, space: Arc<AddressSpace>, grid: [u32; 3]) -> Sanitizer {
-        Sanitizer { program, space, grid, memory: Memory::new(), found: Mutex::default() }
+    pub(crate) fn new(image: Arc<Image>, space: Arc<AddressSpace>, grid: [u32; 3]) -> Sanitizer {
+        Sanitizer { image, space, grid, memory: Memory::new(), found: Mutex::default() }
     }
 
     /// What was found.
@@ -51,10 +51,9 @@ impl Sanitizer {
     fn site(&self, cx: &Ctx, mark: Mark) -> Site {
         let group = u64::from(mark.group);
         let [x, y, _] = self.grid.map(|n| u64::from(n).max(1));
-        let inner = &self.program.inner;
         let (pc, instruction) = match cx.code.insts.get(mark.inst as usize) {
             Some(i) => {
-                let pc = inner.vaddr(cx.code.base + 4 * u64::from(i.pc));
+                let pc = self.image.vaddr(cx.code.base + 4 * u64::from(i.pc));
                 let text = disassemble_words(cx.code.target, i.raw[0], Some(i.raw[1]), pc);
                 (pc, text.map_or_else(|| i.row.name.into(), |i| i.text))
             }
@@ -70,7 +69,7 @@ impl Sanitizer {
             wave: mark.wave.into(),
             lane: (mark.lane != SCALAR).then_some(mark.lane),
             pc,
-            function: inner.object().function_at(pc).map(|f| (f.name.clone(), pc - f.address)),
+            function: self.image.object().function_at(pc).map(|f| (f.name.clone(), pc - f.address)),
             instruction,
         }
     }

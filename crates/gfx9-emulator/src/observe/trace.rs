@@ -6,12 +6,12 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::decode::Code;
-use crate::disasm::disassemble_words;
-use crate::inst::Inst;
+use gfx9_isa::disassemble_words;
+
+use crate::exec::inst::{Code, Inst};
+use crate::memory::image::Image;
 use crate::observe::registers::{Register, named};
-use crate::program::Program;
-use crate::wave::{LANES, Wave};
+use crate::state::wave::{LANES, Wave};
 
 /// Instructions that a trace takes if its filter doesn't say how many.
 const LIMIT: u64 = 100_000;
@@ -212,12 +212,12 @@ impl Eq for InstructionTrace {}
 pub(crate) struct Tracing {
     trace: InstructionTrace,
     kernel: Arc<str>,
-    program: Program,
+    image: Arc<Image>,
 }
 
 impl Tracing {
-    pub(crate) fn new(trace: InstructionTrace, kernel: &str, program: Program) -> Tracing {
-        Tracing { trace, kernel: kernel.into(), program }
+    pub(crate) fn new(trace: InstructionTrace, kernel: &str, image: Arc<Image>) -> Tracing {
+        Tracing { trace, kernel: kernel.into(), image }
     }
 
     /// For a workgroup, if the filter takes any of it.
@@ -238,8 +238,8 @@ pub(crate) struct Tracer {
 impl Tracer {
     /// Sees an instruction that is about to be executed.
     pub(crate) fn before(&mut self, w: &Wave, code: &Code, i: &Inst) {
-        let Tracing { trace, kernel, program } = &*self.tracing;
-        let pc = program.inner.vaddr(code.base + 4 * u64::from(i.pc));
+        let Tracing { trace, kernel, image } = &*self.tracing;
+        let pc = image.vaddr(code.base + 4 * u64::from(i.pc));
         let filter = &trace.0.filter;
         if !filter.takes(w.id, pc, i.row.name) || trace.0.passed.fetch_add(1, Relaxed) >= trace.0.limit {
             return;

@@ -9,48 +9,11 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 
-use super::bindings::{dim3, hipGraphNode_t, hipKernelNodeParams, hipMemcpyKind};
+use super::bindings::{dim3, hipGraphNode_t, hipKernelNodeParams, hipMemcpyKind, hipMemsetParams};
 use super::call::{check, number, pointer};
 use super::{HipDriver, LAUNCHES_HOLD_THEIR_ARGUMENTS, extra_of};
 use crate::{
     DeviceId, DevicePtr, DriverResult, KernelLaunch, RawGraph, RawGraphExec, RawGraphNode, RawStream,
-};
-
-/// From this version on `hipMemsetParams` has another layout.
-const MEMSET_PARAMS_CHANGED: i32 = 70_000_000;
-
-/// `hipMemsetParams` before HIP 7.0.
-#[repr(C)]
-struct MemsetParamsR0403 {
-    dst: *mut c_void,
-    element_size: u32,
-    height: usize,
-    pitch: usize,
-    value: u32,
-    width: usize,
-}
-
-/// `hipMemsetParams` from HIP 7.0 on.
-#[repr(C)]
-struct MemsetParamsR0700 {
-    dst: *mut c_void,
-    pitch: usize,
-    value: u32,
-    element_size: u32,
-    width: usize,
-    height: usize,
-}
-
-#[cfg(not(feature = "bindgen"))]
-const _: () = {
-    use super::bindings::hipMemsetParams as Header;
-    use std::mem::offset_of;
-    assert!(size_of::<MemsetParamsR0403>() == size_of::<Header>());
-    assert!(offset_of!(MemsetParamsR0403, element_size) == offset_of!(Header, elementSize));
-    assert!(offset_of!(MemsetParamsR0403, height) == offset_of!(Header, height));
-    assert!(offset_of!(MemsetParamsR0403, pitch) == offset_of!(Header, pitch));
-    assert!(offset_of!(MemsetParamsR0403, value) == offset_of!(Header, value));
-    assert!(offset_of!(MemsetParamsR0403, width) == offset_of!(Header, width));
 };
 
 /// Eight bytes of each value: where a fill that is a copy reads, at any later time.
@@ -100,7 +63,7 @@ impl HipDriver {
     }
 
     /// Keeps everybody else from touching the kernels' arguments, where that is needed.
-    fn handing_over(&self) -> Option<RwLockWriteGuard<'_, ()>> {
+    pub(super) fn handing_over(&self) -> Option<RwLockWriteGuard<'_, ()>> {
         (self.loaded.version < LAUNCHES_HOLD_THEIR_ARGUMENTS)
             .then(|| self.kernel_gate.write().unwrap_or_else(PoisonError::into_inner))
     }
@@ -190,7 +153,7 @@ impl HipDriver {
         value: u8,
         bytes: usize,
     ) -> DriverResult<RawGraphNode> {
-        // As in `memset_d8_async`: a fill that ends before the next multiple of 8 becomes a copy.
+        // As in `fill_bytes`: a fill that ends before the next multiple of 8 becomes a copy.
         if (bytes as u64) < dst.0.wrapping_neg() % 8 {
             let src = FILLED[usize::from(value)].as_ptr().cast();
             let kind = hipMemcpyKind::hipMemcpyHostToDevice;
@@ -217,19 +180,19 @@ impl HipDriver {
             return unsafe { self.add_empty(device, graph) };
         }
         let add = self.optional(CALL, self.on(device, CALL)?.hipGraphAddMemsetNode)?;
-        let (dst, element_size) = (pointer(dst.0), size as u32);
-        let (width, height, pitch) = (count, 1, count.saturating_mul(size));
-        let old = MemsetParamsR0403 { dst, element_size, height, pitch, value, width };
-        let new = MemsetParamsR0700 { dst, pitch, value, element_size, width, height };
-        let params = if self.loaded.version < MEMSET_PARAMS_CHANGED {
-            (&raw const old).cast()
-        } else {
-            (&raw const new).cast()
+        // AMD's release notes announce another order of the fields from 7.0 on; the headers and the library of 7.2 have this.
+        let params = hipMemsetParams {
+            dst: pointer(dst.0),
+            elementSize: size as u32,
+            height: 1,
+            pitch: count.saturating_mul(size),
+            value,
+            width: count,
         };
         self.graphs.append(graph, |node, dependencies, count| {
             // SAFETY: a live graph and node of it, a range that is live whenever the graph is launched (the caller's
-            // promises); the parameters have the layout of the library's version, and HIP copies them.
-            check(CALL, unsafe { add(node, pointer(graph.0), dependencies, count, params) })
+            // promises); HIP copies the parameters.
+            check(CALL, unsafe { add(node, pointer(graph.0), dependencies, count, &params) })
         })
     }
 

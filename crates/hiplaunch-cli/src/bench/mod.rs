@@ -36,7 +36,7 @@ const FULL: (usize, Duration) = (101, Duration::from_millis(1));
 /// Measure what a launch costs: the old way, hipMallocAsync, this launcher in each of its ways, and the driver's calls alone.
 ///
 /// Every way does the same work: the kernel reads its arguments, the host its result, which is compared with its own.
-/// Ways take turns in every round, so that noise hits all alike; what is shown are medians with their spread. BENCHMARKING.md
+/// Ways take turns in every round, so that noise hits all alike; what is shown are medians with their spread. docs/bench.md
 /// says what each figure means and what disturbs it.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct BenchArgs {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use code_object::CodeObject;
 use hip_driver::{
-    DeviceId, DevicePtr, Driver, KernelLaunch, RawFunction, RawModule, RawStream, StreamOptions,
+    DeviceId, DevicePtr, Driver, KernelLaunch, RawFunction, RawModule, RawStream, StreamOptions, Work,
 };
 use hiplaunch::{Device, Error, LaunchDims};
 
@@ -65,7 +65,12 @@ impl Raw {
     fn upload(&self, bytes: &[u8]) -> Result<Memory<'_>, Error> {
         let memory = self.allocate(bytes.len())?;
         // SAFETY: a live allocation of that size, and host memory that the call has read when it returns.
-        unsafe { self.driver.memcpy_htod(self.device, memory.ptr, bytes.as_ptr(), bytes.len()) }?;
+        unsafe {
+            self.driver.copy_blocking(
+                self.device,
+                &Work::CopyToDevice { dst: memory.ptr, src: bytes.as_ptr(), bytes: bytes.len() },
+            )
+        }?;
         Ok(memory)
     }
 
@@ -80,13 +85,12 @@ impl Raw {
             grid: self.dims.grid,
             block: self.dims.block,
             dynamic_lds: self.dims.dynamic_lds,
-            stream: self.stream,
             kernarg: &kernarg,
             accesses: &[],
         };
         // SAFETY: the kernarg segment has the size and the offsets of the metadata; the addresses in it are of live
         // memory as large as the kernel's contract (hip/README.md) asks for.
-        unsafe { self.driver.launch_kernel(self.device, &launch) }?;
+        unsafe { self.driver.enqueue(self.device, self.stream, &Work::Kernel(&launch)) }?;
         // SAFETY: the stream is live.
         unsafe { self.driver.stream_synchronize(self.device, self.stream) }?;
         Ok(())
@@ -110,7 +114,12 @@ impl Memory<'_> {
     fn download(&self, to: &mut [f32]) -> Result<(), Error> {
         let bytes = bytemuck::cast_slice_mut::<f32, u8>(to);
         // SAFETY: the allocation is as large as `to`, which is exclusively borrowed and complete when the call returns.
-        unsafe { self.raw.driver.memcpy_dtoh(self.raw.device, bytes.as_mut_ptr(), self.ptr, bytes.len()) }?;
+        unsafe {
+            self.raw.driver.copy_blocking(
+                self.raw.device,
+                &Work::CopyToHost { dst: bytes.as_mut_ptr(), src: self.ptr, bytes: bytes.len() },
+            )
+        }?;
         Ok(())
     }
 
@@ -165,7 +174,12 @@ impl Resident {
         let ptr = driver.malloc(id, size_of_val(data))?;
         let resident = Resident { driver, device: id, ptr };
         // SAFETY: a live allocation of that size, and host memory that the call has read when it returns.
-        unsafe { resident.driver.memcpy_htod(id, ptr, data.as_ptr().cast(), size_of_val(data)) }?;
+        unsafe {
+            resident.driver.copy_blocking(
+                id,
+                &Work::CopyToDevice { dst: ptr, src: data.as_ptr().cast(), bytes: size_of_val(data) },
+            )
+        }?;
         Ok(resident)
     }
 

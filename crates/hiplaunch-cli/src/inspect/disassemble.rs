@@ -1,8 +1,8 @@
 //! The machine code of a code object's functions as text.
 
 use code_object::CodeObject;
+use gfx9_isa::{Function, Listing};
 
-#[cfg(feature = "emulator")]
 use crate::demangle::means;
 
 /// A function.
@@ -29,10 +29,7 @@ pub(super) struct Line {
 }
 
 /// The functions of those names, all of them where there are none; an error says why it can't be.
-#[cfg(feature = "emulator")]
 pub(super) fn functions(object: &CodeObject, names: &[String]) -> Result<Vec<Code>, String> {
-    use gfx9_emulator::{Function, Listing};
-
     let listing = Listing::of(object).map_err(|error| error.to_string())?;
     let elsewhere = |address: u64| {
         let function = object.function_at(address)?;
@@ -60,9 +57,4 @@ pub(super) fn functions(object: &CodeObject, names: &[String]) -> Result<Vec<Cod
     let wanted =
         |function: &&Function<'_>| names.is_empty() || names.iter().any(|n| means(n, function.name()));
     Ok(listing.functions().iter().filter(wanted).map(code).collect())
-}
-
-#[cfg(not(feature = "emulator"))]
-pub(super) fn functions(_: &CodeObject, _: &[String]) -> Result<Vec<Code>, String> {
-    Err("this build has no disassembler; build with the feature `emulator`".to_owned())
 }

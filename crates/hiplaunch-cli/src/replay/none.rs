@@ -1,5 +1,6 @@
 //! A driver that does nothing: what is left of a replay's time is the pool's own.
 
+use hiplaunch::driver::Recovery;
 use std::collections::HashMap;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hip_driver::{
     Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
-    DriverResult, ErrorCode, EventOptions, HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent,
-    RawFunction, RawModule, RawStream, Recovery, StreamOptions,
+    DriverResult, ErrorCode, EventOptions, MemInfo, PinnedAllocation, RawEvent, RawFunction, RawModule,
+    RawStream, StreamOptions, Work,
 };
 
 /// Bytes of each device: more than any has.
@@ -114,12 +115,6 @@ impl Driver for NoneDriver {
     fn device_synchronize(&self, _: DeviceId) -> DriverResult<()> {
         Ok(())
     }
-    fn can_access_peer(&self, _: DeviceId, _: DeviceId) -> DriverResult<bool> {
-        Ok(false)
-    }
-    fn enable_peer_access(&self, _: DeviceId, _: DeviceId) -> DriverResult<()> {
-        unsupported()
-    }
     fn malloc(&self, device: DeviceId, bytes: usize) -> DriverResult<DevicePtr> {
         let bytes = bytes as u64;
         self.memory(device, |memory| {
@@ -166,8 +161,6 @@ impl Driver for NoneDriver {
         Ok(RawEvent(self.handle()))
     }
     finished! {
-        memset_d8_async(DeviceId, DevicePtr, u8, usize, RawStream) -> () = ();
-        memset_d32_async(DeviceId, DevicePtr, u32, usize, RawStream) -> () = ();
         stream_destroy(DeviceId, RawStream) -> () = ();
         stream_synchronize(DeviceId, RawStream) -> () = ();
         stream_query(DeviceId, RawStream) -> bool = true;
@@ -177,21 +170,16 @@ impl Driver for NoneDriver {
         event_query(DeviceId, RawEvent) -> bool = true;
         event_synchronize(DeviceId, RawEvent) -> () = ();
     }
+    unsafe fn enqueue(&self, _: DeviceId, _: RawStream, work: &Work<'_>) -> DriverResult<()> {
+        match work {
+            Work::FillBytes { .. } | Work::FillWords { .. } => Ok(()),
+            _ => unsupported(),
+        }
+    }
     unsupported! {
         host_free(DeviceId, PinnedAllocation) -> ();
-        memcpy_htod(DeviceId, DevicePtr, *const u8, usize) -> ();
-        memcpy_dtoh(DeviceId, *mut u8, DevicePtr, usize) -> ();
-        memcpy_htod_async(DeviceId, DevicePtr, *const u8, usize, RawStream) -> ();
-        memcpy_dtoh_async(DeviceId, *mut u8, DevicePtr, usize, RawStream) -> ();
-        memcpy_dtod_async(DeviceId, DevicePtr, DevicePtr, usize, RawStream) -> ();
-        memcpy_peer_async(DeviceId, DevicePtr, DeviceId, DevicePtr, usize, RawStream) -> ();
-        launch_host_func(DeviceId, RawStream, HostFunc) -> ();
-        event_elapsed_ms(DeviceId, RawEvent, RawEvent) -> f32;
         module_load(DeviceId, &[u8]) -> RawModule;
         module_unload(DeviceId, RawModule) -> ();
         module_get_function(DeviceId, RawModule, &CStr) -> RawFunction;
-        module_get_global(DeviceId, RawModule, &CStr) -> (DevicePtr, usize);
-        occupancy(DeviceId, RawFunction, u32, u32) -> u32;
-        launch_kernel(DeviceId, &KernelLaunch<'_>) -> ();
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use hip_driver::{DeviceId, Driver};
+use hip_driver::{DeviceId, Driver, Work};
 use hip_driver_layers::validation::{ValidationDriver, Violation};
 use hiplaunch::memory::{PoolBlock, PoolOptions};
 use hiplaunch::stream::StreamCore;
@@ -62,7 +62,13 @@ impl Writer {
         let (device, bytes): (DeviceId, usize) = (block.device_id(), block.bytes().max(1) as usize);
         // SAFETY: the bytes are a live block's, and the stream one of its device. Whoever gets them next is what is being
         // looked for: the fill does no harm then, as nobody reads them.
-        unsafe { self.driver.memset_d8_async(device, block.ptr(), 0xa5, bytes, stream.raw()) }?;
+        unsafe {
+            self.driver.enqueue(
+                device,
+                stream.raw(),
+                &Work::FillBytes { dst: block.ptr(), value: 0xa5, bytes },
+            )
+        }?;
         let event = match self.events.pop() {
             Some(event) => event,
             None => Event::new(stream.device(), false)?,

@@ -5,7 +5,7 @@ use super::{Folder, data, hiplaunch};
 /// A launch of a kernel with `block` work-items in each of two workgroups, as a script in `folder`.
 fn script(folder: &Folder, kernel: &str, block: u32, args: &str) -> String {
     let code = "waiting.gfx90a.co";
-    folder.write(code, include_bytes!("../../../../tests/data/waiting.gfx90a.co"));
+    folder.write(code, include_bytes!("../../../gfx9-emulator/tests/data/waiting.gfx90a.co"));
     let text = format!(
         "version = 1\ndescription = \"{kernel}\"\ncode_object = {code:?}\n\n[[buffers]]\nname = \"out\"\nbytes = 4096\n\
          fill = 0\n\n[[launches]]\nkernel = \"{kernel}\"\ngrid = [2, 1, 1]\nblock = [{block}, 1, 1]\nargs = [{args}]\n"

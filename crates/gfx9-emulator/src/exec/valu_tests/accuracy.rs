@@ -1,17 +1,18 @@
-//! How exact the results are whose last bit the ISA documents leave open: the README's promise, in units in the last
+//! How exact the results are whose last bit the ISA documents leave open: VERIFICATION.md's promise, in units in the last
 //! place, against the host's functions of f64, and for f64 against inequalities of exact numbers.
+
+use gfx9_isa::{Encoding, Target, Ty};
 
 use super::conversions::turns;
 use super::{f16, f32, float_size, rigs};
-use crate::exact::{self, Exact};
-use crate::isa::Level;
-use crate::tables::{Encoding, Target, Ty};
-use crate::testing::{Random, Rig, op};
-use crate::wave::{LANES, Mode};
+use crate::exec::level::Level;
+use crate::exec::number::exact::{self, Exact};
+use crate::state::wave::{LANES, Mode};
+use crate::testing::rig::{Random, Rig, op};
 
-const README: &str = include_str!("../../../README.md");
+const PAGE: &str = include_str!("../../../VERIFICATION.md");
 
-crate::ledger::verified!(every_f16, many_f32, many_f64);
+crate::testing::tally::verified!(every_f16, many_f32, many_f64);
 
 /// An instruction, the size of its floats, and what it computes.
 struct Function {
@@ -63,9 +64,9 @@ const FUNCTIONS: [Function; 17] = [
 /// Those of f64, and by which exact inequality each is checked.
 const DOUBLES: [&str; 3] = ["v_rcp_f64", "v_rsq_f64", "v_sqrt_f64"];
 
-/// What the README promises of an instruction.
+/// What VERIFICATION.md promises of an instruction.
 fn promise(name: &str) -> f64 {
-    let section = README.split("## Accuracy").nth(1).and_then(|rest| rest.split("\n## ").next());
+    let section = PAGE.split("## Accuracy").nth(1).and_then(|rest| rest.split("\n## ").next());
     let lines = section.unwrap_or("").lines().filter_map(|line| line.strip_prefix("| `"));
     for line in lines {
         let mut cells = line.split('|');
@@ -75,7 +76,7 @@ fn promise(name: &str) -> f64 {
             return bound.unwrap_or_else(|| panic!("no number for {name}"));
         }
     }
-    panic!("the README promises nothing of {name}")
+    panic!("VERIFICATION.md promises nothing of {name}")
 }
 
 /// The distance of a result from the exact value, in units of the last place at that value.
@@ -245,7 +246,7 @@ fn many_f64() {
 #[test]
 fn the_promises_are_of_all_functions() {
     let listed = |name: &str| FUNCTIONS.iter().any(|f| f.name == name) || DOUBLES.contains(&name);
-    for row in crate::tables::rows(Encoding::Vop1) {
+    for row in Encoding::Vop1.rows() {
         let parts = ["_rcp_", "_rsq_", "_sqrt_", "_exp_", "_log_", "_sin_", "_cos_"];
         if parts.iter().any(|part| row.name.contains(part)) && !row.name.contains("frexp") {
             assert!(listed(row.name), "{}", row.name);

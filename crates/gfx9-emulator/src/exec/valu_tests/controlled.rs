@@ -3,13 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use super::{DST, Form, PLAIN, SDST_AT, SGPR, SRC, check, is_float, rigs};
-use crate::disassemble;
-use crate::tables::{Encoding, Row, SDST, Target, Ty, rows};
-use crate::testing::Random;
-use crate::wave::LANES;
+use gfx9_isa::flags::SDST;
+use gfx9_isa::{Encoding, Row, Target, Ty, disassemble};
 
-crate::ledger::verified!(sdwa, dpp);
+use super::{DST, Form, PLAIN, SDST_AT, SGPR, SRC, check, is_float, rigs};
+use crate::state::wave::LANES;
+use crate::testing::rig::{Random, disassembly};
+
+crate::testing::tally::verified!(sdwa, dpp);
 
 /// What SDWA adds to a form.
 #[derive(Debug, Clone, Copy)]
@@ -198,7 +199,7 @@ fn sweep(suffix: &str, make: Make, seed: u64) {
         let mut ran = BTreeSet::new();
         let mut failed = BTreeSet::new();
         for encoding in [Encoding::Vop1, Encoding::Vop2, Encoding::Vopc] {
-            for row in rows(encoding).iter().filter(|row| row.op[target as usize] >= 0) {
+            for row in encoding.rows().iter().filter(|row| row.op[target as usize] >= 0) {
                 let mut left = 16;
                 for _ in 0..800 {
                     let form = make(&mut random, row, encoding, target);
@@ -242,9 +243,8 @@ fn apart(suffix: &str, name: &str) -> bool {
 
 /// The instructions that have a form, from the list made with LLVM.
 fn listed(suffix: &str, target: Target) -> BTreeSet<&'static str> {
-    const GOLDEN: &str = include_str!("../../../tests/data/disassembly.txt");
     let skipped = if target == Target::Gfx90a { "942 " } else { "90a " };
-    let names = GOLDEN.lines().filter(|line| !line.starts_with(skipped)).filter_map(|line| {
+    let names = disassembly().lines().filter(|line| !line.starts_with(skipped)).filter_map(|line| {
         let at = line.find(suffix).filter(|at| line[..*at].rfind(' ').is_some())?;
         let start = line[..at].rfind(' ')? + 1;
         Some(&line[start..at])

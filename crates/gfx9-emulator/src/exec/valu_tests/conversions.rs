@@ -2,7 +2,7 @@
 
 use super::floats::to_f16;
 use super::{Close, In, Out, bits, f16, f16_out, f32, f32_out, f64, f64_out};
-use crate::exact::{self, Exact};
+use crate::exec::number::exact::{self, Exact};
 
 fn ulps(d: f64, size: u32, n: u32) -> Option<Out> {
     let (d, close) = match size {

@@ -1,7 +1,7 @@
 //! References for floating-point arithmetic: on exact numbers (`exact`), then rounded once as the mode says.
 
 use super::{Close, In, Out, f16, f16_out, f32, f32_out, f64, f64_out, flag};
-use crate::exact;
+use crate::exec::number::exact;
 
 /// A f64 rounded to f16.
 pub(super) fn to_f16(v: f64) -> u16 {

@@ -1,12 +1,12 @@
 //! Accesses across lanes, exchanges, and results that are wider than the other tests handle.
 
-use super::rigs;
-use crate::tables::Target;
-use crate::testing::Random;
-use crate::testing::Rig;
-use crate::wave::{AGPR, LANES};
+use gfx9_isa::Target;
 
-crate::ledger::verified!(
+use super::rigs;
+use crate::state::wave::{AGPR, LANES};
+use crate::testing::rig::{Random, Rig};
+
+crate::testing::tally::verified!(
     single_lanes_are_read_and_written_whatever_exec_is,
     swap_and_moves_between_agprs,
     four_masked_sums_of_absolute_differences

@@ -13,13 +13,16 @@ mod modes;
 mod parts;
 mod sequences;
 
-use crate::exact::{self, Exact};
-use crate::isa::Level;
-use crate::tables::{Encoding, Impl, KEEP, LIT, MASK_IN, Row, SDST, Target, Ty, rows};
-use crate::testing::{Random, Rig};
-use crate::wave::{LANES, Mode, sreg};
+use gfx9_isa::flags::{KEEP, LIT, MASK_IN, SDST};
+use gfx9_isa::{Encoding, Row, Target, Ty};
 
-crate::ledger::verified!(vop1, vop2, vopc, vop3);
+use crate::exec::level::Level;
+use crate::exec::number::exact::{self, Exact};
+use crate::exec::table::{Impl, executor};
+use crate::state::wave::{LANES, Mode, sreg};
+use crate::testing::rig::{Random, Rig};
+
+crate::testing::tally::verified!(vop1, vop2, vopc, vop3);
 
 /// What a reference is told about one lane.
 #[derive(Debug, Clone, Copy)]
@@ -104,7 +107,7 @@ fn reference(row: &Row, x: &In) -> Option<Out> {
             x.s[n] = exact::flush(x.s[n], size, x.denormals(size) & 1 != 0);
         }
     }
-    if let Some(size) = float_size(row.dst).filter(|_| row.flags & crate::tables::ACC != 0) {
+    if let Some(size) = float_size(row.dst).filter(|_| row.flags & gfx9_isa::flags::ACC != 0) {
         x.old = exact::flush(x.old, size, x.denormals(size) & 1 != 0);
     }
     let mut out = integers::reference(name, &x)
@@ -300,7 +303,7 @@ fn is_float(ty: Ty) -> bool {
 
 /// The type of source `n`, that of the destination for the accumulator.
 fn source_ty(row: &Row, n: usize) -> Ty {
-    if row.flags & crate::tables::ACC != 0 && row.src[n] == Ty::None { Ty::None } else { row.src[n] }
+    if row.flags & gfx9_isa::flags::ACC != 0 && row.src[n] == Ty::None { Ty::None } else { row.src[n] }
 }
 
 /// Where operands are in these tests: VGPRs of the destination and the sources, SGPRs of the sources, of the mask
@@ -381,7 +384,7 @@ fn long_form(random: &mut Random, row: &Row, encoding: Encoding, target: Target)
             _ => 320,
         };
     let r = random.next() as u32;
-    let saturates = matches!(row.exec, Impl::Lanes { clamp: Some(_), .. });
+    let saturates = matches!(executor(row.mnemonic), Impl::Lanes { clamp: Some(_), .. });
     let scalar = [0, 1, 2].map(|n| r >> n & 3 == 0 && row.src[n].dwords() <= 2);
     let is_vop3b = row.flags & SDST != 0;
     let floats = (0..3).filter(|n| is_float(row.src[*n])).fold(0, |m, n| m | 1 << n);
@@ -710,7 +713,7 @@ fn sweep(encoding: Encoding, target: Target, seed: u64) {
     let mut random = Random::new(seed);
     let mut count = 0;
     let mut failed = Vec::new();
-    for row in rows(encoding) {
+    for row in encoding.rows() {
         if row.op[target as usize] < 0 || APART.contains(&row.name) {
             continue;
         }

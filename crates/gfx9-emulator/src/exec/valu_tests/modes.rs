@@ -1,10 +1,11 @@
 //! The MODE register: directed roundings, flushed denormals, output modifiers.
 
+use gfx9_isa::{Target, Ty};
+
 use super::floats::{odd_sum, to_f16};
 use super::{f16, rigs, sample};
-use crate::tables::{Target, Ty};
-use crate::testing::{Random, Rig};
-use crate::wave::{LANES, Mode};
+use crate::state::wave::{LANES, Mode};
+use crate::testing::rig::{Random, Rig};
 
 /// Puts values into v2, v6 and v10 (and the registers after them), runs one instruction, and gives v20 and v21.
 fn run(rig: &mut Rig, mode: u32, words: [u32; 2], values: &[[u64; LANES]; 3]) -> [u64; LANES] {

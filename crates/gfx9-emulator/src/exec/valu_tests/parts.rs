@@ -1,9 +1,10 @@
 //! SDWA and DPP: encodings as llvm-mc 15 gives them, against models that work on bytes and on lists of lanes.
 
+use gfx9_isa::Target;
+
 use super::rigs;
-use crate::tables::Target;
-use crate::testing::{Random, Rig};
-use crate::wave::{LANES, sreg};
+use crate::state::wave::{LANES, sreg};
+use crate::testing::rig::{Random, Rig};
 
 type Values = [u32; LANES];
 

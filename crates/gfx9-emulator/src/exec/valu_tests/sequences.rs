@@ -1,10 +1,11 @@
 //! Division: the instructions that LLVM makes of `/` (`SITargetLowering::LowerFDIV32` and `LowerFDIV64`), run from
 //! their encodings, against the host's correctly rounded quotients.
 
+use gfx9_isa::{Encoding, Target};
+
 use super::rigs;
-use crate::tables::{Encoding, Target};
-use crate::testing::{Random, Rig, op};
-use crate::wave::{LANES, Mode};
+use crate::state::wave::{LANES, Mode};
+use crate::testing::rig::{Random, Rig, op};
 
 const VCC: u32 = 106;
 /// The constant 1.0 as an operand.

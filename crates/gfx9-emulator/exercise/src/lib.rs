@@ -1,0 +1,44 @@
+//! What can be done with machine code and code objects from outside: the bodies of gfx9-emulator's fuzz targets, which its
+//! tests/hostile.rs runs too. Each panics when the emulator does what it must not.
+
+mod stream;
+mod template;
+
+use code_object::CodeObject;
+use gfx9_emulator::{Dispatch, Error, Level};
+use gfx9_isa::Listing;
+
+pub use stream::stream;
+use template::{TARGETS, assemble, machine};
+
+/// Any words are code: they are decoded and run until they end, fault, or are stopped.
+pub fn words(code: &[u8]) {
+    let words: Vec<u32> = code.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
+    for target in TARGETS {
+        load(&assemble(target, &words));
+    }
+}
+
+/// Any bytes are a code object or an error, and its kernels end, fault, or are stopped.
+///
+/// # Panics
+/// If a kernel makes the emulator panic.
+pub fn load(bytes: &[u8]) {
+    let Ok(object) = CodeObject::parse(bytes) else { return };
+    if let Ok(listing) = Listing::of(&object) {
+        for function in listing.functions() {
+            function.instructions().for_each(drop);
+        }
+    }
+    let machine = machine(Level::best(), 1);
+    let Ok(program) = machine.load(&object) else { return };
+    for kernel in 0..program.kernels().len().min(4) {
+        let kernarg = vec![0; program.kernels()[kernel].explicit_size() as usize];
+        let block = program.kernels()[kernel].reqd_workgroup_size.unwrap_or([65, 1, 1]);
+        let dispatch = Dispatch { kernel, grid: [2, 1, 1], block, dynamic_lds: 16, kernarg: &kernarg };
+        // What it does is its own affair, but a panic is ours.
+        if let Err(error @ Error::Incomplete { .. }) = machine.dispatch(&program, &dispatch) {
+            panic!("{error}");
+        }
+    }
+}

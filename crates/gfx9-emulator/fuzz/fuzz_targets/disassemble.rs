@@ -1,7 +1,0 @@
-//! Any bytes disassemble.
-#![no_main]
-
-#[path = "../../tests/exercise/mod.rs"]
-mod exercise;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| exercise::disassembly(bytes));

@@ -1,0 +1,211 @@
+//! What decoding each encoding has in common: rows, executors, operands and constants.
+
+use std::collections::HashMap;
+
+use gfx9_isa::{Encoding, ILLEGAL, Row, Target, Ty};
+
+use crate::exec::control::{Illegal, Unimplemented};
+use crate::exec::inst::{ExecFn, Inst, NONE};
+use crate::exec::level::{Columns, same};
+use crate::exec::operand::{Operand, SPILL, spill};
+use crate::exec::table::{Impl, executor};
+use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
+use crate::state::wave::POOL;
+
+/// Slots of the pool that literals leave to the inline constants, which are some 300 in all their types: however many
+/// literals a program has, its inline constants are not spilled.
+const INLINE: u16 = 320;
+
+/// The first of an operand's scalar registers: pairs start at even ones, larger tuples at multiples of 4, and the bits
+/// below count for nothing (LLVM, `AMDGPUDisassembler::createSRegOperand`).
+pub(super) fn aligned(code: u32, ty: Ty) -> u16 {
+    let registers = u32::from(ty.dwords()).clamp(1, 4).next_power_of_two();
+    (code & !(registers - 1)) as u16
+}
+
+/// Constants of a program, each once.
+pub(super) struct Pool {
+    pub(super) values: Vec<u32>,
+    narrow: HashMap<u32, u16>,
+    wide: HashMap<u64, u16>,
+}
+
+impl Pool {
+    pub(super) fn new() -> Pool {
+        Pool { values: Vec::new(), narrow: HashMap::new(), wide: HashMap::new() }
+    }
+
+    /// Puts values into the next slots, if these lie before `end`.
+    fn push(&mut self, values: &[u32], end: u16) -> Option<u16> {
+        let at = usize::from(POOL) + self.values.len();
+        if at + values.len() > usize::from(end) {
+            return None;
+        }
+        self.values.extend_from_slice(values);
+        Some(at as u16)
+    }
+
+    /// The slot of a value, unless the pool is full.
+    fn slot(&mut self, value: u64, wide: bool, inline: bool) -> Option<u16> {
+        let end = if inline { SPILL } else { SPILL - INLINE };
+        if wide {
+            if let Some(slot) = self.wide.get(&value) {
+                return Some(*slot);
+            }
+            let slot = self.push(&[value as u32, (value >> 32) as u32], end)?;
+            self.wide.insert(value, slot);
+            Some(slot)
+        } else {
+            if let Some(slot) = self.narrow.get(&(value as u32)) {
+                return Some(*slot);
+            }
+            let slot = self.push(&[value as u32], end)?;
+            self.narrow.insert(value as u32, slot);
+            Some(slot)
+        }
+    }
+}
+
+/// Why an encoding is no instruction.
+pub(crate) struct Bad;
+
+/// An instruction being decoded.
+pub(crate) struct Draft {
+    pub(crate) inst: Inst,
+    /// Dwords.
+    pub(crate) len: usize,
+    /// What executes it, once its row is found.
+    pub(super) executor: Impl,
+    pub(super) zero_flags: bool,
+    pub(super) spilled: [Option<u64>; 3],
+}
+
+pub(crate) struct Decoder<'a> {
+    pub(super) words: &'a [u32],
+    pub(crate) target: Target,
+    pub(super) column: usize,
+    pub(super) pool: Pool,
+}
+
+impl Decoder<'_> {
+    pub(super) fn word(&self, at: usize) -> u32 {
+        self.words.get(at).copied().unwrap_or(0)
+    }
+
+    /// The executor for the level decoded for.
+    pub(crate) fn executor(&self, columns: Columns) -> ExecFn {
+        columns[self.column]
+    }
+
+    pub(super) fn blank(&self, at: usize) -> Inst {
+        Inst {
+            exec: self.executor(same::<Illegal>()),
+            dst: NONE,
+            sdst: NONE,
+            src: [NONE; 3],
+            flags: 0,
+            imm: 0,
+            target: 0,
+            pc: at as u32,
+            raw: [self.word(at), 0],
+            row: &ILLEGAL,
+            ext: None,
+        }
+    }
+
+    /// The row of an opcode, which it also puts into the draft; and for `Plain` rows its executor.
+    pub(crate) fn find(&self, draft: &mut Draft, encoding: Encoding, op: u32) -> Result<&'static Row, Bad> {
+        let row = encoding.row(self.target, op).ok_or(Bad)?;
+        draft.inst.row = row;
+        draft.executor = executor(row.mnemonic);
+        draft.inst.exec = match draft.executor {
+            Impl::Plain(columns) => self.executor(columns),
+            _ => self.executor(same::<Unimplemented>()),
+        };
+        Ok(row)
+    }
+
+    /// The literal that follows the instruction: one, however many sources it is.
+    pub(crate) fn literal(&self, draft: &mut Draft) -> Result<u32, Bad> {
+        if draft.len == 1 {
+            draft.inst.raw[1] = *self.words.get(draft.inst.pc as usize + 1).ok_or(Bad)?;
+            draft.len = 2;
+        }
+        Ok(draft.inst.raw[1])
+    }
+
+    /// A slot that holds a literal, for source `n` of the instruction.
+    pub(crate) fn constant(&mut self, draft: &mut Draft, n: usize, value: u64, wide: bool) -> u16 {
+        self.slot(draft, n, value, wide, false)
+    }
+
+    /// A slot that holds a value, for source `n` of the instruction: one of the pool or, if that is full, the
+    /// source's own.
+    fn slot(&mut self, draft: &mut Draft, n: usize, value: u64, wide: bool, inline: bool) -> u16 {
+        self.pool.slot(value, wide, inline).unwrap_or_else(|| {
+            draft.spilled[n] = Some(value);
+            spill(n)
+        })
+    }
+
+    /// A 9-bit source operand (CDNA2 ISA, "Operand source encodings"); scalar instructions use the lower 256.
+    pub(crate) fn source(&mut self, draft: &mut Draft, n: usize, code: u32, ty: Ty) -> Result<Operand, Bad> {
+        let wide = ty.dwords() == 2;
+        // Operands of more than two dwords (MFMA's C) have one constant for all.
+        let constant = |d: &mut Self, draft: &mut Draft, value: u64| {
+            Ok(Operand::Scalar(d.slot(draft, n, value, wide, code != 255)))
+        };
+        match code {
+            0..=127 => Ok(Operand::Scalar(aligned(code, ty))),
+            128..=192 => constant(self, draft, u64::from(code - 128)),
+            193..=208 => constant(self, draft, (192 - i64::from(code)) as u64),
+            // The aperture's base is in the high dword.
+            235 => constant(self, draft, u64::from(SHARED_BASE_HI) << 32),
+            236 => constant(self, draft, u64::from(SHARED_BASE_HI) << 32 | 0xffff_ffff),
+            237 => constant(self, draft, u64::from(PRIVATE_BASE_HI) << 32),
+            238 => constant(self, draft, u64::from(PRIVATE_BASE_HI) << 32 | 0xffff_ffff),
+            240..=248 => {
+                const VALUES: [f64; 8] = [0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0];
+                let value = VALUES.get(code as usize - 240);
+                constant(
+                    self,
+                    draft,
+                    match (ty, value) {
+                        (Ty::F64 | Ty::B64, Some(v)) => v.to_bits(),
+                        // 1/(2 pi), as the hardware rounds it.
+                        (Ty::F64 | Ty::B64, None) => 0x3fc4_5f30_6dc9_c882,
+                        // Packed integers have the f32 (LLVM, `getInlineEncodingV216`).
+                        (Ty::F16 | Ty::I16 | Ty::P16F, Some(v)) => {
+                            u64::from(half::f16::from_f64(*v).to_bits())
+                        }
+                        (Ty::F16 | Ty::I16 | Ty::P16F, None) => 0x3118,
+                        (_, Some(v)) => u64::from((*v as f32).to_bits()),
+                        (_, None) => 0x3e22_f983,
+                    },
+                )
+            }
+            251 | 252 => {
+                draft.zero_flags = true;
+                Ok(Operand::Scalar(code as u16))
+            }
+            253 => Ok(Operand::Scalar(253)),
+            255 => {
+                let value = u64::from(self.literal(draft)?);
+                constant(
+                    self,
+                    draft,
+                    match ty {
+                        // A double's literal is its high dword; a signed integer's is sign-extended.
+                        Ty::F64 => value << 32,
+                        Ty::B64 if draft.inst.row.name.contains("_i64") => {
+                            i64::from(value as u32 as i32) as u64
+                        }
+                        _ => value,
+                    },
+                )
+            }
+            256..=511 => Ok(Operand::Vector(code as u16 - 256)),
+            _ => Err(Bad),
+        }
+    }
+}

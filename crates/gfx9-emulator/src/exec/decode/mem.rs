@@ -1,0 +1,94 @@
+//! Decoding of DS, FLAT, GLOBAL, SCRATCH, MUBUF and MTBUF.
+
+use gfx9_isa::{Encoding, Target, Ty, fields};
+
+use super::decoder::{Bad, Decoder, Draft, aligned};
+use crate::exec::inst::{NONE, flag};
+use crate::state::wave::AGPR;
+
+impl Decoder<'_> {
+    /// `src[0]` is the address, `src[1]` and `src[2]` data, `imm` the 16 offset bits (two of 8 for the two-address
+    /// instructions).
+    pub(super) fn ds(&mut self, draft: &mut Draft, long: u64) -> Result<(), Bad> {
+        let f = fields::Ds::of(long);
+        self.find(draft, Encoding::Ds, f.op)?;
+        // gfx90a's acc bit moves the data to AGPRs: LLVM's DSInstructions.td, DS_Real_vi, bit 25.
+        let data = if f.acc { AGPR } else { 0 };
+        let i = &mut draft.inst;
+        i.imm = f.offset;
+        i.src = [f.addr as u16, f.data0 as u16 + data, f.data1 as u16 + data];
+        i.dst = f.vdst as u16 + data;
+        if f.gds {
+            i.flags |= flag::GDS;
+        }
+        Ok(())
+    }
+
+    /// `src[0]` is the address (64 bits; 32 with `sdst` or in SCRATCH), `src[1]` data, `sdst` the SGPR with a base or
+    /// none, `imm` the signed offset.
+    pub(super) fn flat(&mut self, draft: &mut Draft, long: u64) -> Result<(), Bad> {
+        let f = fields::Flat::of(long);
+        let encoding = f.encoding().ok_or(Bad)?;
+        self.find(draft, encoding, f.op)?;
+        let data = if f.acc { AGPR } else { 0 };
+        let i = &mut draft.inst;
+        i.src = [f.addr as u16, f.data as u16 + data, NONE];
+        i.dst = f.vdst as u16 + data;
+        i.sdst = match (encoding, f.saddr) {
+            (Encoding::Flat, _) | (_, 0x7f) => NONE,
+            (Encoding::Global, s) => aligned(s, Ty::B64),
+            (_, s) => s as u16,
+        };
+        i.imm = match encoding {
+            // Unsigned 12 bits for FLAT, signed 13 for the others: LLVM, `SIInstrInfo::splitFlatOffset`.
+            Encoding::Flat => f.offset & 0xfff,
+            _ => f.signed_offset() as u32,
+        };
+        // gfx90a's SCRATCH has a vaddr unless it has an saddr; gfx942's `sve` bit is where gfx90a has `lds`.
+        if encoding == Encoding::Scratch && self.target == Target::Gfx942 {
+            if f.lds {
+                i.flags |= flag::VADDR;
+            }
+        } else {
+            if f.lds && self.target == Target::Gfx90a && encoding != Encoding::Flat {
+                i.flags |= flag::LDS;
+            }
+            if encoding == Encoding::Scratch && i.sdst == NONE {
+                i.flags |= flag::VADDR;
+            }
+        }
+        i.flags |= flag::where_set([(flag::GLC, f.glc), (flag::SLC, f.slc), (flag::SC1, f.scc)]);
+        Ok(())
+    }
+
+    /// `src[0]` is vaddr (an index, an offset, or both), `src[1]` and `dst` data, `src[2]` the SGPR of the
+    /// descriptor, `sdst` the scalar slot of the offset, `imm` the unsigned offset.
+    fn buffer(&mut self, draft: &mut Draft, f: fields::Buffer) -> Result<(), Bad> {
+        let soffset = self.source(draft, 1, f.soffset, Ty::B32)?;
+        let crate::exec::operand::Operand::Scalar(soffset) = soffset else { return Err(Bad) };
+        let data = if f.acc { AGPR } else { 0 };
+        let i = &mut draft.inst;
+        i.src = [f.vaddr as u16, f.vdata as u16 + data, (f.srsrc * 4) as u16];
+        i.dst = i.src[1];
+        i.sdst = soffset;
+        i.imm = f.offset;
+        i.flags |= flag::where_set([(flag::OFFEN, f.offen), (flag::IDXEN, f.idxen), (flag::GLC, f.glc)]);
+        Ok(())
+    }
+
+    pub(super) fn mubuf(&mut self, draft: &mut Draft, long: u64) -> Result<(), Bad> {
+        let f = fields::Mubuf::of(long);
+        self.find(draft, Encoding::Mubuf, f.op)?;
+        self.buffer(draft, fields::Buffer::of(long))?;
+        draft.inst.flags |= flag::where_set([(flag::LDS, f.lds), (flag::SLC, f.slc), (flag::SC1, f.scc)]);
+        Ok(())
+    }
+
+    pub(super) fn mtbuf(&mut self, draft: &mut Draft, long: u64) -> Result<(), Bad> {
+        let f = fields::Mtbuf::of(long);
+        self.find(draft, Encoding::Mtbuf, f.op)?;
+        self.buffer(draft, fields::Buffer::of(long))?;
+        draft.inst.flags |= flag::where_set([(flag::SLC, f.slc), (flag::SC1, f.scc)]);
+        Ok(())
+    }
+}

@@ -1,0 +1,174 @@
+//! Decoding of a program, from its words to its instructions.
+
+use gfx9_isa::{Encoding, Mnemonic, Sopk, Target, encoded_length, fields};
+
+use super::decoder::{Bad, Decoder, Draft, Pool};
+use crate::exec::control::{BranchOff, Goto, Illegal};
+use crate::exec::inst::{Code, Ext, Inst, UNMAPPED, flag};
+use crate::exec::level::{Level, same};
+use crate::exec::modifiers::MODIFIED;
+use crate::exec::table::Impl;
+
+impl Code {
+    /// Decodes `words`, mapped at guest address `base`. `starts` are dwords where instructions are known to start
+    /// (functions), which keeps data between functions from hiding them.
+    pub(crate) fn decode(words: &[u32], base: u64, starts: &[usize], target: Target, level: Level) -> Code {
+        static NEXT_ID: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+        let mut d = Decoder { words, target, column: level as usize, pool: Pool::new() };
+        let mut code = Code {
+            insts: Vec::with_capacity(words.len()),
+            map: vec![UNMAPPED; words.len()],
+            base,
+            pool: Vec::new(),
+            target,
+            id: NEXT_ID.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
+        };
+        let mut starts: Vec<usize> = starts.iter().copied().filter(|s| *s < words.len()).collect();
+        starts.push(0);
+        starts.sort_unstable();
+        starts.dedup();
+        let ends = starts.iter().skip(1).copied().chain([words.len()]);
+        for (start, end) in starts.iter().zip(ends) {
+            d.run(&mut code, *start, end);
+        }
+        // Direct branches may go where no instruction was thought to start.
+        let mut n = 0;
+        while n < code.insts.len() {
+            if let Some(to) = branch_target(&code.insts[n]) {
+                let index = match usize::try_from(to).ok().filter(|to| *to < words.len()) {
+                    Some(to) => {
+                        if code.map[to] == UNMAPPED {
+                            d.run(&mut code, to, words.len());
+                        }
+                        Some(code.map[to])
+                    }
+                    None => None,
+                };
+                match index {
+                    Some(index) => code.insts[n].target = index,
+                    // Only where it is taken.
+                    None => {
+                        let from = &code.insts[n];
+                        let mut off = Inst { exec: d.executor(same::<BranchOff>()), ext: None, ..*from };
+                        off.flags |= flag::ILLEGAL;
+                        let at = code.insts.len() as u32;
+                        code.insts[n].target = at;
+                        code.insts.push(off);
+                    }
+                }
+            }
+            n += 1;
+        }
+        code.pool = d.pool.values;
+        code
+    }
+}
+
+/// The dword that a direct branch goes to. Its distance is in `imm`, from the next instruction.
+fn branch_target(i: &Inst) -> Option<i64> {
+    let direct = match i.row.mnemonic {
+        Mnemonic::Sopp(_) => i.row.name.starts_with("s_branch") || i.row.name.starts_with("s_cbranch"),
+        Mnemonic::Sopk(op) => matches!(op, Sopk::s_call_b64 | Sopk::s_cbranch_i_fork),
+        _ => false,
+    };
+    (direct && i.flags & flag::ILLEGAL == 0).then(|| i64::from(i.pc) + 1 + i64::from(i.imm as i32))
+}
+
+impl Decoder<'_> {
+    /// Decodes from `start` until `end`, or until it meets what was decoded before, to which it then jumps.
+    fn run(&mut self, code: &mut Code, start: usize, end: usize) {
+        let mut at = start;
+        while at < end {
+            if code.map[at] != UNMAPPED {
+                let mut goto = self.blank(at);
+                goto.exec = self.executor(same::<Goto>());
+                goto.target = code.map[at];
+                code.insts.push(goto);
+                return;
+            }
+            code.map[at] = code.insts.len() as u32;
+            let draft = self.one(at);
+            at += draft.len;
+            code.insts.push(self.close(draft));
+        }
+        // Running off the end of the code.
+        let mut off = self.blank(at);
+        off.exec = self.executor(same::<BranchOff>());
+        code.insts.push(off);
+    }
+
+    /// Wraps an instruction whose operands need something done first.
+    fn close(&self, draft: Draft) -> Inst {
+        let Draft { mut inst, zero_flags, spilled, .. } = draft;
+        if !zero_flags && spilled == [None; 3] {
+            return inst;
+        }
+        if let Some(ext) = &mut inst.ext {
+            ext.zero_flags |= zero_flags;
+            ext.spilled = spilled;
+            return inst;
+        }
+        let mut outer = self.blank(inst.pc as usize);
+        outer.exec = self.executor(MODIFIED);
+        outer.raw = inst.raw;
+        outer.row = inst.row;
+        outer.imm = inst.imm;
+        outer.ext = Some(Box::new(Ext { zero_flags, spilled, ..Ext::around(inst) }));
+        outer
+    }
+
+    fn one(&mut self, at: usize) -> Draft {
+        let word = self.word(at);
+        let mut draft =
+            Draft { inst: self.blank(at), len: 1, executor: Impl::No, zero_flags: false, spilled: [None; 3] };
+        let done = match Encoding::of(word) {
+            // The second dword would be beyond the code's end.
+            Some(encoding) if at + encoding.dwords() > self.words.len() => Err(Bad),
+            Some(encoding) => self.fields_of(encoding, &mut draft),
+            None => {
+                // All that is left of the encodings has two dwords.
+                draft.len = 2.min(self.words.len() - at);
+                draft.inst.raw[1] = self.word(at + 1);
+                Err(Bad)
+            }
+        };
+        // What has no text is no instruction either, so that a report can always show what was executed.
+        let next = self.words.get(at + 1).copied();
+        if done.is_err() || encoded_length(self.target, word, next).is_none() {
+            // The row stays, if it is known, to name the instruction.
+            draft.inst.exec = self.executor(same::<Illegal>());
+            draft.inst.flags = flag::ILLEGAL;
+            draft.inst.ext = None;
+            draft.zero_flags = false;
+            draft.spilled = [None; 3];
+        }
+        draft
+    }
+
+    /// Takes the draft's dwords apart.
+    fn fields_of(&mut self, encoding: Encoding, draft: &mut Draft) -> Result<(), Bad> {
+        let word = draft.inst.raw[0];
+        if encoding.dwords() == 2 {
+            self.literal(draft)?;
+        }
+        let long = u64::from(word) | u64::from(draft.inst.raw[1]) << 32;
+        match encoding {
+            Encoding::Sop1 => self.sop1(draft, word),
+            Encoding::Sop2 => self.sop2(draft, word),
+            Encoding::Sopk => self.sopk(draft, word),
+            Encoding::Sopc => self.sopc(draft, word),
+            Encoding::Sopp => self.sopp(draft, word),
+            Encoding::Vop1 => self.vop1(draft, word),
+            Encoding::Vop2 => self.vop2(draft, word),
+            Encoding::Vopc => self.vopc(draft, word),
+            Encoding::Smem => self.smem(draft, long),
+            Encoding::Vop3 => self.vop3(draft, long),
+            Encoding::Vop3p => self.vop3p(draft, long),
+            Encoding::Ds => self.ds(draft, long),
+            Encoding::Flat | Encoding::Global | Encoding::Scratch => self.flat(draft, long),
+            Encoding::Mubuf => self.mubuf(draft, long),
+            Encoding::Mtbuf => self.mtbuf(draft, long),
+            Encoding::Mimg => self.find(draft, encoding, fields::Mimg::of(long).op).map(|_| ()),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What decoding makes of encodings: constants of programs that have more of them than slots, what is no instruction, and
+//! registers as the disassembler shows them.
+
+use gfx9_isa::{Encoding, Target, disassemble_lenient, encoded_length};
+
+use crate::exec::level::Level;
+use crate::report::fault::FaultCause;
+use crate::testing::rig::{Rig, disassembly, op};
+
+/// The hardware's codes of 1.0, 2.0, 4.0 and a literal.
+const ONE: u32 = 242;
+const TWO: u32 = 244;
+const FOUR: u32 = 246;
+const LITERAL: u32 = 255;
+
+/// Behind more literals than the pool has slots, each instruction still has all of its constants, at every level.
+#[test]
+fn more_literals_than_slots() {
+    for target in [Target::Gfx90a, Target::Gfx942] {
+        for level in Level::ALL.into_iter().filter(|level| level.is_available()) {
+            let mut rig = Rig::new(target, level);
+            let mut words: Vec<u32> =
+                (0..5000).flat_map(|n| [rig.sop1("s_mov_b32", 0, LITERAL), 0x10_0000 + n]).collect();
+            words.extend([rig.sop2("s_lshl_b64", 2, LITERAL, LITERAL), 0x4000_0004]);
+            words.extend([rig.sop2("s_ashr_i64", 4, LITERAL, LITERAL), 0x8000_0004]);
+            // 2 * v1 + 5, 1 * v1 + 4.
+            let name = if target == Target::Gfx90a { "v_madak_f32" } else { "v_fmaak_f32" };
+            let madak = op(Encoding::Vop2, name, target) << 25 | 2 << 17 | 1 << 9 | TWO;
+            words.extend([madak, 5f32.to_bits()]);
+            let fma = 0xd000_0000 | op(Encoding::Vop3, "v_fma_f32", target) << 16 | 3;
+            words.extend([fma, ONE | (256 + 1) << 9 | FOUR << 18]);
+            *rig.w.v_mut(1) = crate::exec::lanes::splat(3f32.to_bits());
+            rig.run(&words);
+            assert_eq!(rig.w.s32(0), 0x10_0000 + 4999);
+            assert_eq!(rig.w.s64(2), 0x4_0000_0040);
+            assert_eq!(rig.w.s64(4), 0xffff_ffff_f800_0000);
+            for (register, value) in [(2, 11f32), (3, 7.0)] {
+                assert_eq!(rig.w.v(register).flat(), &[value.to_bits(); 64], "v{register}, {target:?}");
+            }
+        }
+    }
+}
+
+/// The encodings that LLVM takes for no instruction of a target, from gfx9-isa's list.
+fn refused(target: Target) -> Vec<[u32; 2]> {
+    let name = if target == Target::Gfx90a { "90a" } else { "942" };
+    let line = |line: &str| {
+        let [targets, first, second, "-"] = line.split(' ').collect::<Vec<_>>()[..] else { return None };
+        let hex = |word| u32::from_str_radix(word, 16).unwrap();
+        (targets == "all" || targets == name).then(|| [hex(first), hex(second)])
+    };
+    disassembly().lines().filter_map(line).collect()
+}
+
+#[test]
+fn what_is_no_instruction_faults_as_illegal() {
+    for target in [Target::Gfx90a, Target::Gfx942] {
+        let mut rig = Rig::new(target, Level::Portable);
+        let mut count = 0;
+        for words in refused(target) {
+            // Bits that LLVM wants to be zero count for nothing.
+            if encoded_length(target, words[0], Some(words[1])).is_none() {
+                let ended = rig.try_run(&words);
+                assert_eq!(ended.err(), Some(FaultCause::IllegalInstruction), "{target:?} {words:08x?}");
+                count += 1;
+            }
+        }
+        assert!(count > 2000, "{target:?}: only {count}");
+    }
+}
+
+/// Pairs of SGPRs start at even ones, whatever the lowest bit says.
+#[test]
+fn the_registers_shown_are_those_used() {
+    for target in [Target::Gfx90a, Target::Gfx942] {
+        let words = [0xbe83_0105, 0];
+        assert_eq!(disassemble_lenient(target, words, 0).text, "s_mov_b64 s[2:3], s[4:5]");
+        let mut rig = Rig::new(target, Level::Portable);
+        rig.w.set_s64(4, 0x1234_5678_9abc_def0);
+        rig.run(&words[..1]);
+        assert_eq!(rig.w.s64(2), 0x1234_5678_9abc_def0);
+    }
+}

@@ -1,0 +1,483 @@
+//! The loops over lanes: an operation on one lane's values becomes executors for vectors and scalars, any EXEC.
+//!
+//! Each chunk of lanes is loaded whole before its results are stored, so a destination may be a source too, and the
+//! compiler still vectorises.
+
+#![allow(clippy::needless_range_loop, reason = "a lane's number indexes several arrays")]
+
+use std::marker::PhantomData;
+
+use crate::exec::inst::{Ctx, Exec, Flow, Inst};
+use crate::exec::level::{Columns, columns, same, two_columns};
+use crate::state::wave::{CHUNK, CHUNKS, Lanes, Mode, Wave, lanes_of};
+
+/// A value that one lane holds in one or two dwords.
+pub(crate) trait Word: Copy {
+    /// Two dwords, not one.
+    const WIDE: bool;
+    /// Floating point, so that the MODE register matters.
+    const FLOAT: bool = false;
+    const ZERO: Self;
+    fn new(lo: u32, hi: u32) -> Self;
+    fn lo(self) -> u32;
+    fn hi(self) -> u32;
+    /// Zero of the same sign instead of a denormal that the mode doesn't keep; `result` or source.
+    #[inline(always)]
+    fn flush(self, _: Mode, _result: bool) -> Self {
+        self
+    }
+    /// With `abs` (0 or 1) its magnitude, then with `neg` its negative; floats only.
+    #[inline(always)]
+    fn signed(self, _abs: u32, _neg: u32) -> Self {
+        self
+    }
+}
+
+macro_rules! word {
+    ($($ty:ty, $wide:expr, $zero:expr, |$lo:ident, $hi:ident| $new:expr, |$v:ident| $bits:expr;)*) => {$(
+        impl Word for $ty {
+            const WIDE: bool = $wide;
+            const ZERO: Self = $zero;
+            #[inline(always)]
+            fn new($lo: u32, $hi: u32) -> Self {
+                let _ = $hi;
+                $new
+            }
+            #[inline(always)]
+            fn lo(self) -> u32 {
+                let $v = self;
+                $bits as u32
+            }
+            #[inline(always)]
+            fn hi(self) -> u32 {
+                let $v = self;
+                (u64::from($bits) >> 32) as u32
+            }
+        }
+    )*};
+}
+
+word! {
+    u16, false, 0, |lo, hi| lo as u16, |v| v;
+    i16, false, 0, |lo, hi| lo as i16, |v| v as u16;
+    u32, false, 0, |lo, hi| lo, |v| v;
+    i32, false, 0, |lo, hi| lo as i32, |v| v as u32;
+    u64, true, 0, |lo, hi| u64::from(lo) | u64::from(hi) << 32, |v| v;
+    i64, true, 0, |lo, hi| (u64::from(lo) | u64::from(hi) << 32) as i64, |v| v as u64;
+}
+
+impl Word for f32 {
+    const WIDE: bool = false;
+    const FLOAT: bool = true;
+    const ZERO: Self = 0.0;
+    #[inline(always)]
+    fn new(lo: u32, _: u32) -> Self {
+        f32::from_bits(lo)
+    }
+    #[inline(always)]
+    fn lo(self) -> u32 {
+        self.to_bits()
+    }
+    #[inline(always)]
+    fn hi(self) -> u32 {
+        0
+    }
+    #[inline(always)]
+    fn flush(self, m: Mode, result: bool) -> Self {
+        let keep = m.denorm32() >> u32::from(result) & 1 != 0;
+        if self.is_subnormal() && !keep { 0f32.copysign(self) } else { self }
+    }
+    #[inline(always)]
+    fn signed(self, abs: u32, neg: u32) -> Self {
+        f32::from_bits(self.to_bits() & !(abs << 31) ^ (neg << 31))
+    }
+}
+
+impl Word for f64 {
+    const WIDE: bool = true;
+    const FLOAT: bool = true;
+    const ZERO: Self = 0.0;
+    #[inline(always)]
+    fn new(lo: u32, hi: u32) -> Self {
+        f64::from_bits(u64::from(lo) | u64::from(hi) << 32)
+    }
+    #[inline(always)]
+    fn lo(self) -> u32 {
+        self.to_bits() as u32
+    }
+    #[inline(always)]
+    fn hi(self) -> u32 {
+        (self.to_bits() >> 32) as u32
+    }
+    #[inline(always)]
+    fn flush(self, m: Mode, result: bool) -> Self {
+        let keep = m.denorm64() >> u32::from(result) & 1 != 0;
+        if self.is_subnormal() && !keep { 0f64.copysign(self) } else { self }
+    }
+    #[inline(always)]
+    fn signed(self, abs: u32, neg: u32) -> Self {
+        f64::from_bits(self.to_bits() & !(u64::from(abs) << 63) ^ (u64::from(neg) << 63))
+    }
+}
+
+/// One chunk of lanes of a vector operand.
+#[inline(always)]
+pub(crate) fn load<T: Word>(w: &Wave, index: u16, c: usize) -> [T; CHUNK] {
+    let lo = w.v(index).0[c];
+    let hi = if T::WIDE { w.v(index.wrapping_add(1)).0[c] } else { [0; CHUNK] };
+    let mut out = [T::ZERO; CHUNK];
+    for j in 0..CHUNK {
+        out[j] = T::new(lo[j], hi[j]);
+    }
+    out
+}
+
+/// A scalar operand.
+#[inline(always)]
+pub(crate) fn scalar<T: Word>(w: &Wave, index: u16) -> T {
+    T::new(w.s32(index), if T::WIDE { w.s32(index.wrapping_add(1)) } else { 0 })
+}
+
+/// Stores one chunk of lanes of a result; with `MASKED` only to the lanes in `w.mask`.
+#[inline(always)]
+pub(crate) fn store<T: Word, const MASKED: bool>(w: &mut Wave, index: u16, c: usize, values: &[T; CHUNK]) {
+    let mut lo = [0; CHUNK];
+    for j in 0..CHUNK {
+        lo[j] = values[j].lo();
+    }
+    store_dwords::<MASKED>(w, index, c, lo);
+    if T::WIDE {
+        let mut hi = [0; CHUNK];
+        for j in 0..CHUNK {
+            hi[j] = values[j].hi();
+        }
+        store_dwords::<MASKED>(w, index.wrapping_add(1), c, hi);
+    }
+}
+
+#[inline(always)]
+fn store_dwords<const MASKED: bool>(w: &mut Wave, index: u16, c: usize, mut new: [u32; CHUNK]) {
+    if MASKED {
+        let mask = w.mask.0[c];
+        let old = w.v(index).0[c];
+        for j in 0..CHUNK {
+            new[j] = new[j] & mask[j] | old[j] & !mask[j];
+        }
+    }
+    w.v_mut(index).0[c] = new;
+}
+
+/// Runs `$body` with a constant `MASKED`: true if some lane is inactive, with `w.mask` fresh.
+macro_rules! by_exec {
+    ($w:ident, $masked:ident => $body:block) => {{
+        let exec = $w.exec();
+        if exec == !0 {
+            const $masked: bool = false;
+            $body
+        } else {
+            $w.refresh_mask(exec);
+            const $masked: bool = true;
+            $body
+        }
+    }};
+}
+pub(crate) use by_exec;
+
+/// A comparison. The result goes to the mask at `Inst::sdst`, 0 in inactive lanes; with `EXEC` to EXEC too.
+pub(crate) trait OpCmp {
+    type A: Word;
+    type B: Word;
+    /// Denormals count as zeros where the mode says so.
+    const FLUSHES: bool = true;
+    fn f(m: Mode, a: Self::A, b: Self::B) -> bool;
+}
+
+/// One lane's value of an operand.
+#[inline(always)]
+pub(crate) fn lane<T: Word>(w: &Wave, index: u16, scalar: bool, lane: usize) -> T {
+    let at = |n: u16| {
+        let index = index.wrapping_add(n);
+        if scalar { w.s32(index) } else { w.v(index).flat()[lane] }
+    };
+    T::new(at(0), if T::WIDE { at(1) } else { 0 })
+}
+
+/// Stores one lane's result.
+#[inline(always)]
+pub(crate) fn set_lane<T: Word>(w: &mut Wave, index: u16, lane: usize, value: T) {
+    w.v_mut(index).flat_mut()[lane] = value.lo();
+    if T::WIDE {
+        w.v_mut(index.wrapping_add(1)).flat_mut()[lane] = value.hi();
+    }
+}
+
+/// Whether source `n` of the instruction is a scalar operand.
+#[inline(always)]
+pub(crate) fn is_scalar(i: &Inst, n: u32) -> bool {
+    i.flags >> n & 1 == 0
+}
+
+/// One lane's value of source `n`, with its sign as [`any`] says.
+#[inline(always)]
+fn source<T: Word>(w: &Wave, i: &Inst, n: usize, l: usize) -> T {
+    let v: T = lane(w, i.src[n], is_scalar(i, n as u32), l);
+    v.signed(i.imm >> (n + 3) & 1, i.imm >> n & 1)
+}
+
+/// [`OpCmp`] lane by lane, in any mode, with any operands: small rather than fast.
+pub(crate) struct EachCmp<O, const X: bool>(PhantomData<O>);
+impl<O: OpCmp, const X: bool> EachCmp<O, X> {
+    #[cold]
+    #[inline(never)]
+    fn run(w: &mut Wave, i: &Inst) -> Flow {
+        let m = w.mode;
+        let mut mask = 0;
+        for l in lanes_of(w.exec()) {
+            let a: O::A = lane(w, i.src[0], is_scalar(i, 0), l);
+            let b: O::B = lane(w, i.src[1], is_scalar(i, 1), l);
+            let (a, b) = if O::FLUSHES { (a.flush(m, false), b.flush(m, false)) } else { (a, b) };
+            mask |= u64::from(O::f(m, a, b)) << l;
+        }
+        w.set_s64(i.sdst, mask);
+        if X {
+            w.set_exec(mask);
+        }
+        Flow::Next
+    }
+}
+
+impl<O: OpCmp, const X: bool> Exec for EachCmp<O, X> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        Self::run(w, i)
+    }
+}
+
+/// All lanes of a chunk, whatever the operand is. With `SIGNS`, bits 0 to 2 of `Inst::imm` say which sources to negate, and
+/// bits 3 to 5 of which to take the magnitude before.
+#[inline(always)]
+pub(crate) fn any<T: Word, const SIGNS: bool>(w: &Wave, i: &Inst, n: usize, c: usize) -> [T; CHUNK] {
+    let v = if is_scalar(i, n as u32) { [scalar(w, i.src[n]); CHUNK] } else { load(w, i.src[n], c) };
+    if SIGNS {
+        let (neg, abs) = (i.imm >> n & 1, i.imm >> (n + 3) & 1);
+        v.map(|v: T| v.signed(abs, neg))
+    } else {
+        v
+    }
+}
+
+/// [`OpCmp`] as an executor; with `X` it is a `v_cmpx`.
+pub(crate) struct LCmp<O, const SCALAR: u8, const X: bool>(PhantomData<O>);
+
+impl<O: OpCmp, const SCALAR: u8, const X: bool> Exec for LCmp<O, SCALAR, X> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+        let m = w.mode;
+        if O::A::FLOAT && !m.is_default_float() {
+            return EachCmp::<O, X>::run(w, i);
+        }
+        let sa = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { O::A::ZERO };
+        let sb = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { O::B::ZERO };
+        let mut flags = [[0u8; CHUNK]; CHUNKS];
+        for c in 0..CHUNKS {
+            let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(w, i.src[0], c) };
+            let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(w, i.src[1], c) };
+            for j in 0..CHUNK {
+                flags[c][j] = u8::from(O::f(m, a[j], b[j]));
+            }
+        }
+        let mask = collect(&flags) & w.exec();
+        w.set_s64(i.sdst, mask);
+        if X {
+            w.set_exec(mask);
+        }
+        Flow::Next
+    }
+}
+
+/// The mask of the lanes whose flag is 1; the others' is 0.
+#[inline(always)]
+pub(crate) fn collect(flags: &[[u8; CHUNK]; CHUNKS]) -> u64 {
+    let mut mask = 0;
+    for (c, chunk) in flags.iter().enumerate() {
+        for h in 0..2 {
+            let mut eight = [0; 8];
+            eight.copy_from_slice(&chunk[h * 8..h * 8 + 8]);
+            // Each flag's bit lands in the top byte at its lane's place, without carries.
+            let bits = u64::from_le_bytes(eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+            mask |= bits << (c * CHUNK + h * 8);
+        }
+    }
+    mask
+}
+
+/// The executors of one lane operation: for each, which sources are scalars, and its columns. The first takes
+/// vectors only; a combination that isn't here has its scalars copied into temporary vectors.
+pub(crate) type Forms = &'static [(u8, Columns)];
+
+/// One executor for all combinations.
+const fn all(each: Columns) -> [(u8, Columns); 8] {
+    [(0, each), (1, each), (2, each), (3, each), (4, each), (5, each), (6, each), (7, each)]
+}
+
+/// Another function for the portable level, where a copy for each combination would not pay.
+pub(crate) const fn but_portable(portable: Columns, columns: Columns) -> Columns {
+    [portable[0], columns[1], columns[2]]
+}
+
+// Each operation has `RARE` forms, small and slow, for what compilers rarely use; `F` forms, which AVX vectors
+// execute, with a scalar first source besides, as the short encodings have it; and `HOT` forms for instructions that
+// inner loops are made of, with scalars anywhere, and a copy for AVX-512.
+
+/// Declares the lane operations of a number of sources, from a source's number, its type's name and its value's: the trait
+/// of the operation, its executors, and the forms of it, of which those in `hot` have a copy for the combination of scalar
+/// sources that the number says.
+macro_rules! lane_operations {
+    ($(
+        $(#[$doc:meta])*
+        $Op:ident, $Each:ident, $Any:ident, $L:ident, $Forms:ident:
+        $($n:literal $Source:ident $v:ident),*;
+        hot $($scalars:literal $columns:ident),*;
+    )*) => {$(
+        $(#[$doc])*
+        pub(crate) trait $Op {
+            type D: Word;
+            $(type $Source: Word;)*
+            /// Rounding or denormals matter.
+            const FLOAT: bool = <Self::D as Word>::FLOAT $(|| <Self::$Source as Word>::FLOAT)*;
+            /// Must be `#[inline(always)]`.
+            fn f(m: Mode, $($v: Self::$Source),*) -> Self::D;
+            /// The same in a mode whose rounding or denormals are not what `f` has: nearest even, all kept.
+            #[inline]
+            fn moded(m: Mode, $($v: Self::$Source),*) -> Self::D {
+                Self::f(m, $($v.flush(m, false)),*).flush(m, true)
+            }
+        }
+
+        /// The operation lane by lane, in any mode, with any operands: small rather than fast.
+        pub(crate) struct $Each<O>(PhantomData<O>);
+        impl<O: $Op> $Each<O> {
+            #[cold]
+            #[inline(never)]
+            fn run(w: &mut Wave, i: &Inst) -> Flow {
+                let moded = O::FLOAT && !w.mode.is_default_float();
+                for l in lanes_of(w.exec()) {
+                    $(let $v = source(w, i, $n, l);)*
+                    let d = if moded { O::moded(w.mode, $($v),*) } else { O::f(w.mode, $($v),*) };
+                    set_lane(w, i.dst, l, d);
+                }
+                Flow::Next
+            }
+        }
+        impl<O: $Op> Exec for $Each<O> {
+            #[inline(always)]
+            fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+                Self::run(w, i)
+            }
+        }
+
+        /// The operation as an executor for all operands; `SIGNS` as [`any`] has it.
+        pub(crate) struct $Any<O, const SIGNS: bool>(PhantomData<O>);
+        impl<O: $Op, const SIGNS: bool> Exec for $Any<O, SIGNS> {
+            #[inline(always)]
+            fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+                let m = w.mode;
+                if O::FLOAT && !m.is_default_float() {
+                    return $Each::<O>::run(w, i);
+                }
+                by_exec!(w, MASKED => {
+                    for chunk in 0..CHUNKS {
+                        $(let $v = any::<_, SIGNS>(w, i, $n, chunk);)*
+                        let mut d = [O::D::ZERO; CHUNK];
+                        for j in 0..CHUNK {
+                            d[j] = O::f(m, $($v[j]),*);
+                        }
+                        store::<_, MASKED>(w, i.dst, chunk, &d);
+                    }
+                });
+                Flow::Next
+            }
+        }
+
+        /// The operation as an executor. Bit n of `SCALAR` says that source n is a scalar operand.
+        pub(crate) struct $L<O, const SCALAR: u8>(PhantomData<O>);
+        impl<O: $Op, const SCALAR: u8> Exec for $L<O, SCALAR> {
+            #[inline(always)]
+            fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+                let m = w.mode;
+                if O::FLOAT && !m.is_default_float() {
+                    return $Each::<O>::run(w, i);
+                }
+                $(let $v = if SCALAR >> $n & 1 != 0 { scalar(w, i.src[$n]) } else { O::$Source::ZERO };)*
+                by_exec!(w, MASKED => {
+                    for chunk in 0..CHUNKS {
+                        $(let $v = if SCALAR >> $n & 1 != 0 { [$v; CHUNK] } else { load(w, i.src[$n], chunk) };)*
+                        let mut d = [O::D::ZERO; CHUNK];
+                        for j in 0..CHUNK {
+                            d[j] = O::f(m, $($v[j]),*);
+                        }
+                        store::<_, MASKED>(w, i.dst, chunk, &d);
+                    }
+                });
+                Flow::Next
+            }
+        }
+
+        /// The forms of an operation.
+        pub(crate) struct $Forms<O>(PhantomData<O>);
+        impl<O: $Op> $Forms<O> {
+            const EACH: Columns = same::<$Each<O>>();
+            const ANY: Columns = same::<$Any<O, false>>();
+            pub(crate) const RARE: Forms = &all(Self::EACH);
+            pub(crate) const F: Forms = &[
+                (0, but_portable(Self::EACH, two_columns::<$L<O, 0>>())),
+                (1, but_portable(Self::EACH, two_columns::<$L<O, 1>>())),
+            ];
+            pub(crate) const HOT: Forms = &[
+                $(($scalars, but_portable(Self::ANY, $columns::<$L<O, $scalars>>()))),*
+            ];
+        }
+    )*};
+}
+
+lane_operations! {
+    /// A lane operation of one source.
+    Op1, Each1, Any1, L1, Forms1: 0 A a; hot 0 columns, 1 columns;
+    /// A lane operation of two sources.
+    Op2, Each2, Any2, L2, Forms2: 0 A a, 1 B b; hot 0 columns, 1 columns, 2 columns;
+    /// A lane operation of three sources. For those that accumulate into the destination (`v_fmac_f32`), decoding makes
+    /// the destination the third source.
+    Op3, Each3, Any3, L3, Forms3: 0 A a, 1 B b, 2 C c;
+        hot 0 columns, 1 columns, 2 columns, 4 columns, 6 two_columns;
+}
+
+impl<O: Op2> Forms2<O> {
+    /// With source signs.
+    pub(crate) const SIGNS: Columns = two_columns::<Any2<O, true>>();
+}
+
+impl<O: Op3> Forms3<O> {
+    /// With source signs.
+    pub(crate) const SIGNS: Columns = two_columns::<Any3<O, true>>();
+}
+
+pub(crate) struct FormsCmp<O, const X: bool>(PhantomData<O>);
+impl<O: OpCmp, const X: bool> FormsCmp<O, X> {
+    const EACH: Columns = same::<EachCmp<O, X>>();
+    pub(crate) const RARE: Forms = &all(Self::EACH);
+    pub(crate) const F: Forms = &[
+        (0, but_portable(Self::EACH, two_columns::<LCmp<O, 0, X>>())),
+        (1, but_portable(Self::EACH, two_columns::<LCmp<O, 1, X>>())),
+    ];
+    pub(crate) const HOT: Forms = &[
+        (0, but_portable(Self::EACH, columns::<LCmp<O, 0, X>>())),
+        (1, but_portable(Self::EACH, columns::<LCmp<O, 1, X>>())),
+        (2, but_portable(Self::EACH, two_columns::<LCmp<O, 2, X>>())),
+    ];
+}
+
+/// A register whose lanes all hold `value`.
+#[inline(always)]
+pub(crate) fn splat(value: u32) -> Lanes {
+    Lanes([[value; CHUNK]; CHUNKS])
+}

@@ -1,0 +1,128 @@
+//! Levels: each lane executor is compiled once per host vector width, and the width is chosen at run time.
+//!
+//! An executor is a zero-sized type with an `#[inline(always)]` [`Exec::exec`]. Inlined into a function that has
+//! `#[target_feature]`, its plain loops over lanes are vectorised for those features: no intrinsics, one source.
+
+use std::sync::OnceLock;
+
+use crate::exec::inst::{Ctx, Exec, ExecFn, Flow, Inst};
+use crate::state::wave::Wave;
+
+/// How wide the host's vector instructions that lanes are executed with may be. All give the same bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Level {
+    /// What the crate was compiled for. On x86-64 by default 128-bit vectors, and no fused multiply-add
+    /// instruction, so that those are computed in software.
+    Portable,
+    /// AVX2, FMA, F16C, BMI1, BMI2, LZCNT and POPCNT.
+    Avx2,
+    /// AVX-512 F, BW, CD, DQ and VL besides.
+    Avx512,
+}
+
+impl Level {
+    /// All levels, the narrowest first.
+    pub const ALL: [Level; 3] = [Level::Portable, Level::Avx2, Level::Avx512];
+
+    /// Whether this machine can run it.
+    pub fn is_available(self) -> bool {
+        match self {
+            Level::Portable => true,
+            Level::Avx2 => has_avx2(),
+            Level::Avx512 => has_avx512(),
+        }
+    }
+
+    /// The widest that this machine can run.
+    pub fn best() -> Level {
+        static BEST: OnceLock<Level> = OnceLock::new();
+        *BEST.get_or_init(|| {
+            if has_avx512() {
+                Level::Avx512
+            } else if has_avx2() {
+                Level::Avx2
+            } else {
+                Level::Portable
+            }
+        })
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx2() -> bool {
+    is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("fma")
+        && is_x86_feature_detected!("f16c")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("lzcnt")
+        && is_x86_feature_detected!("popcnt")
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx512() -> bool {
+    has_avx2()
+        && is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512cd")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_avx2() -> bool {
+    false
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_avx512() -> bool {
+    false
+}
+
+/// An executor at each [`Level`], in the order of [`Level::ALL`].
+pub(crate) type Columns = [ExecFn; 3];
+
+/// For executors that compute over lanes: one copy a level.
+pub(crate) const fn columns<X: Exec>() -> Columns {
+    [portable::<X>, avx2::<X>, avx512::<X>]
+}
+
+/// For executors that compute over lanes less often: what runs with AVX2 serves AVX-512 too.
+pub(crate) const fn two_columns<X: Exec>() -> Columns {
+    [portable::<X>, avx2::<X>, avx2::<X>]
+}
+
+/// For executors that are bound by memory: as with [`columns`], but no copy for the widest level.
+pub(crate) const fn narrow<X: Exec>() -> Columns {
+    [portable::<X>, avx2::<X>, avx2::<X>]
+}
+
+/// For executors with no loop over lanes worth vectorising: the same copy at all levels.
+pub(crate) const fn same<X: Exec>() -> Columns {
+    [portable::<X>, portable::<X>, portable::<X>]
+}
+
+/// # Safety
+/// None needed; `unsafe` only to have the one type of [`ExecFn`].
+unsafe fn portable<X: Exec>(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    X::exec(w, cx, i)
+}
+
+/// # Safety
+/// [`Level::Avx2`] must be available.
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt"))]
+unsafe fn avx2<X: Exec>(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    X::exec(w, cx, i)
+}
+
+/// # Safety
+/// [`Level::Avx512`] must be available.
+#[cfg_attr(
+    target_arch = "x86_64",
+    target_feature(
+        enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
+    )
+)]
+unsafe fn avx512<X: Exec>(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    X::exec(w, cx, i)
+}

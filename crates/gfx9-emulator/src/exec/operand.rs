@@ -1,0 +1,161 @@
+//! Operands that an instruction's encoding modifies, as decoding leaves them for [`modifiers`](super::modifiers), and the
+//! temporary registers that they are prepared in.
+
+use gfx9_isa::{Ty, fields};
+
+use crate::state::wave::{LANES, SSLOTS, TEMP};
+
+/// Where an operand is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operand {
+    /// Not there.
+    None,
+    /// Index of a vector register.
+    Vector(u16),
+    /// Index of a scalar or a constant.
+    Scalar(u16),
+}
+
+/// A part of a dword: SDWA's selections, and op_sel's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Bits below it.
+    pub(super) shift: u8,
+    pub(super) bits: u8,
+}
+
+impl Part {
+    pub(crate) const ALL: Part = Part { shift: 0, bits: 32 };
+    pub(crate) const LOW: Part = Part { shift: 0, bits: 16 };
+    pub(crate) const HIGH: Part = Part { shift: 16, bits: 16 };
+
+    /// Byte `n`.
+    pub(crate) const fn byte(n: u8) -> Part {
+        Part { shift: 8 * n, bits: 8 }
+    }
+
+    /// A field of SDWA (CDNA2 ISA, "SDWA").
+    pub(crate) const fn sdwa(code: u32) -> Option<Part> {
+        match code {
+            0..=3 => Some(Part::byte(code as u8)),
+            4 => Some(Part::LOW),
+            5 => Some(Part::HIGH),
+            6 => Some(Part::ALL),
+            _ => None,
+        }
+    }
+
+    /// The part's bits, alone at the bottom.
+    #[inline(always)]
+    pub(super) fn get(self, v: u32, signed: bool) -> u32 {
+        let up = 32 - u32::from(self.bits);
+        let top = v >> self.shift << up;
+        if signed { (top as i32 >> up) as u32 } else { top >> up }
+    }
+}
+
+/// What becomes of the rest of the dword that a part is written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rest {
+    Zero,
+    /// Above the part its sign, below it zeros.
+    Sign,
+    /// As it was.
+    Keep,
+}
+
+/// A source to prepare.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fix {
+    pub(crate) from: Operand,
+    pub(crate) ty: Ty,
+    pub(crate) part: Part,
+    /// The part is sign-extended.
+    pub(crate) signed: bool,
+    pub(crate) abs: bool,
+    pub(crate) neg: bool,
+}
+
+/// How to finish a result.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Post {
+    pub(crate) dst: u16,
+    pub(crate) ty: Ty,
+    /// 0 nothing, 1 times 2, 2 times 4, 3 divided by 2.
+    pub(crate) omod: u8,
+    /// To 0..1.
+    pub(crate) clamp: bool,
+    pub(crate) part: Part,
+    pub(crate) rest: Rest,
+}
+
+/// Where each lane takes its first source from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Dpp {
+    /// The lane; [`LANES`] if it is beyond the row or the wave.
+    pub(super) from: [u8; LANES],
+    /// The lanes that the row and bank masks let write.
+    pub(super) enabled: u64,
+    /// Lanes without a source read 0; otherwise they are not written.
+    pub(super) bound_ctrl: bool,
+}
+
+impl Dpp {
+    /// From the control dword (CDNA2 ISA, "DPP"). None if it names no permutation.
+    pub(crate) fn new(fields: &fields::Dpp) -> Option<Dpp> {
+        let control = fields.control;
+        let n = (control & 15) as i32;
+        let mut dpp = Dpp { from: [LANES as u8; LANES], enabled: 0, bound_ctrl: fields.bound_ctrl };
+        for lane in 0..LANES as i32 {
+            let (row, column) = (lane & !15, lane & 15);
+            let in_row = |column: i32| if (0..16).contains(&column) { row + column } else { -1 };
+            let from = match control {
+                0..=0xff => (lane & !3) + (control >> (2 * (lane & 3)) & 3) as i32,
+                // row_shl moves data to lower lanes.
+                0x101..=0x10f => in_row(column + n),
+                0x111..=0x11f => in_row(column - n),
+                0x121..=0x12f => row + ((column - n) & 15),
+                0x130 => lane + 1,
+                0x134 => (lane + 1) & 63,
+                0x138 => lane - 1,
+                0x13c => (lane - 1) & 63,
+                0x140 => row + 15 - column,
+                0x141 => (lane & !7) + 7 - (lane & 7),
+                0x142 => row - 1,
+                0x143 => {
+                    if lane < 32 {
+                        -1
+                    } else {
+                        31
+                    }
+                }
+                0x150..=0x15f => row + n,
+                _ => return None,
+            };
+            if (0..LANES as i32).contains(&from) {
+                dpp.from[lane as usize] = from as u8;
+            }
+            let (rows, banks) = (fields.row_mask, fields.bank_mask);
+            if rows >> (lane / 16) & 1 != 0 && banks >> (column / 4) & 1 != 0 {
+                dpp.enabled |= 1 << lane;
+            }
+        }
+        Some(dpp)
+    }
+}
+
+/// Temporary registers of source `n`.
+pub(crate) const fn temp(n: usize) -> u16 {
+    TEMP + 2 * n as u16
+}
+
+/// First scalar slot of the constants that didn't fit into the pool: a pair a source.
+pub(crate) const SPILL: u16 = SSLOTS as u16 - 8;
+
+/// Scalar slots of source `n`'s constant, if it didn't fit into the pool.
+pub(crate) const fn spill(n: usize) -> u16 {
+    SPILL + 2 * n as u16
+}
+
+/// Temporary registers of the result.
+pub(crate) const TEMP_DST: u16 = TEMP + 6;

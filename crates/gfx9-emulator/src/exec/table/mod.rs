@@ -1,0 +1,60 @@
+//! Which executor an instruction has: a match on the mnemonics of each encoding.
+//!
+//! The decoder asks once for each instruction of a program. An instruction that gfx9-isa lists and that has no line here
+//! does not compile.
+
+mod buffer;
+mod ds;
+mod flat;
+mod notation;
+mod smem;
+mod sop;
+mod vop1;
+mod vop2;
+mod vop3;
+mod vop3p;
+mod vopc;
+
+use gfx9_isa::Mnemonic;
+
+pub(crate) use notation::Impl;
+
+/// What executes an instruction.
+pub(crate) fn executor(mnemonic: Mnemonic) -> Impl {
+    match mnemonic {
+        // Images are refused when a program is loaded.
+        Mnemonic::Illegal | Mnemonic::Mimg(_) => Impl::No,
+        Mnemonic::Sop1(op) => sop::sop1(op),
+        Mnemonic::Sop2(op) => sop::sop2(op),
+        Mnemonic::Sopk(op) => sop::sopk(op),
+        Mnemonic::Sopc(op) => sop::sopc(op),
+        Mnemonic::Sopp(op) => sop::sopp(op),
+        Mnemonic::Smem(op) => smem::smem(op),
+        Mnemonic::Vop1(op) => vop1::vop1(op),
+        Mnemonic::Vop2(op) => vop2::vop2(op),
+        Mnemonic::Vopc(op) => vopc::vopc(op),
+        Mnemonic::Vop3(op) => vop3::vop3(op),
+        Mnemonic::Vop3p(op) => vop3p::vop3p(op),
+        Mnemonic::Ds(op) => ds::ds(op),
+        Mnemonic::Flat(op) => flat::flat(op),
+        Mnemonic::Global(op) => flat::global(op),
+        Mnemonic::Scratch(op) => flat::scratch(op),
+        Mnemonic::Mubuf(op) => buffer::mubuf(op),
+        Mnemonic::Mtbuf(op) => buffer::mtbuf(op),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gfx9_isa::{Encoding, flags};
+
+    use super::*;
+
+    #[test]
+    fn what_saturates_in_the_tables_has_an_executor_for_the_clamp_bit() {
+        for row in Encoding::ALL.into_iter().flat_map(Encoding::rows) {
+            let clamps = matches!(executor(row.mnemonic), Impl::Lanes { clamp: Some(_), .. });
+            assert_eq!(clamps, row.flags & flags::SAT != 0, "{}", row.name);
+        }
+    }
+}

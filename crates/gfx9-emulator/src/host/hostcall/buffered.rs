@@ -1,0 +1,320 @@
+//! `printf` into a buffer that is read when the dispatch has ended: OpenCL's, and HIP's with `-mprintf-kind=buffered`.
+//!
+//! The buffer begins with two dwords, the bytes taken and its size. A lane takes what it needs with an atomic operation
+//! (`__printf_alloc` of ROCm's device library) and writes a record, which begins with a dword:
+//! - OpenCL: the format's number. The arguments follow, each of the size that the code object's metadata gives
+//!   (LLVM, AMDGPUPrintfRuntimeBinding.cpp).
+//! - HIP: bit 0 stderr, bit 1 a format known to the metadata, then the record's size. The format's hash or its text
+//!   follows, and the arguments in words of 8 bytes, strings inline (LLVM, AMDGPUEmitPrintf.cpp).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::format;
+use super::printer::{Printer, Stream};
+use crate::memory::Block;
+
+/// Bytes of the buffer. What doesn't fit isn't printed; a kernel's `printf` says so by its result.
+pub(crate) const SIZE: u64 = 4 << 20;
+/// The two dwords at its start.
+const HEADER: usize = 8;
+/// Most text of a dispatch, in bytes: a few records may make a hostile format print without end.
+const MAX_TEXT: usize = 64 << 20;
+/// Most lanes of an OpenCL vector.
+const MAX_LANES: usize = 16;
+
+/// The printf buffer of one dispatch, at the end of its own memory.
+pub(crate) struct PrintfBuffer {
+    block: Arc<Block>,
+    base: u64,
+    printer: Printer,
+    formats: Formats,
+}
+
+/// The formats of a code object.
+enum Formats {
+    /// By their numbers.
+    OpenCl(HashMap<u32, OpenCl>),
+    /// Texts by their hashes.
+    Hip(HashMap<u64, Vec<u8>>),
+}
+
+struct OpenCl {
+    /// Of the arguments, in bytes.
+    sizes: Vec<usize>,
+    text: Vec<u8>,
+}
+
+impl PrintfBuffer {
+    /// Makes the buffer at `base`, which lies in `block` with all its [`SIZE`].
+    pub(crate) fn new<'a>(
+        block: Arc<Block>,
+        base: u64,
+        printer: Printer,
+        formats: impl Iterator<Item = &'a [u8]>,
+    ) -> PrintfBuffer {
+        block.window().write_bytes(base + 4, &(SIZE as u32).to_le_bytes());
+        PrintfBuffer { block, base, printer, formats: Formats::read(formats) }
+    }
+
+    /// Prints what kernels have written, when none runs any more.
+    pub(crate) fn print(&self) {
+        let w = self.block.window();
+        let taken = w.load_u32(self.base).unwrap_or(0);
+        let mut bytes = vec![0; (taken as usize).min(SIZE as usize - HEADER)];
+        w.read_bytes(self.base + HEADER as u64, &mut bytes);
+        let mut rest = &bytes[..];
+        let mut printed = 0usize;
+        while let Some((stream, text, size)) = self.formats.record(rest) {
+            printed += text.len();
+            if printed > MAX_TEXT {
+                break;
+            }
+            (self.printer.0)(stream, &text);
+            rest = rest.get(size..).unwrap_or_default();
+        }
+    }
+}
+
+impl Formats {
+    fn read<'a>(list: impl Iterator<Item = &'a [u8]>) -> Formats {
+        let (mut opencl, mut hip) = (HashMap::new(), HashMap::new());
+        for line in list {
+            if let Some(line) = line.strip_prefix(b"0:0:") {
+                let mut parts = line.splitn(2, |b| *b == b',');
+                let hash = parts.next().and_then(|hash| std::str::from_utf8(hash).ok());
+                let hash = hash.and_then(|hash| u64::from_str_radix(hash, 16).ok());
+                if let (Some(hash), Some(text)) = (hash, parts.next()) {
+                    hip.insert(hash, text.to_vec());
+                }
+            } else if let Some((id, format)) = OpenCl::read(line) {
+                opencl.insert(id, format);
+            }
+        }
+        if opencl.is_empty() { Formats::Hip(hip) } else { Formats::OpenCl(opencl) }
+    }
+
+    /// The record at the start: where to, its text, and its size in bytes. None if there is no more, or it makes no
+    /// sense.
+    fn record(&self, bytes: &[u8]) -> Option<(Stream, Vec<u8>, usize)> {
+        let (control, rest) = bytes.split_first_chunk()?;
+        let control = u32::from_le_bytes(*control);
+        match self {
+            Formats::OpenCl(list) => {
+                let format = list.get(&control)?;
+                let size = format.sizes.iter().try_fold(0usize, |sum, size| sum.checked_add(*size))?;
+                let message = format.message(rest.get(..size)?);
+                Some((Stream::Stdout, format::printf(&message), 4 + size))
+            }
+            Formats::Hip(list) => {
+                let size = (control >> 2) as usize;
+                let mut frame = rest.get(..size.checked_sub(4)?)?;
+                let mut message = Vec::new();
+                if control & 2 != 0 {
+                    let (hash, arguments) = frame.split_first_chunk()?;
+                    let hash = u64::from_le_bytes(*hash);
+                    message.extend(words(list.get(&hash)?));
+                    frame = arguments;
+                }
+                message.extend(frame.chunks(8).map(word));
+                let stream = if control & 1 != 0 { Stream::Stderr } else { Stream::Stdout };
+                Some((stream, format::printf(&message), size))
+            }
+        }
+    }
+}
+
+impl OpenCl {
+    /// Reads `ID:COUNT:SIZE:...:FORMAT`, with the number.
+    fn read(line: &[u8]) -> Option<(u32, OpenCl)> {
+        let mut rest = line;
+        let mut number = || -> Option<u32> {
+            let colon = rest.iter().position(|b| *b == b':')?;
+            let value = std::str::from_utf8(&rest[..colon]).ok()?.parse().ok()?;
+            rest = &rest[colon + 1..];
+            Some(value)
+        };
+        let (id, count) = (number()?, number()?);
+        let sizes = (0..count).map(|_| number().map(|size| size as usize)).collect::<Option<_>>()?;
+        Some((id, OpenCl { sizes, text: unescape(rest) }))
+    }
+
+    /// The words of a message in the form of the hostcalls: vectors are taken apart.
+    fn message(&self, arguments: &[u8]) -> Vec<u64> {
+        let mut text = Vec::with_capacity(self.text.len());
+        let mut values = Vec::new();
+        let mut arguments = arguments;
+        let mut sizes = self.sizes.iter();
+        let mut argument = || {
+            let (argument, rest) = arguments.split_at_checked(*sizes.next()?)?;
+            arguments = rest;
+            Some(argument)
+        };
+        let mut rest = &self.text[..];
+        while let Some(at) = rest.iter().position(|b| *b == b'%') {
+            text.extend_from_slice(&rest[..at]);
+            rest = &rest[at + 1..];
+            let spec = rest.iter().take_while(|b| b"-+ #.*0123456789".contains(b)).count();
+            let (spec, after) = rest.split_at(spec);
+            let (lanes, after) = lanes(after);
+            let letters = after.iter().take_while(|b| b"hl".contains(b)).count();
+            let (letters, after) = after.split_at(letters);
+            let Some((conversion, after)) = after.split_first() else { break };
+            rest = after;
+            // The length of a vector's 32-bit elements has letters of its own.
+            let letters = if letters == b"hl" { b"" } else { letters };
+            for _ in spec.iter().filter(|b| **b == b'*') {
+                values.push(argument().map_or(0, word));
+            }
+            let bytes = if *conversion == b'%' { &[] } else { argument().unwrap_or_default() };
+            let size = element(bytes.len(), lanes);
+            for lane in 0..lanes {
+                if lane > 0 {
+                    text.push(b',');
+                }
+                text.push(b'%');
+                text.extend_from_slice(spec);
+                text.extend_from_slice(letters);
+                text.push(*conversion);
+                let value = bytes.get(lane * size..(lane + 1) * size).unwrap_or_default();
+                match conversion {
+                    b'%' => {}
+                    b's' => values.extend(words(value.split(|b| *b == 0).next().unwrap_or_default())),
+                    b'f' | b'F' | b'e' | b'E' | b'g' | b'G' | b'a' | b'A' => values.push(float(value)),
+                    _ => values.push(word(value)),
+                }
+            }
+        }
+        text.extend_from_slice(rest);
+        words(&text).into_iter().chain(values).collect()
+    }
+}
+
+/// How many lanes the vector specifier at the start asks for, and what follows it.
+fn lanes(text: &[u8]) -> (usize, &[u8]) {
+    let Some(digits) = text.strip_prefix(b"v") else { return (1, text) };
+    let count = digits.iter().take_while(|b| b.is_ascii_digit()).count();
+    let lanes = std::str::from_utf8(&digits[..count]).ok().and_then(|n| n.parse().ok()).unwrap_or(1);
+    (lanes.clamp(1, MAX_LANES), &digits[count..])
+}
+
+/// Bytes of an element of a vector of `size` bytes; one of three lanes takes the room of four.
+fn element(size: usize, lanes: usize) -> usize {
+    if size.is_power_of_two() { size / lanes.next_power_of_two() } else { size / lanes }
+}
+
+/// The bits of an `f64` of the value of a float of that size.
+fn float(bytes: &[u8]) -> u64 {
+    let value = word(bytes);
+    match bytes.len() {
+        2 => half::f16::from_bits(value as u16).to_f64().to_bits(),
+        4 => f64::from(f32::from_bits(value as u32)).to_bits(),
+        _ => value,
+    }
+}
+
+/// Up to 8 bytes, little-endian.
+fn word(bytes: &[u8]) -> u64 {
+    bytes.iter().take(8).rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
+}
+
+/// A string with a 0 after it, padded to whole words.
+pub(super) fn words(text: &[u8]) -> Vec<u64> {
+    let mut text = text.to_vec();
+    text.push(0);
+    text.chunks(8).map(word).collect()
+}
+
+/// Undoes what the compiler does to characters that a line of the metadata can't have.
+fn unescape(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((first, after)) = rest.split_first() {
+        let escapes: [(&[u8], u8); 8] = [
+            (b"\\a", 7),
+            (b"\\b", 8),
+            (b"\\f", 12),
+            (b"\\n", b'\n'),
+            (b"\\r", b'\r'),
+            (b"\\t", b'\t'),
+            (b"\\v", 11),
+            (b"\\72", b':'),
+        ];
+        match escapes.iter().find_map(|(escape, byte)| Some((*byte, rest.strip_prefix(*escape)?))) {
+            Some((byte, after)) => {
+                out.push(byte);
+                rest = after;
+            }
+            None => {
+                out.push(*first);
+                rest = after;
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(lines: &[&str], records: &[u8]) -> Vec<(Stream, String)> {
+        let formats = Formats::read(lines.iter().map(|line| line.as_bytes()));
+        let (mut rest, mut out) = (records, Vec::new());
+        while let Some((stream, text, size)) = formats.record(rest) {
+            out.push((stream, String::from_utf8(text).unwrap()));
+            rest = &rest[size..];
+        }
+        out
+    }
+
+    #[test]
+    fn opencl_arguments_have_the_sizes_of_the_metadata() {
+        let mut record = 2u32.to_le_bytes().to_vec();
+        record.extend((-5i32).to_le_bytes());
+        record.extend(b"word\0\0\0\0");
+        record.extend(1.5f32.to_le_bytes());
+        record.extend(0.25f64.to_le_bytes());
+        record.extend([1i32, -2, 3, 0].iter().flat_map(|n| n.to_le_bytes()));
+        record.extend([7, 0xff, 0xff, 0xff]);
+        record.extend(1u32.to_le_bytes());
+        let lines = ["1:0:100%%\\n", "2:6:4:8:4:8:16:4:%d\\72 %s|%6.2f|%g|%v3d|%v2hhd \\72\\n"];
+        let got = text(&lines, &record);
+        let out = |text: &str| (Stream::Stdout, text.to_owned());
+        // The last vector's elements are of two bytes each; `hh` shows one.
+        assert_eq!(got, [out("-5: word|  1.50|0.25|1,-2,3|7,-1 :\n"), out("100%\n")]);
+    }
+
+    #[test]
+    fn hip_records_hold_a_hash_or_the_format() {
+        let record = |control: u32, head: &[u8], words: &[u64]| {
+            let size = 4 + head.len() + 8 * words.len();
+            let mut record = (control | (size as u32) << 2).to_le_bytes().to_vec();
+            record.extend(head);
+            record.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+            record
+        };
+        let mut records = record(2, &0xabcu64.to_le_bytes(), &[7, u64::from_le_bytes(*b"string\0\0")]);
+        records.extend(record(1, b"bad %ld\0", &[u64::MAX]));
+        let got = text(&["0:0:abc,%d is a %s\n"], &records);
+        assert_eq!(
+            got,
+            [(Stream::Stdout, "7 is a string\n".to_owned()), (Stream::Stderr, "bad -1".to_owned())]
+        );
+    }
+
+    #[test]
+    fn what_makes_no_sense_ends_the_text() {
+        for lines in
+            [&["1:1:4:%d"][..], &["0:0:5,%d"], &["x", "1:", "1:9999999999:4:%d", "0:0:zz,%d", "::::"], &[]]
+        {
+            for word in [0u32, 1, 2, 3, 8, 50, u32::MAX] {
+                for len in [0, 3, 4, 12, 40] {
+                    let mut record = word.to_le_bytes().to_vec();
+                    record.resize(len, 0xff);
+                    text(lines, &record);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Finds image instructions in a code object, which is refused for them: compute code for these targets has none.
+
+use code_object::CodeObject;
+use gfx9_isa::Target;
+
+use crate::report::error::{Error, Result};
+
+/// First bits of image instructions (MIMG).
+const MIMG: u32 = 0x3c;
+
+/// Refuses a code object with an image instruction in a function. Data between functions may look like anything.
+///
+/// # Errors
+/// [`Error::ImageInstruction`], for the first.
+pub(crate) fn refuse(object: &CodeObject, target: Target) -> Result<()> {
+    let mut starts: Vec<u64> = object.symbols().iter().map(|function| function.address).collect();
+    starts.extend(object.kernels().iter().map(|kernel| kernel.descriptor.entry));
+    starts.sort_unstable();
+    starts.dedup();
+    for segment in object.segments().filter(|segment| segment.executable) {
+        let (words, _) = segment.data.as_chunks::<4>();
+        let word = |at: usize| words.get(at).map(|word| u32::from_le_bytes(*word));
+        // Nearly all code ends here.
+        if !words.iter().any(|word| u32::from_le_bytes(*word) >> 26 == MIMG) {
+            continue;
+        }
+        let inside = |address: &u64| Some((usize::try_from(address.checked_sub(segment.vaddr)?).ok()?) / 4);
+        let starts: Vec<usize> = starts.iter().filter_map(inside).filter(|at| *at < words.len()).collect();
+        let ends = starts.iter().skip(1).copied().chain([words.len()]);
+        for (start, end) in starts.iter().zip(ends) {
+            let mut at = *start;
+            while let Some(first) = word(at).filter(|_| at < end) {
+                let length = gfx9_isa::encoded_length(target, first, word(at + 1));
+                if length.is_some() && first >> 26 == MIMG {
+                    let address = segment.vaddr + 4 * at as u64;
+                    let raw = [first, word(at + 1).unwrap_or(0)];
+                    return Err(Error::ImageInstruction {
+                        target: object.target().to_string(),
+                        function: object.function_at(address).map_or_else(String::new, |f| f.name.clone()),
+                        address,
+                        instruction: gfx9_isa::disassemble_lenient(target, raw, address).text,
+                    });
+                }
+                at += length.unwrap_or(1);
+            }
+        }
+    }
+    Ok(())
+}

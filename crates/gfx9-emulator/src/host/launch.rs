@@ -1,0 +1,375 @@
+//! The dispatch ABI: what a kernel finds in registers and memory when it starts.
+//!
+//! LLVM AMDGPU usage, "Initial Kernel Execution State", "Kernarg Segment", "Code Object V5 Metadata"; HSA runtime
+//! specification for the AQL packet and `amd_queue_t`.
+
+use std::sync::Arc;
+
+use code_object::occupancy::{self, Occupancy};
+use code_object::{HiddenArg, KernelSignature, ValueKind, WorkitemIds};
+use gfx9_isa::Target;
+
+use crate::exec::inst::Code;
+use crate::host::config::Config;
+use crate::host::hostcall::{Hostcall, PRINTF_SIZE, PrintfBuffer};
+use crate::host::program;
+use crate::memory::apertures::{PRIVATE_BASE_HI, SCRATCH_BASE, SHARED_BASE_HI};
+use crate::memory::lds::MAX_LDS;
+use crate::memory::{AddressSpace, Block};
+use crate::report::error::{Error, Result};
+use crate::state::wave::{LANES, Mode, POOL, Wave};
+
+/// Most work-items of a workgroup.
+pub const MAX_BLOCK: u32 = 1024;
+/// Most scratch of a lane, in bytes: what the hardware can address for a wave, divided by its lanes.
+const MAX_SCRATCH: u32 = 128 << 10;
+/// Bytes after the entry that load preloaded kernel arguments again, for firmware that can't preload.
+const PRELOAD_PROLOGUE: u64 = 256;
+
+/// Guest address of a dispatch's own memory: kernarg segment, packet, queue. Below all device allocations.
+const BLOCK_BASE: u64 = 0x0f00_0000_0000;
+const PACKET: u64 = BLOCK_BASE;
+const QUEUE: u64 = BLOCK_BASE + 0x100;
+const KERNARG: u64 = BLOCK_BASE + 0x1000;
+
+/// One launch of a kernel.
+#[derive(Debug, Clone, Copy)]
+pub struct Dispatch<'a> {
+    /// The kernel's number in the program.
+    pub kernel: usize,
+    /// Workgroups along x, y, z; with a 0 nothing runs.
+    pub grid: [u32; 3],
+    /// Work-items of a workgroup along x, y, z.
+    pub block: [u32; 3],
+    /// LDS in bytes besides what the kernel declares.
+    pub dynamic_lds: u32,
+    /// The explicit arguments, at their offsets; hidden ones that it covers are overwritten.
+    pub kernarg: &'a [u8],
+}
+
+/// What all waves of a dispatch have in common.
+pub(crate) struct Setup {
+    pub(crate) code: Arc<Code>,
+    pub(crate) block: Arc<Block>,
+    pub(crate) hostcall: Option<Arc<Hostcall>>,
+    pub(crate) printf: Option<PrintfBuffer>,
+    /// Index of the first instruction.
+    entry: u32,
+    user_sgprs: Vec<u32>,
+    /// Which workgroup ids follow.
+    ids: [bool; 3],
+    workgroup_info: bool,
+    wave_offset: bool,
+    mode: Mode,
+    vgprs: u16,
+    agprs: u16,
+    block_size: [u32; 3],
+    /// Bits of v0 that hold ids.
+    id_mask: u32,
+    flat_scratch: bool,
+    pub(crate) lds: u32,
+    /// How many of these bytes are dynamic.
+    pub(crate) dynamic_lds: u32,
+    /// Bytes of scratch of each lane, and how many of them are for a dynamic stack.
+    pub(crate) scratch: u32,
+    pub(crate) dynamic_stack: u32,
+    pub(crate) waves: u32,
+}
+
+impl Setup {
+    pub(crate) fn new(
+        program: &program::Inner,
+        config: &Config,
+        space: &Arc<AddressSpace>,
+        d: &Dispatch<'_>,
+    ) -> Result<Setup> {
+        let kernels = program.object().kernels();
+        let Some(k) = kernels.get(d.kernel) else {
+            return Err(Error::InvalidArgument(format!("kernel number {} of {}", d.kernel, kernels.len())));
+        };
+        let invalid = |reason: String| Error::InvalidLaunch { kernel: k.name.clone(), reason };
+        let size = d.block.iter().try_fold(1u32, |n, b| n.checked_mul(*b)).unwrap_or(u32::MAX);
+        if size == 0 || size > MAX_BLOCK {
+            return Err(invalid(format!(
+                "a block of {:?} work-items; 1 to {MAX_BLOCK} are allowed",
+                d.block
+            )));
+        }
+        let items = (0..3).all(|n| d.grid[n].checked_mul(d.block[n]).is_some());
+        if !items {
+            return Err(invalid(format!(
+                "a grid of {:?} x {:?} work-items is above 2^32 - 1",
+                d.grid, d.block
+            )));
+        }
+        // Whole dwords: compilers make dwords of atomics on the last byte or half.
+        let lds =
+            k.group_segment_fixed_size.checked_add(d.dynamic_lds).and_then(|b| b.checked_next_multiple_of(4));
+        let lds = lds.filter(|bytes| *bytes <= MAX_LDS);
+        let Some(lds) = lds else {
+            return Err(invalid(format!(
+                "{} bytes of static and {} of dynamic LDS; there are {MAX_LDS}",
+                k.group_segment_fixed_size, d.dynamic_lds
+            )));
+        };
+        if d.kernarg.len() > k.kernarg_size as usize {
+            return Err(invalid(format!(
+                "{} bytes of arguments; it takes {}",
+                d.kernarg.len(),
+                k.kernarg_size
+            )));
+        }
+        let kd = &k.descriptor;
+        if kd.wave32() {
+            return Err(invalid("it is compiled for 32 lanes a wave; these targets have 64".into()));
+        }
+        let dynamic = k.uses_dynamic_stack || kd.uses_dynamic_stack();
+        let extra = if dynamic { config.dynamic_stack } else { 0 };
+        let scratch =
+            k.private_segment_fixed_size.checked_add(extra).and_then(|b| b.checked_next_multiple_of(16));
+        let Some(scratch) = scratch.filter(|bytes| *bytes <= MAX_SCRATCH) else {
+            return Err(invalid(format!(
+                "{} bytes of scratch a work-item and {extra} of dynamic stack; there are {MAX_SCRATCH}",
+                k.private_segment_fixed_size
+            )));
+        };
+
+        // Compilers load kernel arguments in wide pieces that may run past the end.
+        let kernarg_len = u64::from(k.kernarg_size).next_multiple_of(256) + 256;
+        let hostcall_at = KERNARG + kernarg_len;
+        let waves = size.div_ceil(LANES as u32);
+        let all_waves = d.grid.iter().fold(u64::from(waves), |n, g| n.saturating_mul((*g).into()));
+        let calls_host = k.hidden_arg(HiddenArg::HostcallBuffer).is_some();
+        let hostcall_len = if calls_host { Hostcall::size(all_waves) } else { 0 };
+        let printf_at = hostcall_at + hostcall_len;
+        let prints = k.hidden_arg(HiddenArg::PrintfBuffer).is_some();
+        let printf_len = if prints { PRINTF_SIZE } else { 0 };
+        let block = Arc::new(Block::new(BLOCK_BASE, printf_at - BLOCK_BASE + printf_len)?);
+        let w = block.window();
+        w.write_bytes(KERNARG, d.kernarg);
+        write_hidden(k, d, hostcall_at, printf_at, &block);
+        write_packet(program, k, d, lds, scratch, &block);
+        let printf = prints.then(|| {
+            let formats = program.object().printf_formats();
+            PrintfBuffer::new(Arc::clone(&block), printf_at, config.printer.clone(), formats)
+        });
+        let hostcall = calls_host.then(|| {
+            let (block, space) = (Arc::clone(&block), Arc::clone(space));
+            Arc::new(Hostcall::new(block, hostcall_at, all_waves, space, config.printer.clone()))
+        });
+
+        let code = program.code()?;
+        let preload = if kd.preload_length() > 0 { PRELOAD_PROLOGUE } else { 0 };
+        let entry = code
+            .index_of(program.guest(kd.entry))
+            .and_then(|start| {
+                if preload == 0 { Some(start) } else { code.index_of(program.guest(kd.entry) + preload) }
+            })
+            .ok_or_else(|| {
+                invalid(format!(
+                    "no instruction starts at its entry, {:#x}; compilers make nothing of a kernel that is never to run \
+                     on a target",
+                    kd.entry
+                ))
+            })?;
+
+        let mut user_sgprs = Vec::with_capacity(16);
+        let mut push64 = |v: u64| user_sgprs.extend([v as u32, (v >> 32) as u32]);
+        if kd.private_segment_buffer() {
+            push64(SCRATCH_BASE | 1 << 63);
+            // num_records in bytes for all lanes; add_tid_enable, index stride 64, element size 4: the swizzle of
+            // scratch (CDNA2 ISA, "Buffer resource descriptor").
+            push64(u64::from(scratch * LANES as u32) | 0x00e8_0000 << 32);
+        }
+        if kd.dispatch_ptr() {
+            push64(PACKET);
+        }
+        if kd.queue_ptr() {
+            push64(QUEUE);
+        }
+        if kd.kernarg_segment_ptr() {
+            push64(KERNARG);
+        }
+        if kd.dispatch_id() {
+            push64(0);
+        }
+        if kd.flat_scratch_init() {
+            push64(SCRATCH_BASE);
+        }
+        if kd.private_segment_size_sgpr() {
+            user_sgprs.push(scratch);
+        }
+        for n in 0..kd.preload_length() {
+            let offset = u64::from(kd.preload_offset() + n) * 4;
+            user_sgprs.push(w.load_u32(KERNARG + offset).unwrap_or(0));
+        }
+        user_sgprs.resize(kd.user_sgpr_count() as usize, 0);
+
+        let target = program.target();
+        let accum = kd.accum_offset().min(256) as u16;
+        let total = kd.vgprs().min(512) as u16;
+        Ok(Setup {
+            code,
+            block,
+            hostcall,
+            printf,
+            entry,
+            user_sgprs,
+            ids: [kd.enable_workgroup_id_x(), kd.enable_workgroup_id_y(), kd.enable_workgroup_id_z()],
+            workgroup_info: kd.enable_workgroup_info(),
+            // Architected flat scratch needs no offset.
+            wave_offset: kd.enable_private_segment() && target == Target::Gfx90a,
+            mode: Mode(
+                u32::from(kd.float_mode().bits())
+                    | u32::from(kd.dx10_clamp()) << 8
+                    | u32::from(kd.ieee()) << 9
+                    | u32::from(kd.fp16_overflow()) << 23,
+            ),
+            vgprs: total.min(accum),
+            agprs: total.saturating_sub(accum),
+            block_size: d.block,
+            id_mask: match kd.enable_vgpr_workitem_id() {
+                WorkitemIds::X => 0x3ff,
+                WorkitemIds::XY => 0xf_ffff,
+                WorkitemIds::XYZ | WorkitemIds::Undefined => 0x3fff_ffff,
+            },
+            flat_scratch: target == Target::Gfx942,
+            lds,
+            dynamic_lds: d.dynamic_lds,
+            scratch,
+            dynamic_stack: extra,
+            waves,
+        })
+    }
+
+    /// What a compute unit holds of the kernel at once, if it is one whose limits are known.
+    pub(crate) fn occupancy(&self, program: &program::Inner, kernel: usize) -> Option<Occupancy> {
+        let kernel = program.object().kernels().get(kernel)?;
+        let block = self.block_size.iter().product();
+        let dynamic = self.lds.saturating_sub(kernel.group_segment_fixed_size);
+        let processor = match program.target() {
+            Target::Gfx90a => "gfx90a",
+            Target::Gfx942 => "gfx942",
+        };
+        occupancy::of(processor, kernel, block, dynamic).ok()?.first().copied()
+    }
+
+    /// Puts a wave at the kernel's entry.
+    pub(crate) fn init_wave(&self, w: &mut Wave, id: u32, workgroup: [u32; 3]) {
+        if w.pool_of != self.code.id {
+            w.pool_of = self.code.id;
+            let pool = &self.code.pool;
+            w.r.s[usize::from(POOL)..usize::from(POOL) + pool.len()].copy_from_slice(pool);
+        }
+        w.r.s[..usize::from(POOL)].fill(0);
+        for row in (0..self.vgprs).chain(256..256 + self.agprs) {
+            *w.v_mut(row) = crate::state::wave::Lanes::ZERO;
+        }
+        w.scratch.reset(self.scratch);
+        w.id = id;
+        w.next = self.entry;
+        w.mode = self.mode;
+        w.trapsts = 0;
+        w.count = 0;
+        w.wait = None;
+
+        let mut at = 0;
+        let mut push = |w: &mut Wave, value: u32| {
+            w.set_s32(at, value);
+            at += 1;
+        };
+        for value in &self.user_sgprs {
+            push(w, *value);
+        }
+        for n in 0..3 {
+            if self.ids[n] {
+                push(w, workgroup[n]);
+            }
+        }
+        if self.workgroup_info {
+            push(w, self.waves);
+        }
+        if self.wave_offset {
+            // Each wave has its scratch to itself, so it begins at the base.
+            push(w, 0);
+        }
+        if self.flat_scratch {
+            w.set_s64(crate::state::wave::sreg::FLAT_SCRATCH, SCRATCH_BASE);
+        }
+
+        let [bx, by, bz] = self.block_size;
+        let size = bx * by * bz;
+        let first = id * LANES as u32;
+        let active = (size - first).min(LANES as u32);
+        w.set_exec(if active == LANES as u32 { !0 } else { (1 << active) - 1 });
+        let (mut x, mut y, mut z) = (first % bx, first / bx % by, first / (bx * by));
+        for lane in &mut w.v_mut(0).flat_mut()[..active as usize] {
+            *lane = (x | y << 10 | z << 20) & self.id_mask;
+            x += 1;
+            if x == bx {
+                (x, y) = (0, y + 1);
+                if y == by {
+                    (y, z) = (0, z + 1);
+                }
+            }
+        }
+    }
+}
+
+/// Fills the hidden arguments that the metadata lists.
+fn write_hidden(k: &KernelSignature, d: &Dispatch<'_>, hostcall: u64, printf: u64, block: &Block) {
+    let w = block.window();
+    let dims = (1..=3).rev().find(|n| d.grid[n - 1] > 1 || d.block[n - 1] > 1).unwrap_or(1);
+    for arg in k.hidden_args() {
+        let ValueKind::Hidden(hidden) = arg.kind else { continue };
+        let value: u64 = match hidden {
+            HiddenArg::BlockCountX => d.grid[0].into(),
+            HiddenArg::BlockCountY => d.grid[1].into(),
+            HiddenArg::BlockCountZ => d.grid[2].into(),
+            HiddenArg::GroupSizeX => d.block[0].into(),
+            HiddenArg::GroupSizeY => d.block[1].into(),
+            HiddenArg::GroupSizeZ => d.block[2].into(),
+            HiddenArg::GridDims => dims as u64,
+            HiddenArg::DynamicLdsSize => d.dynamic_lds.into(),
+            HiddenArg::PrivateBase => PRIVATE_BASE_HI.into(),
+            HiddenArg::SharedBase => SHARED_BASE_HI.into(),
+            HiddenArg::QueuePtr => QUEUE,
+            HiddenArg::HostcallBuffer => hostcall,
+            HiddenArg::PrintfBuffer => printf,
+            // Remainders and offsets are 0 in HIP; there is no heap, device queue or cooperative launch.
+            _ => 0,
+        };
+        let bytes = value.to_le_bytes();
+        let len = (arg.size as usize).min(bytes.len());
+        w.write_bytes(KERNARG + u64::from(arg.offset), &bytes[..len]);
+    }
+}
+
+/// The AQL kernel dispatch packet, and the fields of `amd_queue_t` that kernels read.
+fn write_packet(
+    program: &program::Inner,
+    k: &KernelSignature,
+    d: &Dispatch<'_>,
+    lds: u32,
+    scratch: u32,
+    block: &Block,
+) {
+    let w = block.window();
+    let mut packet = [0; 64];
+    let mut put = |at: usize, bytes: &[u8]| packet[at..at + bytes.len()].copy_from_slice(bytes);
+    // HSA_PACKET_TYPE_KERNEL_DISPATCH, and the number of dimensions.
+    put(0, &2u16.to_le_bytes());
+    put(2, &3u16.to_le_bytes());
+    for n in 0..3 {
+        put(4 + 2 * n, &(d.block[n] as u16).to_le_bytes());
+        put(12 + 4 * n, &(d.grid[n].wrapping_mul(d.block[n])).to_le_bytes());
+    }
+    put(24, &scratch.to_le_bytes());
+    put(28, &lds.to_le_bytes());
+    put(32, &program.guest(k.descriptor.address).to_le_bytes());
+    put(40, &KERNARG.to_le_bytes());
+    w.write_bytes(PACKET, &packet);
+    // amd_queue_t: group_segment_aperture_base_hi, private_segment_aperture_base_hi.
+    w.write_bytes(QUEUE + 0x40, &SHARED_BASE_HI.to_le_bytes());
+    w.write_bytes(QUEUE + 0x44, &PRIVATE_BASE_HI.to_le_bytes());
+}

@@ -1,0 +1,132 @@
+//! A loaded code object, whose code is decoded when it first runs.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use code_object::{CodeObject, KernelSignature};
+use gfx9_isa::Target;
+
+use crate::exec::inst::Code;
+use crate::exec::level::Level;
+use crate::host::images;
+use crate::memory::AddressSpace;
+use crate::memory::image::Image;
+use crate::observe::{self, Info};
+use crate::report::error::{Error, Result};
+
+/// Most bytes of machine code, gaps between executable segments included.
+const MAX_CODE: u64 = 1 << 30;
+
+/// A loaded code object. It is unloaded when the last clone of it is dropped and no dispatch uses it.
+#[derive(Clone)]
+pub struct Program {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    image: Arc<Image>,
+    target: Target,
+    level: Level,
+    code: OnceLock<Arc<Code>>,
+    infos: OnceLock<Arc<[Info]>>,
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { target, image, .. } = &*self.inner;
+        f.debug_struct("Program")
+            .field("target", target)
+            .field("image", &image.base())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Program {
+    /// Maps a code object into guest memory.
+    pub(crate) fn load(object: &CodeObject, space: &Arc<AddressSpace>, level: Level) -> Result<Program> {
+        let target = Target::of(object)?;
+        images::refuse(object, target)?;
+        let image = Arc::new(Image::load(object, space)?);
+        let inner = Inner { image, target, level, code: OnceLock::new(), infos: OnceLock::new() };
+        Ok(Program { inner: Arc::new(inner) })
+    }
+
+    /// The code object.
+    pub fn code_object(&self) -> &CodeObject {
+        self.inner.object()
+    }
+
+    /// The kernel's number, for [`Dispatch::kernel`](crate::Dispatch::kernel).
+    pub fn kernel_index(&self, name: &str) -> Option<usize> {
+        self.inner.object().kernels().iter().position(|kernel| kernel.name == name)
+    }
+
+    /// The kernels, in the order of their numbers.
+    pub fn kernels(&self) -> &[KernelSignature] {
+        self.inner.object().kernels()
+    }
+
+    /// Guest address and size in bytes of a device variable.
+    pub fn global(&self, name: &str) -> Option<(u64, u64)> {
+        let global = self.inner.object().global(name)?;
+        Some((self.inner.image.guest(global.address), global.size))
+    }
+}
+
+impl Inner {
+    /// The code object in guest memory.
+    pub(crate) fn image(&self) -> &Arc<Image> {
+        &self.image
+    }
+
+    pub(crate) fn target(&self) -> Target {
+        self.target
+    }
+
+    /// Guest address of an ELF virtual address.
+    pub(crate) fn guest(&self, vaddr: u64) -> u64 {
+        self.image.guest(vaddr)
+    }
+
+    /// ELF virtual address of a guest address.
+    pub(crate) fn vaddr(&self, guest: u64) -> u64 {
+        self.image.vaddr(guest)
+    }
+
+    pub(crate) fn object(&self) -> &CodeObject {
+        self.image.object()
+    }
+
+    /// What those who watch know of each instruction of `code`, which is this program's.
+    pub(crate) fn infos(&self, code: &Code) -> Arc<[Info]> {
+        Arc::clone(self.infos.get_or_init(|| observe::infos(code)))
+    }
+
+    /// The decoded code; decodes it if that hasn't been done.
+    pub(crate) fn code(&self) -> Result<Arc<Code>> {
+        if let Some(code) = self.code.get() {
+            return Ok(Arc::clone(code));
+        }
+        let segments = || self.object().segments().filter(|s| s.executable && !s.data.is_empty());
+        let start = segments().map(|s| s.vaddr).min().unwrap_or(0) & !3;
+        let end = segments().map(|s| s.vaddr + s.data.len() as u64).max().unwrap_or(0);
+        if start >= end || end - start > MAX_CODE {
+            return Err(Error::BadCodeObject(format!("its code spans {start:#x}..{end:#x}")));
+        }
+        let mut bytes = vec![0; ((end - start) as usize).next_multiple_of(4)];
+        for s in segments() {
+            let at = (s.vaddr - start) as usize;
+            bytes[at..at + s.data.len()].copy_from_slice(s.data);
+        }
+        let words: Vec<u32> = bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
+        let functions = self.object().symbols().iter().map(|f| f.address);
+        let entries = self.object().kernels().iter().map(|k| k.descriptor.entry);
+        let starts: Vec<usize> = functions
+            .chain(entries)
+            .filter(|a| *a >= start && *a < end)
+            .map(|a| (a - start) as usize / 4)
+            .collect();
+        let code = Code::decode(&words, self.guest(start), &starts, self.target, self.level);
+        Ok(Arc::clone(self.code.get_or_init(|| Arc::new(code))))
+    }
+}

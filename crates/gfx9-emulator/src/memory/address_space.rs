@@ -1,0 +1,533 @@
+//! The guest's allocations, at deterministic addresses, and the host ranges mapped beside them.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::backing::Backing;
+use super::shadow::Shadow;
+use super::window::Window;
+use crate::report::error::{Error, Result};
+
+/// First address of device allocations: away from where Linux maps a process's memory, so that a host range mapped
+/// at its own address doesn't meet them.
+const ARENA_START: u64 = 0x1000_0000_0000;
+/// End of the addresses of device allocations.
+const ARENA_END: u64 = 0x4000_0000_0000;
+/// Alignment of device allocations, at least, in bytes.
+const MIN_ALIGN: u64 = 256;
+/// Addresses left unmapped after each allocation, so that small overruns fault, in bytes.
+const GUARD: u64 = 64 << 10;
+/// Freed ranges remembered for fault reports.
+const FREED_KEPT: usize = 64;
+
+/// One live range of guest addresses.
+#[derive(Clone)]
+pub(super) struct Region {
+    pub(super) base: u64,
+    pub(super) len: u64,
+    /// Whether it is another address space's allocation.
+    pub(super) shared: bool,
+    pub(super) backing: Arc<Backing>,
+    /// Which bytes were written; none if that is not tracked, and all count as written.
+    pub(super) shadow: Option<Arc<Shadow>>,
+}
+
+impl Region {
+    pub(super) fn is_host(&self) -> bool {
+        self.backing.is_callers()
+    }
+
+    pub(super) fn window(&self) -> Window {
+        Window { base: self.base, len: self.len, ptr: self.backing.ptr().as_ptr() }
+    }
+}
+
+/// What is at a guest address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RegionInfo {
+    /// First address.
+    pub base: u64,
+    /// Length in bytes.
+    pub len: u64,
+    /// Whether it is host memory mapped with [`AddressSpace::map_host`].
+    pub is_host: bool,
+}
+
+/// Bytes of device memory in use and in all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryUsage {
+    /// Bytes allocated, host ranges not counted.
+    pub used: u64,
+    /// Bytes that may be allocated.
+    pub capacity: u64,
+}
+
+struct Inner {
+    regions: BTreeMap<u64, Region>,
+    freed: VecDeque<(u64, u64)>,
+    /// Where device allocations go.
+    arena: Range<u64>,
+    next: u64,
+    used: u64,
+    snapshot: Option<Arc<Snapshot>>,
+    /// Whether allocations get a shadow.
+    tracked: bool,
+}
+
+/// The guest's view of memory: device allocations, and host ranges at their own addresses.
+pub struct AddressSpace {
+    inner: Mutex<Inner>,
+    capacity: u64,
+}
+
+impl AddressSpace {
+    /// An empty address space that allows `capacity` bytes of device allocations.
+    pub fn new(capacity: u64) -> AddressSpace {
+        AddressSpace::with_arena(capacity, ARENA_START..ARENA_END)
+    }
+
+    /// An empty address space for one of several devices, whose allocations get addresses that no other device's
+    /// have: arena `index` of `count`.
+    pub fn one_of(capacity: u64, index: u32, count: u32) -> AddressSpace {
+        let size = (ARENA_END - ARENA_START) / u64::from(count.max(1)) & !((2 << 20) - 1);
+        let start = ARENA_START + size * u64::from(index.min(count.saturating_sub(1)));
+        AddressSpace::with_arena(capacity, start..start + size)
+    }
+
+    fn with_arena(capacity: u64, arena: Range<u64>) -> AddressSpace {
+        AddressSpace {
+            inner: Mutex::new(Inner {
+                regions: BTreeMap::new(),
+                freed: VecDeque::new(),
+                next: arena.start,
+                arena,
+                used: 0,
+                snapshot: None,
+                tracked: false,
+            }),
+            capacity,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Allocates zeroed device memory of `bytes` (at least 1) at a multiple of `align` (a power of two, in bytes; 0
+    /// for the default of 256), and returns its address. Addresses depend on the sequence of calls alone.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if it exceeds the capacity or the host has no memory; [`Error::InvalidArgument`] for a
+    /// size of 0 or an alignment that is no power of two or above 2 MiB.
+    pub fn alloc(&self, bytes: u64, align: u64) -> Result<u64> {
+        if bytes == 0 {
+            return Err(Error::InvalidArgument("an allocation of 0 bytes".into()));
+        }
+        let align = if align == 0 { MIN_ALIGN } else { align.max(MIN_ALIGN) };
+        if !align.is_power_of_two() || align > 2 << 20 {
+            return Err(Error::InvalidArgument(format!(
+                "an allocation's alignment of {align}: not a power of two up to 2 MiB"
+            )));
+        }
+        let mut inner = self.lock();
+        let free = self.capacity - inner.used;
+        let out_of_memory = Error::OutOfMemory { requested: bytes, free, total: self.capacity };
+        if bytes > free {
+            return Err(out_of_memory);
+        }
+        let Some(base) = inner.find_gap(bytes, align) else { return Err(out_of_memory) };
+        let Some(backing) = usize::try_from(bytes).ok().and_then(Backing::zeroed) else {
+            return Err(out_of_memory);
+        };
+        let shadow = if inner.tracked {
+            let Some(shadow) = Shadow::new(bytes) else { return Err(out_of_memory) };
+            Some(Arc::new(shadow))
+        } else {
+            None
+        };
+        let backing = Arc::new(backing);
+        inner.regions.insert(base, Region { base, len: bytes, shared: false, backing, shadow });
+        inner.next = base + bytes + GUARD;
+        inner.used += bytes;
+        inner.snapshot = None;
+        Ok(base)
+    }
+
+    /// Frees what [`alloc`](Self::alloc) returned.
+    ///
+    /// # Errors
+    /// [`Error::NotAnAllocation`] if `address` isn't the first of a live device allocation.
+    pub fn free(&self, address: u64) -> Result<()> {
+        let mut inner = self.lock();
+        match inner.regions.get(&address) {
+            Some(region) if !region.shared && !region.is_host() => {}
+            _ => return Err(Error::NotAnAllocation { address }),
+        }
+        if let Some(region) = inner.regions.remove(&address) {
+            inner.used -= region.len;
+            if inner.freed.len() == FREED_KEPT {
+                inner.freed.pop_front();
+            }
+            inner.freed.push_back((region.base, region.len));
+        }
+        inner.snapshot = None;
+        Ok(())
+    }
+
+    /// Makes `len` bytes of host memory at `ptr` accessible to kernels, at the guest address that equals the host's,
+    /// which it returns.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the range is empty, wraps or meets another that is live.
+    ///
+    /// # Safety
+    /// The memory must stay valid for reads and writes until [`unmap_host`](Self::unmap_host) has returned and no
+    /// dispatch that began before is running. While a dispatch runs that accesses it, nothing else may access it
+    /// other than through atomic operations.
+    pub unsafe fn map_host(&self, ptr: NonNull<u8>, len: u64) -> Result<u64> {
+        let base = ptr.as_ptr() as u64;
+        let mut inner = self.lock();
+        if len == 0 || base.checked_add(len).is_none() {
+            return Err(Error::InvalidArgument(format!("a host range of {len} bytes at {base:#x}")));
+        }
+        let backing = Arc::new(Backing::of_caller(ptr));
+        inner.insert(Region { base, len, shared: false, backing, shadow: None })?;
+        Ok(base)
+    }
+
+    /// Undoes [`map_host`](Self::map_host).
+    ///
+    /// # Errors
+    /// [`Error::NotAnAllocation`] if `address` isn't the first of a mapped host range.
+    pub fn unmap_host(&self, address: u64) -> Result<()> {
+        let mut inner = self.lock();
+        match inner.regions.get(&address) {
+            Some(region) if region.is_host() => {}
+            _ => return Err(Error::NotAnAllocation { address }),
+        }
+        inner.regions.remove(&address);
+        inner.snapshot = None;
+        Ok(())
+    }
+
+    /// The live range that holds `address`.
+    pub fn lookup(&self, address: u64) -> Option<RegionInfo> {
+        let inner = self.lock();
+        let (_, r) = inner.regions.range(..=address).next_back()?;
+        (address - r.base < r.len).then_some(RegionInfo { base: r.base, len: r.len, is_host: r.is_host() })
+    }
+
+    /// Makes the device allocation that begins at `address` accessible in `other` too, at the same address, until
+    /// [`unshare`](Self::unshare). It is no allocation of `other`'s and doesn't count there.
+    ///
+    /// # Errors
+    /// [`Error::NotAnAllocation`] if `address` isn't the first of a live device allocation here;
+    /// [`Error::InvalidArgument`] if `other` has something else there.
+    pub fn share(&self, address: u64, other: &AddressSpace) -> Result<()> {
+        let region = self.lock().regions.get(&address).filter(|r| !r.shared && !r.is_host()).cloned();
+        let Some(region) = region else { return Err(Error::NotAnAllocation { address }) };
+        let mut inner = other.lock();
+        inner.insert(Region { shared: true, ..region })
+    }
+
+    /// Undoes what [`share`](Self::share) did here for another address space's allocation; nothing if it is undone.
+    pub fn unshare(&self, address: u64) {
+        let mut inner = self.lock();
+        if inner.regions.get(&address).is_some_and(|r| r.shared) {
+            inner.regions.remove(&address);
+            inner.snapshot = None;
+        }
+    }
+
+    /// From now on notes of new allocations which bytes are written, for the sanitizer.
+    pub(crate) fn track_writes(&self) {
+        self.lock().tracked = true;
+    }
+
+    /// Says that bytes count as written, whether they are or not.
+    pub(crate) fn count_as_written(&self, address: u64, len: u64) {
+        mark(self.region(address).as_ref(), address, len);
+    }
+
+    /// Bytes in use and in all.
+    pub fn usage(&self) -> MemoryUsage {
+        MemoryUsage { used: self.lock().used, capacity: self.capacity }
+    }
+
+    /// Reads `out.len()` bytes at `address`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`] if they are not all in one live range.
+    pub fn read(&self, address: u64, out: &mut [u8]) -> Result<()> {
+        let (region, window) = self.range(address, out.len() as u64)?;
+        window.read_bytes(address, out);
+        drop(region);
+        Ok(())
+    }
+
+    /// Writes `data` at `address`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`] if it doesn't lie in one live range.
+    pub fn write(&self, address: u64, data: &[u8]) -> Result<()> {
+        let (region, window) = self.range(address, data.len() as u64)?;
+        window.write_bytes(address, data);
+        mark(region.as_ref(), address, data.len() as u64);
+        drop(region);
+        Ok(())
+    }
+
+    /// Copies `bytes` from `src` to `dst`, which may overlap.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`] if either doesn't lie in one live range.
+    pub fn copy(&self, dst: u64, src: u64, bytes: u64) -> Result<()> {
+        let (from_region, from) = self.range(src, bytes)?;
+        let (to_region, to) = self.range(dst, bytes)?;
+        let mut buffer = vec![0; bytes.min(1 << 20) as usize];
+        let step = buffer.len().max(1) as u64;
+        let steps = bytes.div_ceil(step);
+        for n in 0..steps {
+            // Backwards if the destination begins inside the source, as memmove does.
+            let n = if dst > src { steps - 1 - n } else { n };
+            let part = &mut buffer[..(bytes - n * step).min(step) as usize];
+            from.read_bytes(src + n * step, part);
+            to.write_bytes(dst + n * step, part);
+        }
+        if let (Some(from), Some(to)) = (&from_region, &to_region)
+            && let Some(shadow) = &to.shadow
+        {
+            if Arc::ptr_eq(&from.backing, &to.backing) {
+                // The two may overlap.
+                shadow.mark(dst - to.base, bytes);
+            } else {
+                shadow.copy(dst - to.base, from.shadow.as_deref(), src - from.base, bytes);
+            }
+        }
+        drop((from_region, to_region));
+        Ok(())
+    }
+
+    /// Fills `count` times `pattern.len()` bytes at `address` with repetitions of `pattern`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`] if they don't lie in one live range; [`Error::InvalidArgument`] for an empty pattern.
+    pub fn fill(&self, address: u64, pattern: &[u8], count: u64) -> Result<()> {
+        let total =
+            (pattern.len() as u64).checked_mul(count).filter(|_| !pattern.is_empty()).ok_or_else(|| {
+                Error::InvalidArgument(format!("a fill of {count} patterns of {} bytes", pattern.len()))
+            })?;
+        let (region, window) = self.range(address, total)?;
+        let per_block = (64 << 10) / pattern.len().min(64 << 10);
+        let block = pattern.repeat(per_block.min(usize::try_from(count).unwrap_or(usize::MAX)));
+        let mut at = 0;
+        while at < total {
+            let part = &block[..(total - at).min(block.len() as u64) as usize];
+            window.write_bytes(address + at, part);
+            at += part.len() as u64;
+        }
+        mark(region.as_ref(), address, total);
+        drop(region);
+        Ok(())
+    }
+
+    fn range(&self, address: u64, len: u64) -> Result<(Option<Region>, Window)> {
+        if len == 0 {
+            return Ok((None, Window::EMPTY));
+        }
+        let inner = self.lock();
+        let region = inner.regions.range(..=address).next_back().map(|(_, r)| r.clone());
+        match region {
+            Some(r) if r.window().contains(address, len) => {
+                let window = r.window();
+                Ok((Some(r), window))
+            }
+            _ => Err(Error::OutOfBounds { address, len, nearest: inner.nearest(address, len) }),
+        }
+    }
+
+    /// The live range that holds `address`.
+    pub(super) fn region(&self, address: u64) -> Option<Region> {
+        let inner = self.lock();
+        let (_, r) = inner.regions.range(..=address).next_back()?;
+        r.window().contains(address, 1).then(|| r.clone())
+    }
+
+    /// The allocations that are live now.
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+        let mut inner = self.lock();
+        if let Some(snapshot) = &inner.snapshot {
+            return Arc::clone(snapshot);
+        }
+        let regions: Box<[Region]> = inner.regions.values().cloned().collect();
+        let snapshot = Arc::new(Snapshot { windows: regions.iter().map(Region::window).collect(), regions });
+        inner.snapshot = Some(Arc::clone(&snapshot));
+        snapshot
+    }
+
+    /// A sentence about what is around `len` bytes at `address`.
+    pub(crate) fn nearest(&self, address: u64, len: u64) -> String {
+        self.lock().nearest(address, len)
+    }
+}
+
+/// Bytes of a region, if any, have been written.
+fn mark(region: Option<&Region>, address: u64, len: u64) {
+    if let Some(Region { base, shadow: Some(shadow), .. }) = region {
+        shadow.mark(address - base, len);
+    }
+}
+
+/// What is known of bytes that a kernel accesses.
+pub(crate) enum Tracked<'a> {
+    /// They are in no allocation: the dispatch's own memory, or a fault.
+    Outside,
+    /// They are in one of which it isn't noted what was written.
+    Untracked,
+    /// They are in one of which it is: its bits, and where in it.
+    At(&'a Shadow, u64),
+}
+
+impl Inner {
+    /// Takes in a range that has its address already.
+    fn insert(&mut self, region: Region) -> Result<()> {
+        let (base, end) = (region.base, region.base + region.len);
+        if let Some((_, r)) = self.regions.range(..end).next_back()
+            && r.base + r.len > base
+        {
+            return Err(Error::InvalidArgument(format!(
+                "the range {base:#x}..{end:#x} meets the live range {:#x}..{:#x}",
+                r.base,
+                r.base + r.len
+            )));
+        }
+        self.regions.insert(base, region);
+        self.snapshot = None;
+        Ok(())
+    }
+
+    /// An address for `bytes`, after the last allocation if there is room, else in the first gap.
+    fn find_gap(&self, bytes: u64, align: u64) -> Option<u64> {
+        let fits = |from: u64, until: u64| {
+            let base = from.checked_next_multiple_of(align)?;
+            (base.checked_add(bytes)?.checked_add(GUARD)? <= until).then_some(base)
+        };
+        if let Some(base) = fits(self.next, self.arena.end) {
+            return Some(base);
+        }
+        let mut from = self.arena.start;
+        for region in self.regions.range(self.arena.clone()).map(|(_, r)| r) {
+            if let Some(base) = fits(from, region.base) {
+                return Some(base);
+            }
+            from = region.base + region.len + GUARD;
+        }
+        fits(from, self.arena.end)
+    }
+
+    fn nearest(&self, address: u64, len: u64) -> String {
+        let show = |base: u64, len: u64| format!("{base:#x}..{:#x} ({len} bytes)", base + len);
+        let mut parts = Vec::new();
+        if let Some((_, r)) = self.regions.range(..=address).next_back() {
+            if address - r.base <= r.len.saturating_sub(len.max(1)) && len <= r.len {
+                return format!("{} bytes into {}", address - r.base, show(r.base, r.len));
+            }
+            if address - r.base < r.len {
+                parts.push(format!("it begins inside {} but runs past its end", show(r.base, r.len)));
+            } else {
+                let past = address - (r.base + r.len);
+                parts.push(format!("{past} bytes past the end of {}", show(r.base, r.len)));
+            }
+        }
+        if let Some((_, r)) = self.regions.range(address.saturating_add(1)..).next() {
+            parts.push(format!("{} bytes before {}", r.base - address, show(r.base, r.len)));
+        }
+        if let Some((base, len)) = self.freed.iter().rev().find(|(b, l)| address.wrapping_sub(*b) < *l) {
+            parts.push(format!("inside {}, which was freed", show(*base, *len)));
+        }
+        if parts.is_empty() { "no allocation is live".into() } else { parts.join("; ") }
+    }
+}
+
+/// The live ranges at one moment, sorted.
+pub(crate) struct Snapshot {
+    pub(super) windows: Box<[Window]>,
+    /// Of the same ranges; keeps the memory of `windows` alive.
+    pub(super) regions: Box<[Region]>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_deterministic_and_apart() {
+        let make = || {
+            let space = AddressSpace::new(1 << 20);
+            let a = space.alloc(100, 0).unwrap();
+            let b = space.alloc(5000, 4096).unwrap();
+            space.free(a).unwrap();
+            (a, b, space.alloc(100, 0).unwrap())
+        };
+        let (a, b, c) = make();
+        assert_eq!((a, b, c), make());
+        assert!(b >= a + 100 + GUARD && c > b && b % 4096 == 0);
+    }
+
+    #[test]
+    fn bytes_survive_odd_offsets_and_overlap() {
+        let space = AddressSpace::new(1 << 20);
+        let a = space.alloc(1000, 0).unwrap();
+        let data: Vec<u8> = (0..=255).cycle().take(777).collect();
+        space.write(a + 3, &data).unwrap();
+        let mut back = vec![0; 777];
+        space.read(a + 3, &mut back).unwrap();
+        assert_eq!(back, data);
+        space.copy(a + 10, a + 3, 777).unwrap();
+        space.read(a + 10, &mut back).unwrap();
+        assert_eq!(back, data);
+        space.fill(a + 1, &[1, 2, 3, 4], 100).unwrap();
+        let mut some = [0; 5];
+        space.read(a + 397, &mut some).unwrap();
+        assert_eq!(some, [1, 2, 3, 4, back[391]]);
+    }
+
+    #[test]
+    fn a_shared_allocation_is_the_same_memory() {
+        let (ours, theirs) = (AddressSpace::one_of(1000, 0, 2), AddressSpace::one_of(1000, 1, 2));
+        let a = ours.alloc(100, 0).unwrap();
+        assert_ne!(a, theirs.alloc(100, 0).unwrap());
+        assert!(matches!(theirs.write(a, &[7]), Err(Error::OutOfBounds { .. })));
+        ours.share(a, &theirs).unwrap();
+        theirs.write(a + 99, &[7]).unwrap();
+        let mut byte = [0];
+        ours.read(a + 99, &mut byte).unwrap();
+        assert_eq!(byte, [7]);
+        assert!(matches!(theirs.free(a), Err(Error::NotAnAllocation { .. })));
+        theirs.unshare(a);
+        assert!(matches!(theirs.read(a, &mut byte), Err(Error::OutOfBounds { .. })));
+        assert_eq!(theirs.usage().used, 100);
+    }
+
+    #[test]
+    fn misuse_is_typed() {
+        let space = AddressSpace::new(1000);
+        assert!(matches!(space.alloc(0, 0), Err(Error::InvalidArgument(_))));
+        assert!(matches!(space.alloc(10, 3 * 256), Err(Error::InvalidArgument(_))));
+        let a = space.alloc(600, 0).unwrap();
+        let Err(Error::OutOfMemory { requested: 500, free: 400, total: 1000 }) = space.alloc(500, 0) else {
+            panic!("it must not fit");
+        };
+        let Err(Error::OutOfBounds { nearest, .. }) = space.write(a + 590, &[0; 11]) else {
+            panic!("it must not fit");
+        };
+        assert!(nearest.contains("runs past its end"), "{nearest}");
+        assert!(matches!(space.free(a + 1), Err(Error::NotAnAllocation { .. })));
+        space.free(a).unwrap();
+        assert!(matches!(space.free(a), Err(Error::NotAnAllocation { .. })));
+        assert!(space.nearest(a + 1, 1).contains("was freed"));
+        assert_eq!(space.usage(), MemoryUsage { used: 0, capacity: 1000 });
+    }
+}

@@ -1,0 +1,290 @@
+//! LDS: the memory that the waves of one workgroup share, run by one host thread, so plain memory.
+
+use std::marker::PhantomData;
+
+use super::gather::{Element, Pattern, offsets_pattern};
+use crate::state::wave::{Active, CHUNK, CHUNKS, LANES, Lanes, lanes_of};
+
+/// Most LDS that a workgroup can have, in bytes.
+pub const MAX_LDS: u32 = 64 << 10;
+
+/// LDS of one workgroup. Accesses give `None` outside of what it has; multi-byte values are little-endian.
+pub(crate) struct Lds {
+    bytes: Box<[u8]>,
+    size: u32,
+}
+
+impl Lds {
+    pub(crate) fn new() -> Lds {
+        Lds { bytes: vec![0; MAX_LDS as usize].into_boxed_slice(), size: 0 }
+    }
+
+    /// Makes it `size` bytes (at most [`MAX_LDS`]), zeroed. Hardware leaves them as they are; zeros make results
+    /// independent of what ran before.
+    pub(crate) fn reset(&mut self, size: u32) {
+        self.size = size.min(MAX_LDS);
+        self.bytes[..self.size as usize].fill(0);
+    }
+
+    /// In bytes.
+    #[inline(always)]
+    pub(crate) fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// All of it.
+    #[inline(always)]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.size as usize]
+    }
+
+    /// All of it.
+    #[inline(always)]
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[..self.size as usize]
+    }
+
+    #[inline(always)]
+    pub(crate) fn load<const N: usize>(&self, address: u32) -> Option<[u8; N]> {
+        let at = address as usize;
+        self.bytes().get(at..at.checked_add(N)?)?.try_into().ok()
+    }
+
+    #[inline(always)]
+    pub(crate) fn store<const N: usize>(&mut self, address: u32, value: [u8; N]) -> Option<()> {
+        let at = address as usize;
+        self.bytes_mut().get_mut(at..at.checked_add(N)?)?.copy_from_slice(&value);
+        Some(())
+    }
+
+    #[inline(always)]
+    pub(crate) fn load_u32(&self, address: u32) -> Option<u32> {
+        self.load(address).map(u32::from_le_bytes)
+    }
+
+    #[inline(always)]
+    pub(crate) fn store_u32(&mut self, address: u32, value: u32) -> Option<()> {
+        self.store(address, value.to_le_bytes())
+    }
+
+    /// One lane's element.
+    pub(crate) fn load_one<E: Element>(&self, address: u32) -> Option<E> {
+        let at = address as usize;
+        let from = self.bytes().get(at..at.checked_add(E::SIZE)?)?;
+        let mut bytes = [0; 16];
+        bytes[..E::SIZE].copy_from_slice(from);
+        Some(E::from_bytes(bytes))
+    }
+
+    /// Stores one lane's element.
+    pub(crate) fn store_one<E: Element>(&mut self, address: u32, value: E) -> Option<()> {
+        let at = address as usize;
+        let to = self.bytes_mut().get_mut(at..at.checked_add(E::SIZE)?)?;
+        to.copy_from_slice(&value.to_bytes()[..E::SIZE]);
+        Some(())
+    }
+
+    /// The elements at `addresses` of the active lanes, if all are inside.
+    #[inline(always)]
+    pub(crate) fn checked<'a, E: Element>(
+        &'a mut self,
+        addresses: &'a [u32; LANES],
+        active: &Active<'_>,
+    ) -> Option<CheckedLds<'a, E>> {
+        let limit = self.size.checked_sub(E::SIZE as u32)?;
+        // Where an address is above the limit, the top bit of one of these is set: the limit is below 2^31.
+        let mut out = 0;
+        if active.all() {
+            for at in addresses {
+                out |= limit.wrapping_sub(*at) | at;
+            }
+        } else {
+            for (lane, at) in addresses.iter().enumerate() {
+                out |= (limit.wrapping_sub(*at) | at) & active.keep(lane);
+            }
+        }
+        let inside = out >> 31 == 0;
+        let bytes = self.bytes.as_mut_ptr();
+        inside.then_some(CheckedLds { bytes, addresses, exec: active.exec(), element: PhantomData })
+    }
+}
+
+/// The elements of the active lanes, all of which have been found to lie inside.
+pub(crate) struct CheckedLds<'a, E> {
+    /// Borrowed mutably for `'a`, with all checked elements inside.
+    bytes: *mut u8,
+    addresses: &'a [u32; LANES],
+    exec: u64,
+    element: PhantomData<(E, &'a mut Lds)>,
+}
+
+impl<E: Element> CheckedLds<'_, E> {
+    /// The bytes of an active lane's element.
+    ///
+    /// # Safety
+    /// The lane must be in `self.exec`.
+    #[inline(always)]
+    unsafe fn slice(&self, lane: usize) -> &[u8] {
+        let at = self.addresses[lane & (LANES - 1)] as usize;
+        // SAFETY: `Lds::checked` found all elements of active lanes inside the bytes, which are borrowed.
+        unsafe { std::slice::from_raw_parts(self.bytes.add(at), E::SIZE) }
+    }
+
+    #[inline(always)]
+    unsafe fn load(&self, lane: usize) -> E {
+        let mut bytes = [0; 16];
+        // SAFETY: the caller's.
+        bytes[..E::SIZE].copy_from_slice(unsafe { self.slice(lane) });
+        E::from_bytes(bytes)
+    }
+
+    #[inline(always)]
+    unsafe fn store(&mut self, lane: usize, value: E) {
+        let at = self.addresses[lane & (LANES - 1)] as usize;
+        // SAFETY: as in `slice`, and `self` is borrowed mutably.
+        let to = unsafe { std::slice::from_raw_parts_mut(self.bytes.add(at), E::SIZE) };
+        to.copy_from_slice(&value.to_bytes()[..E::SIZE]);
+    }
+
+    /// Loads every active lane's, in order.
+    #[inline(always)]
+    pub(crate) fn each(&self, mut f: impl FnMut(usize, E)) {
+        if self.exec == !0 {
+            for lane in 0..LANES {
+                // SAFETY: the lane is active.
+                f(lane, unsafe { self.load(lane) });
+            }
+        } else {
+            for lane in lanes_of(self.exec) {
+                // SAFETY: the lane is active.
+                f(lane, unsafe { self.load(lane) });
+            }
+        }
+    }
+
+    /// Stores every active lane's, in order.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, mut f: impl FnMut(usize) -> E) {
+        if self.exec == !0 {
+            for lane in 0..LANES {
+                // SAFETY: the lane is active.
+                unsafe { self.store(lane, f(lane)) };
+            }
+        } else {
+            for lane in lanes_of(self.exec) {
+                // SAFETY: the lane is active.
+                unsafe { self.store(lane, f(lane)) };
+            }
+        }
+    }
+
+    /// Replaces every active lane's, in order.
+    #[inline(always)]
+    pub(crate) fn modify(&mut self, mut f: impl FnMut(usize, E) -> E) {
+        for lane in lanes_of(self.exec) {
+            // SAFETY: the lane is active.
+            unsafe {
+                let new = f(lane, self.load(lane));
+                self.store(lane, new);
+            }
+        }
+    }
+}
+
+impl<const N: usize> CheckedLds<'_, [u32; N]> {
+    /// Whether all lanes' elements are one after the other.
+    #[inline(always)]
+    fn is_run(&self) -> bool {
+        let size = 4 * N as u32;
+        let (parts, _) = self.addresses.as_chunks::<CHUNK>();
+        parts.iter().zip(0..).all(|(part, c)| {
+            part[0] == self.addresses[0].wrapping_add(c * CHUNK as u32 * size)
+                && offsets_pattern(part, size) == Pattern::Row
+        })
+    }
+
+    /// Loads all lanes' dwords into registers. All lanes must be active, else nothing is done.
+    #[inline(always)]
+    pub(crate) fn rows(&self, rows: &mut [Lanes; N]) {
+        if self.exec != !0 {
+            return;
+        }
+        if N > 1 && self.is_run() {
+            let at = self.addresses[0] as usize;
+            // SAFETY: all lanes are active, and their dwords, `N` of each, are one after the other.
+            let all = unsafe { std::slice::from_raw_parts(self.bytes.add(at), 4 * N * LANES) };
+            let (all, _) = all.as_chunks::<4>();
+            for lane in 0..LANES {
+                for n in 0..N {
+                    rows[n].flat_mut()[lane] = u32::from_le_bytes(all[lane * N + n]);
+                }
+            }
+            return;
+        }
+        for (c, part) in self.addresses.as_chunks::<CHUNK>().0.iter().enumerate() {
+            match offsets_pattern(part, 4 * N as u32) {
+                Pattern::Same => {
+                    // SAFETY: all lanes are active.
+                    let value = unsafe { self.load(c * CHUNK) };
+                    for n in 0..N {
+                        rows[n].0[c] = [value[n]; CHUNK];
+                    }
+                }
+                Pattern::Row if N == 1 => {
+                    let at = part[0] as usize;
+                    // SAFETY: all lanes are active, and their dwords are one after the other.
+                    let all = unsafe { std::slice::from_raw_parts(self.bytes.add(at), 4 * CHUNK) };
+                    for (to, from) in rows[0].0[c].iter_mut().zip(all.as_chunks::<4>().0) {
+                        *to = u32::from_le_bytes(*from);
+                    }
+                }
+                _ => {
+                    for j in 0..CHUNK {
+                        // SAFETY: all lanes are active.
+                        let value = unsafe { self.load(c * CHUNK + j) };
+                        for n in 0..N {
+                            rows[n].0[c][j] = value[n];
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Stores all lanes' dwords from registers. All lanes must be active, else nothing is done.
+    #[inline(always)]
+    pub(crate) fn put_rows(&mut self, rows: &[Lanes; N]) {
+        if self.exec != !0 {
+            return;
+        }
+        if N > 1 && self.is_run() {
+            let at = self.addresses[0] as usize;
+            // SAFETY: as in `rows`, and `self` is borrowed mutably.
+            let all = unsafe { std::slice::from_raw_parts_mut(self.bytes.add(at), 4 * N * LANES) };
+            let (all, _) = all.as_chunks_mut::<4>();
+            for lane in 0..LANES {
+                for n in 0..N {
+                    all[lane * N + n] = rows[n].flat()[lane].to_le_bytes();
+                }
+            }
+            return;
+        }
+        for c in 0..CHUNKS {
+            let part = &self.addresses.as_chunks::<CHUNK>().0[c];
+            if N == 1 && offsets_pattern(part, 4) == Pattern::Row {
+                let at = part[0] as usize;
+                // SAFETY: all lanes are active, their dwords are one after the other, and `self` is borrowed mutably.
+                let all = unsafe { std::slice::from_raw_parts_mut(self.bytes.add(at), 4 * CHUNK) };
+                for (to, from) in all.as_chunks_mut::<4>().0.iter_mut().zip(rows[0].0[c]) {
+                    *to = from.to_le_bytes();
+                }
+                continue;
+            }
+            for j in 0..CHUNK {
+                let value = std::array::from_fn(|n| rows[n].0[c][j]);
+                // SAFETY: all lanes are active.
+                unsafe { self.store(c * CHUNK + j, value) };
+            }
+        }
+    }
+}

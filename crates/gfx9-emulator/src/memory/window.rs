@@ -1,0 +1,111 @@
+//! A range of guest addresses that can be accessed.
+
+use super::raw::{self, Cell};
+
+/// One contiguous, accessible range of guest addresses.
+///
+/// All accesses check the bounds and give `None` outside them. Multi-byte values are little-endian.
+#[derive(Clone, Copy)]
+pub(crate) struct Window {
+    pub(super) base: u64,
+    pub(super) len: u64,
+    pub(super) ptr: *mut u8,
+}
+
+// SAFETY: its accesses may race (`raw`), on memory that whoever holds it keeps alive (`Snapshot`, `View`).
+unsafe impl Send for Window {}
+// SAFETY: as above.
+unsafe impl Sync for Window {}
+
+impl Window {
+    pub(crate) const EMPTY: Window = Window { base: 0, len: 0, ptr: std::ptr::null_mut() };
+
+    /// Whether all `size` bytes at `address` lie in it.
+    #[inline(always)]
+    pub(crate) fn contains(&self, address: u64, size: u64) -> bool {
+        let offset = address.wrapping_sub(self.base);
+        offset < self.len && size <= self.len - offset
+    }
+
+    /// A host pointer to `address` if all `size` bytes lie in it.
+    #[inline(always)]
+    pub(super) fn at(&self, address: u64, size: u64) -> Option<*mut u8> {
+        // SAFETY: the offset lies inside the allocation that `ptr` points to.
+        self.contains(address, size).then(|| unsafe { self.ptr.add((address - self.base) as usize) })
+    }
+
+    #[inline(always)]
+    pub(crate) fn load_u32(&self, address: u64) -> Option<u32> {
+        let p = self.at(address, 4)?;
+        // SAFETY: in bounds, and guest memory is only accessed so.
+        Some(unsafe { raw::load32(p) })
+    }
+
+    #[inline(always)]
+    pub(crate) fn store_u32(&self, address: u64, value: u32) -> Option<()> {
+        let p = self.at(address, 4)?;
+        // SAFETY: in bounds, and guest memory is only accessed so.
+        unsafe { raw::store32(p, value) };
+        Some(())
+    }
+
+    /// The dword at `address` for atomic operations; none if it is out of bounds or not at a multiple of 4.
+    #[inline(always)]
+    pub(crate) fn atomic_u32(&self, address: u64) -> Option<Cell<u32>> {
+        let p = self.at(address, 4).filter(|p| p.addr() & 3 == 0)?;
+        // SAFETY: in bounds, aligned, guest memory is only accessed so, and whoever holds the window keeps it alive.
+        Some(unsafe { Cell::<u32>::new(p) })
+    }
+
+    /// The 64-bit word at `address` for atomic operations; none if it is out of bounds or not at a multiple of 8.
+    #[inline(always)]
+    pub(crate) fn atomic_u64(&self, address: u64) -> Option<Cell<u64>> {
+        let p = self.at(address, 8).filter(|p| p.addr() & 7 == 0)?;
+        // SAFETY: as in `atomic_u32`.
+        Some(unsafe { Cell::<u64>::new(p) })
+    }
+
+    /// Copies bytes out. The caller has checked that they lie in the window; else nothing is copied.
+    pub(crate) fn read_bytes(&self, address: u64, out: &mut [u8]) {
+        let Some(p) = self.at(address, out.len() as u64) else { return };
+        // Aligned words, so that none is seen half-written.
+        let head = p.align_offset(8).min(out.len());
+        let (first, rest) = out.split_at_mut(head);
+        let (words, last) = rest.as_chunks_mut::<8>();
+        for (n, byte) in first.iter_mut().enumerate() {
+            // SAFETY: in bounds, and guest memory is only accessed so.
+            *byte = unsafe { raw::load8(p.add(n)) };
+        }
+        for (n, word) in words.iter_mut().enumerate() {
+            // SAFETY: as above.
+            *word = unsafe { raw::load64(p.add(head + n * 8)) }.to_le_bytes();
+        }
+        let at = head + words.len() * 8;
+        for (n, byte) in last.iter_mut().enumerate() {
+            // SAFETY: as above.
+            *byte = unsafe { raw::load8(p.add(at + n)) };
+        }
+    }
+
+    /// Copies bytes in. The caller has checked that they lie in the window; else nothing is copied.
+    pub(crate) fn write_bytes(&self, address: u64, data: &[u8]) {
+        let Some(p) = self.at(address, data.len() as u64) else { return };
+        // Aligned words, so that none is half-written to others.
+        let head = p.align_offset(8).min(data.len());
+        let (first, rest) = data.split_at(head);
+        let (words, last) = rest.as_chunks::<8>();
+        for (n, byte) in first.iter().enumerate() {
+            // SAFETY: in bounds, and guest memory is only accessed so.
+            unsafe { raw::store8(p.add(n), *byte) };
+        }
+        for (n, word) in words.iter().enumerate() {
+            // SAFETY: as above.
+            unsafe { raw::store64(p.add(head + n * 8), u64::from_le_bytes(*word)) };
+        }
+        let at = head + words.len() * 8;
+        for (n, byte) in last.iter().enumerate() {
+            // SAFETY: as above.
+            unsafe { raw::store8(p.add(at + n), *byte) };
+        }
+    }
+}

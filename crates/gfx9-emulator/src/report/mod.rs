@@ -1,0 +1,6 @@
+//! What the emulator tells its caller: errors, faults, and defects that the sanitizer found.
+
+pub(crate) mod access;
+pub(crate) mod defect;
+pub(crate) mod error;
+pub(crate) mod fault;

@@ -1,0 +1,434 @@
+//! One wavefront's state: registers, EXEC mask, mode, where it is.
+
+use bytemuck::Zeroable;
+
+use crate::state::bytes::Bytes;
+use crate::state::gws::Wait;
+
+/// Lanes of a wavefront.
+pub const LANES: usize = 64;
+/// Lanes that executors handle at a time: two AVX2 registers, one of AVX-512.
+pub(crate) const CHUNK: usize = 16;
+/// Chunks of a register.
+pub(crate) const CHUNKS: usize = LANES / CHUNK;
+
+/// One vector register: a dword for each lane, in chunks.
+#[repr(C, align(64))]
+#[derive(Clone, Copy, Zeroable)]
+pub(crate) struct Lanes(pub(crate) [[u32; CHUNK]; CHUNKS]);
+
+/// On a cache line of its own. What is written in vectors and read again at once must not lie across two, and the stack
+/// that a thread begins with may be anywhere.
+#[repr(C, align(64))]
+#[derive(Clone, Copy)]
+pub(crate) struct Aligned<T>(pub(crate) T);
+
+impl<T> std::ops::Deref for Aligned<T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl Lanes {
+    pub(crate) const ZERO: Lanes = Lanes([[0; CHUNK]; CHUNKS]);
+
+    /// All lanes in order.
+    #[inline(always)]
+    pub(crate) fn flat(&self) -> &[u32; LANES] {
+        bytemuck::must_cast_ref(&self.0)
+    }
+
+    /// All lanes in order.
+    #[inline(always)]
+    pub(crate) fn flat_mut(&mut self) -> &mut [u32; LANES] {
+        bytemuck::must_cast_mut(&mut self.0)
+    }
+}
+
+/// Registers, with power-of-two sizes so that a masked index needs no check.
+#[repr(C)]
+#[derive(Zeroable)]
+pub(crate) struct Regs {
+    /// 0..256 VGPRs, 256..512 AGPRs, from [`TEMP`] on temporaries of [`crate::exec::modifiers`].
+    pub(crate) v: [Lanes; VROWS],
+    /// 0..128 as the hardware numbers them, 128..256 fixed slots for its constants (SCC at 253), then the program's
+    /// constants.
+    pub(crate) s: [u32; SSLOTS],
+}
+
+/// Vector registers, temporaries included.
+pub(crate) const VROWS: usize = 1024;
+/// First AGPR.
+pub(crate) const AGPR: u16 = 256;
+/// First temporary vector register.
+pub(crate) const TEMP: u16 = 512;
+/// Scalar slots.
+pub(crate) const SSLOTS: usize = 4096;
+/// First scalar slot of the program's constants.
+pub(crate) const POOL: u16 = 256;
+
+/// Scalar registers with a name.
+pub(crate) mod sreg {
+    pub(crate) const FLAT_SCRATCH: u16 = 102;
+    pub(crate) const VCC: u16 = 106;
+    pub(crate) const M0: u16 = 124;
+    pub(crate) const EXEC: u16 = 126;
+    pub(crate) const VCCZ: u16 = 251;
+    pub(crate) const EXECZ: u16 = 252;
+    pub(crate) const SCC: u16 = 253;
+}
+
+/// The MODE register: rounding, denormals, DX10_CLAMP, IEEE (CDNA2 ISA, "Mode register").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Mode(pub(crate) u32);
+
+impl Mode {
+    /// Nearest even, denormals kept, DX10_CLAMP and IEEE.
+    pub(crate) const DEFAULT: Mode = Mode(0x3f0);
+
+    /// Round to nearest even everywhere, denormals kept everywhere: what compilers ask for, and what the host does.
+    pub(crate) const fn is_default_float(self) -> bool {
+        self.0 & 0xff == 0xf0
+    }
+    /// Rounding of f32: 0 nearest even, 1 up, 2 down, 3 towards zero.
+    pub(crate) const fn round32(self) -> u32 {
+        self.0 & 3
+    }
+    /// Rounding of f64 and f16.
+    pub(crate) const fn round64(self) -> u32 {
+        self.0 >> 2 & 3
+    }
+    /// Denormals of f32: bit 0 keeps those of sources, bit 1 those of results.
+    pub(crate) const fn denorm32(self) -> u32 {
+        self.0 >> 4 & 3
+    }
+    /// Denormals of f64 and f16.
+    pub(crate) const fn denorm64(self) -> u32 {
+        self.0 >> 6 & 3
+    }
+    /// Clamping a NaN gives 0.
+    pub(crate) const fn dx10_clamp(self) -> bool {
+        self.0 >> 8 & 1 != 0
+    }
+    /// Signalling NaNs are quieted by min, max and the like.
+    pub(crate) const fn ieee(self) -> bool {
+        self.0 >> 9 & 1 != 0
+    }
+    /// Vector registers of VALU instructions are indexed by M0.
+    pub(crate) const GPR_IDX_EN: u32 = 1 << 27;
+    /// Vector instructions are skipped.
+    pub(crate) const VSKIP: u32 = 1 << 28;
+    /// Whether vector instructions do other than they say.
+    pub(crate) const fn alters(self) -> bool {
+        self.0 & (Mode::GPR_IDX_EN | Mode::VSKIP) != 0
+    }
+    /// The stack pointer of conditional branches: entries of four SGPRs.
+    pub(crate) const fn csp(self) -> u32 {
+        self.0 >> 29
+    }
+    /// With another stack pointer, of which the low three bits count.
+    pub(crate) const fn with_csp(self, csp: u32) -> Mode {
+        Mode(self.0 & !(7 << 29) | csp << 29)
+    }
+}
+
+/// A wavefront.
+pub(crate) struct Wave {
+    pub(crate) r: Box<Regs>,
+    /// All ones in the lanes that `mask_exec` has; see [`Wave::refresh_mask`].
+    pub(crate) mask: Box<Lanes>,
+    mask_exec: u64,
+    /// Index of the next instruction, while the wave isn't running or after [`crate::exec::inst::Flow::Jump`].
+    pub(crate) next: u32,
+    pub(crate) mode: Mode,
+    /// Trap status, as `s_getreg` shows it. Set by `s_setreg` alone.
+    pub(crate) trapsts: u32,
+    /// Its number in the workgroup.
+    pub(crate) id: u32,
+    /// Instructions executed.
+    pub(crate) count: u64,
+    /// Which program's constants `r.s` holds; 0 none.
+    pub(crate) pool_of: u64,
+    pub(crate) scratch: Scratch,
+    /// After [`crate::exec::inst::Flow::Wait`]: what it waits for.
+    pub(crate) wait: Option<Wait>,
+}
+
+/// A wave's scratch: private memory of its lanes, dword-interleaved, so that a uniform offset is one row.
+///
+/// The dword at byte offset `o` of lane `l` is lane `l` of row `o / 4`.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    rows: Vec<Lanes>,
+    /// Rows in use by the kernel.
+    len: usize,
+    /// Rows below this may have been written.
+    touched: usize,
+}
+
+impl Scratch {
+    /// `N` dwords of all lanes from `4 * row` on.
+    #[inline(always)]
+    pub(crate) fn rows<const N: usize>(&self, row: usize) -> Option<&[Lanes; N]> {
+        self.rows[..self.len].get(row..)?.first_chunk()
+    }
+
+    /// `N` dwords of all lanes from `4 * row` on, to write.
+    #[inline(always)]
+    pub(crate) fn rows_mut<const N: usize>(&mut self, row: usize) -> Option<&mut [Lanes; N]> {
+        self.touched = self.touched.max(row + N);
+        self.rows[..self.len].get_mut(row..)?.first_chunk_mut()
+    }
+
+    /// A lane's element at a byte offset.
+    #[inline]
+    pub(crate) fn load<E: Bytes>(&self, lane: usize, offset: u32) -> Option<E> {
+        if !self.contains(offset, E::SIZE) {
+            return None;
+        }
+        let at = offset as usize;
+        let mut bytes = [0; 16];
+        if at % 4 == 0 && E::SIZE % 4 == 0 {
+            for (n, word) in bytes.as_chunks_mut::<4>().0.iter_mut().enumerate().take(E::SIZE / 4) {
+                *word = self.rows[at / 4 + n].flat()[lane].to_le_bytes();
+            }
+        } else {
+            for (n, byte) in bytes.iter_mut().enumerate().take(E::SIZE) {
+                *byte = (self.rows[(at + n) / 4].flat()[lane] >> ((at + n) % 4 * 8)) as u8;
+            }
+        }
+        Some(E::from_bytes(bytes))
+    }
+
+    /// Stores a lane's element at a byte offset.
+    #[inline]
+    pub(crate) fn store<E: Bytes>(&mut self, lane: usize, offset: u32, value: E) -> Option<()> {
+        if !self.contains(offset, E::SIZE) {
+            return None;
+        }
+        let at = offset as usize;
+        self.touched = self.touched.max((at + E::SIZE).div_ceil(4));
+        let bytes = value.to_bytes();
+        if at % 4 == 0 && E::SIZE % 4 == 0 {
+            for (n, word) in bytes.as_chunks::<4>().0.iter().enumerate().take(E::SIZE / 4) {
+                self.rows[at / 4 + n].flat_mut()[lane] = u32::from_le_bytes(*word);
+            }
+        } else {
+            for (n, byte) in bytes.iter().enumerate().take(E::SIZE) {
+                let dword = &mut self.rows[(at + n) / 4].flat_mut()[lane];
+                let shift = (at + n) % 4 * 8;
+                *dword = *dword & !(0xff << shift) | u32::from(*byte) << shift;
+            }
+        }
+        Some(())
+    }
+
+    /// Whether each lane has `size` bytes at `offset`.
+    #[inline(always)]
+    pub(crate) fn contains(&self, offset: u32, size: usize) -> bool {
+        offset as usize + size <= self.len * 4
+    }
+
+    /// The dword at a byte offset of the scratch of all lanes, as the hardware lays it out: a lane's dword is followed by
+    /// that of the next lane.
+    pub(crate) fn wave_dword(&mut self, offset: u64) -> Option<&mut u32> {
+        let dword = usize::try_from(offset / 4).ok()?;
+        let row = dword / LANES;
+        let lanes = self.rows.get_mut(..self.len)?.get_mut(row)?;
+        self.touched = self.touched.max(row + 1);
+        lanes.flat_mut().get_mut(dword % LANES)
+    }
+
+    /// Gives each lane `bytes` (a multiple of 4), zeroed, so that results don't depend on what ran before.
+    pub(crate) fn reset(&mut self, bytes: u32) {
+        let touched = self.touched.min(self.len);
+        self.rows[..touched].fill(Lanes::ZERO);
+        self.touched = 0;
+        self.len = bytes as usize / 4;
+        if self.rows.len() < self.len {
+            self.rows.resize(self.len, Lanes::ZERO);
+        }
+    }
+}
+
+impl Wave {
+    pub(crate) fn new() -> Wave {
+        Wave {
+            r: bytemuck::zeroed_box(),
+            mask: Box::new(Lanes::ZERO),
+            mask_exec: 0,
+            next: 0,
+            mode: Mode(0x3f0),
+            trapsts: 0,
+            id: 0,
+            count: 0,
+            pool_of: 0,
+            scratch: Scratch::default(),
+            wait: None,
+        }
+    }
+
+    /// A vector register.
+    #[inline(always)]
+    pub(crate) fn v(&self, index: u16) -> &Lanes {
+        &self.r.v[index as usize & (VROWS - 1)]
+    }
+
+    /// A vector register.
+    #[inline(always)]
+    pub(crate) fn v_mut(&mut self, index: u16) -> &mut Lanes {
+        &mut self.r.v[index as usize & (VROWS - 1)]
+    }
+
+    /// A 32-bit scalar or constant.
+    #[inline(always)]
+    pub(crate) fn s32(&self, index: u16) -> u32 {
+        self.r.s[index as usize & (SSLOTS - 1)]
+    }
+
+    /// A 64-bit scalar or constant.
+    #[inline(always)]
+    pub(crate) fn s64(&self, index: u16) -> u64 {
+        u64::from(self.s32(index)) | u64::from(self.s32(index.wrapping_add(1))) << 32
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_s32(&mut self, index: u16, value: u32) {
+        self.r.s[index as usize & (SSLOTS - 1)] = value;
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_s64(&mut self, index: u16, value: u64) {
+        self.set_s32(index, value as u32);
+        self.set_s32(index.wrapping_add(1), (value >> 32) as u32);
+    }
+
+    /// Which lanes are active.
+    #[inline(always)]
+    pub(crate) fn exec(&self) -> u64 {
+        // One load, unlike `s64`, as every vector instruction asks.
+        let pair = [self.r.s[sreg::EXEC as usize], self.r.s[sreg::EXEC as usize + 1]];
+        u64::from_le(bytemuck::must_cast(pair.map(u32::to_le)))
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_exec(&mut self, exec: u64) {
+        self.set_s64(sreg::EXEC, exec);
+    }
+
+    #[inline(always)]
+    pub(crate) fn vcc(&self) -> u64 {
+        self.s64(sreg::VCC)
+    }
+
+    #[inline(always)]
+    pub(crate) fn scc(&self) -> bool {
+        self.s32(sreg::SCC) != 0
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_scc(&mut self, scc: bool) {
+        self.set_s32(sreg::SCC, u32::from(scc));
+    }
+
+    /// Makes `mask` that of the lanes in `exec`.
+    #[inline(always)]
+    pub(crate) fn refresh_mask(&mut self, exec: u64) {
+        if self.mask_exec != exec {
+            self.rebuild_mask(exec);
+        }
+    }
+
+    /// Apart, so that it isn't in every executor.
+    #[inline(never)]
+    fn rebuild_mask(&mut self, exec: u64) {
+        expand(exec, &mut self.mask);
+        self.mask_exec = exec;
+    }
+}
+
+/// The active lanes: at least one, as bits and as a mask that agree.
+pub(crate) struct Active<'a> {
+    exec: u64,
+    /// Of `exec` unless that is all ones.
+    mask: &'a Lanes,
+}
+
+impl<'a> Active<'a> {
+    /// Of any bits; none if there are none.
+    pub(crate) fn of(exec: u64, mask: &'a mut Lanes) -> Option<Active<'a>> {
+        expand(exec, mask);
+        (exec != 0).then_some(Active { exec, mask })
+    }
+
+    #[inline(always)]
+    pub(crate) fn exec(&self) -> u64 {
+        self.exec
+    }
+
+    /// Whether all lanes are.
+    #[inline(always)]
+    pub(crate) fn all(&self) -> bool {
+        self.exec == !0
+    }
+
+    /// The first one.
+    #[inline(always)]
+    pub(crate) fn first(&self) -> usize {
+        self.exec.trailing_zeros() as usize & (LANES - 1)
+    }
+
+    /// All ones if the lane is, else 0; only where not [all](Self::all) are.
+    #[inline(always)]
+    pub(crate) fn keep(&self, lane: usize) -> u32 {
+        self.mask.flat()[lane]
+    }
+}
+
+impl Wave {
+    /// The active lanes, if there are any.
+    #[inline(always)]
+    pub(crate) fn active(&mut self) -> Option<Active<'_>> {
+        let exec = self.exec();
+        if exec != !0 {
+            self.refresh_mask(exec);
+        }
+        (exec != 0).then_some(Active { exec, mask: &self.mask })
+    }
+
+    /// `N` vector registers, if there are so many from `index` on.
+    #[inline(always)]
+    pub(crate) fn rows_mut<const N: usize>(&mut self, index: u16) -> Option<&mut [Lanes; N]> {
+        self.r.v.get_mut(usize::from(index)..)?.first_chunk_mut()
+    }
+
+    /// `N` vector registers, if there are so many from `index` on.
+    #[inline(always)]
+    pub(crate) fn rows<const N: usize>(&self, index: u16) -> Option<&[Lanes; N]> {
+        self.r.v.get(usize::from(index)..)?.first_chunk()
+    }
+}
+
+/// All ones in each lane whose bit is set, else 0.
+#[inline(always)]
+pub(crate) fn expand(bits: u64, out: &mut Lanes) {
+    for (c, chunk) in out.0.iter_mut().enumerate() {
+        let part = (bits >> (c * CHUNK)) as u32 & 0xffff;
+        for (j, lane) in chunk.iter_mut().enumerate() {
+            *lane = (part >> j & 1).wrapping_neg();
+        }
+    }
+}
+
+/// The lanes of a mask, in order.
+#[inline(always)]
+pub(crate) fn lanes_of(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lane = mask.trailing_zeros() as usize;
+        mask &= mask.wrapping_sub(1);
+        (lane < LANES).then_some(lane)
+    })
+}

@@ -1,0 +1,59 @@
+//! The floors of this crate: a module uses those below it and none above.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// From the top down.
+const FLOORS: [&str; 6] = ["host", "observe", "exec", "memory", "state", "report"];
+
+/// The source files in a folder and its folders, but for those of tests.
+fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if name.ends_with("tests") || name == "memory_model" {
+            continue;
+        }
+        if path.is_dir() {
+            sources(&path, into);
+        } else {
+            into.push(path);
+        }
+    }
+}
+
+/// A file's text without its tests and without comments, which may name what is above.
+fn code(file: &Path) -> String {
+    let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn no_floor_uses_one_above() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    for (floor, name) in FLOORS.iter().enumerate() {
+        let mut files = Vec::new();
+        sources(&root.join(name), &mut files);
+        for file in &files {
+            let code = code(file);
+            for above in &FLOORS[..floor] {
+                if code.contains(&format!("crate::{above}::")) || code.contains(&format!("crate::{{{above}"))
+                {
+                    wrong.push(format!("{} uses {above}", file.display()));
+                }
+            }
+        }
+        assert!(!files.is_empty(), "{name} has no files");
+        count += files.len();
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(count > 60, "only {count} files");
+    let there =
+        fs::read_dir(&root).unwrap().map(|entry| entry.unwrap()).filter(|entry| entry.path().is_dir());
+    let mut modules: Vec<String> =
+        there.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    modules.retain(|module| module != "testing" && !FLOORS.contains(&module.as_str()));
+    assert!(modules.is_empty(), "{modules:?} are on no floor");
+}

@@ -1,0 +1,86 @@
+//! Which instructions the randomised tests have executed, and how often.
+//!
+//! A module of tests names those of its functions that compare instructions with a reference on random operands:
+//! `verified!(a, b)`. Each becomes a test, and notes every instruction that its [`Rig`](super::rig::Rig) runs.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use gfx9_isa::{Row, Target};
+
+use crate::exec::level::Level;
+
+/// A target's instruction.
+pub(crate) type Key = (u8, &'static str, u8);
+
+pub(super) fn key(row: &Row, target: Target) -> Option<Key> {
+    Some((row.encoding()? as u8, row.name, target as u8))
+}
+
+thread_local! {
+    /// By instruction, the waves that have executed it at each level.
+    static RAN: RefCell<BTreeMap<Key, [u64; 3]>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// Notes that an instruction ran to its end on a wave.
+pub(crate) fn note(row: &'static Row, target: Target, level: Level) {
+    if let Some(key) = key(row, target) {
+        RAN.with_borrow_mut(|ran| ran.entry(key).or_default()[level as usize] += 1);
+    }
+}
+
+/// A randomised test.
+pub(crate) struct Test {
+    /// With its module: `exec::ds_tests::swizzles`.
+    path: &'static str,
+    body: fn(),
+    ran: OnceLock<BTreeMap<Key, u64>>,
+}
+
+impl Test {
+    pub(crate) const fn new(path: &'static str, body: fn()) -> Test {
+        Test { path, body, ran: OnceLock::new() }
+    }
+
+    /// Runs it, unless that was done; gives how often each instruction was executed, at the level where that was most.
+    pub(crate) fn ran(&self) -> &BTreeMap<Key, u64> {
+        self.ran.get_or_init(|| {
+            RAN.take();
+            (self.body)();
+            RAN.take().into_iter().map(|(key, counts)| (key, counts.into_iter().max().unwrap_or(0))).collect()
+        })
+    }
+
+    /// Without `gfx9_emulator::exec::`.
+    pub(super) fn name(&self) -> &'static str {
+        self.path.rsplit_once("exec::").map_or(self.path, |(_, name)| name)
+    }
+}
+
+/// Makes tests of functions, and the list `VERIFIED` for the ledger.
+macro_rules! verified {
+    ($($test:ident),* $(,)?) => {
+        const COUNT_OF_VERIFIED: usize = [$(stringify!($test)),*].len();
+        pub(crate) static VERIFIED: [$crate::testing::tally::Test; COUNT_OF_VERIFIED] = [
+            $($crate::testing::tally::Test::new(concat!(module_path!(), "::", stringify!($test)), $test)),*
+        ];
+
+        /// The tests proper.
+        mod verified {
+            $(#[test]
+            fn $test() {
+                let name = concat!("::", stringify!($test));
+                let ran = super::VERIFIED.iter().filter(|test| test.ends_with(name)).map(|test| test.ran());
+                assert!(ran.map(|ran| ran.len()).sum::<usize>() > 0, "no instruction was run");
+            })*
+        }
+    };
+}
+pub(crate) use verified;
+
+impl Test {
+    pub(crate) fn ends_with(&self, name: &str) -> bool {
+        self.path.ends_with(name)
+    }
+}

@@ -1,0 +1,65 @@
+//! MIMG: image instructions, which are named though nothing here executes them.
+
+use super::operand::{any_vector, scalar};
+use super::text::Text;
+use super::words::{Bad, Words};
+use crate::encoding::Encoding;
+use crate::fields;
+
+impl Words {
+    pub(super) fn mimg(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+        let f = fields::Mimg::of(self.long()?);
+        let row = self.row(Encoding::Mimg, f.op)?;
+        t.mnemonic(row.name, "");
+        let fields::Mimg { dmask, d16, .. } = f;
+        let samples = row.name == "image_sample";
+        let halves = matches!(
+            row.name,
+            "image_load" | "image_load_mip" | "image_store" | "image_store_mip" | "image_sample"
+        );
+        self.reserved(d16 && !halves || !samples && f.ssamp != 0 || f.reserved)?;
+        // As many registers as components are chosen, one at least; atomics have none or all of a second value.
+        let chosen = dmask.count_ones().max(1);
+        let registers = match row.name {
+            "image_atomic_cmpswap" => {
+                if chosen == 4 {
+                    4
+                } else {
+                    2
+                }
+            }
+            name if name.starts_with("image_atomic_") => {
+                if chosen == 2 {
+                    2
+                } else {
+                    1
+                }
+            }
+            _ if d16 => chosen.div_ceil(2),
+            _ => chosen,
+        };
+        t.try_operand(any_vector(f.vdata, registers, f.acc))?;
+        t.try_operand(any_vector(f.vaddr, 1, false))?;
+        t.try_operand(scalar(f.srsrc * 4, 8))?;
+        if samples {
+            t.try_operand(self.tuple(f.ssamp * 4, 4))?;
+        }
+        if dmask != 0 {
+            t.modifier(format_args!("dmask:{dmask:#x}"));
+        }
+        let flags = [
+            (f.unorm, "unorm"),
+            (f.glc, "glc"),
+            (f.slc, "slc"),
+            (f.scc, "scc"),
+            (f.a16, "a16"),
+            (f.lwe, "lwe"),
+            (f.da, "da"),
+        ];
+        for (set, name) in flags {
+            t.flag(set, name);
+        }
+        t.flag(d16, "d16");
+        Ok(())
+    }
+}

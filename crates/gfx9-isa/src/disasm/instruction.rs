@@ -1,0 +1,130 @@
+//! One instruction, disassembled.
+
+use std::fmt;
+
+use super::text::Text;
+use super::words::{Bad, Words};
+use crate::encoding::Encoding;
+use crate::target::Target;
+
+/// One instruction, disassembled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instruction {
+    /// Its address.
+    pub address: u64,
+    /// As LLVM prints it, such as `v_add_f32_e32 v0, v1, v2`; `.long` and the bits of what is no instruction.
+    pub text: String,
+    /// Bytes: 4 or 8.
+    pub length: usize,
+    /// Its dwords; the second is 0 if there is but one.
+    pub words: [u32; 2],
+    /// Where a direct branch or call goes: the address.
+    pub branch_target: Option<u64>,
+    /// Whether the target has such an instruction.
+    pub is_legal: bool,
+}
+
+impl Instruction {
+    /// What is no instruction.
+    pub(super) fn illegal(word: u32, address: u64) -> Instruction {
+        Instruction {
+            address,
+            text: format!(".long {word:#010x}"),
+            length: 4,
+            words: [word, 0],
+            branch_target: None,
+            is_legal: false,
+        }
+    }
+}
+
+/// As a line of `llvm-objdump -d`: text, address, dwords.
+impl fmt::Display for Instruction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\t{:<59}// {:012X}: {:08X}", self.text, self.address, self.words[0])?;
+        if self.length > 4 {
+            write!(f, " {:08X}", self.words[1])?;
+        }
+        Ok(())
+    }
+}
+
+/// Disassembles the instruction at the start of `code`, whose address is `pc`.
+///
+/// `None` if the target has no such instruction or `code` ends within it.
+///
+/// ```
+/// use gfx9_isa::{Target, disassemble};
+///
+/// let code = [0xff, 0x02, 0x02, 0x7e, 0x34, 0x12, 0x00, 0x00];
+/// let instruction = disassemble(Target::Gfx90a, &code, 0x2000).ok_or("no instruction")?;
+/// assert_eq!(instruction.text, "v_mov_b32_e32 v1, 0x1234");
+/// assert_eq!(instruction.length, 8);
+/// # Ok::<(), &str>(())
+/// ```
+pub fn disassemble(target: Target, code: &[u8], pc: u64) -> Option<Instruction> {
+    let (words, _) = code.as_chunks::<4>();
+    let mut words = words.iter().map(|word| u32::from_le_bytes(*word));
+    let first = words.next()?;
+    disassemble_words(target, first, words.next(), pc)
+}
+
+/// Disassembles the instruction whose dwords are `first` and, if it has two, `second`. See [`disassemble`].
+pub fn disassemble_words(target: Target, first: u32, second: Option<u32>, pc: u64) -> Option<Instruction> {
+    text_of(target, first, second, pc, false)
+}
+
+/// [`disassemble_words`]; with `lenient` also what LLVM refuses only for bits that the hardware ignores.
+fn text_of(target: Target, first: u32, second: Option<u32>, pc: u64, lenient: bool) -> Option<Instruction> {
+    let mut text = String::new();
+    let mut words = Words { target, first, second, len: 1, branch: None, lenient };
+    read(&mut words, &mut Text::new(Some(&mut text))).ok()?;
+    let branch_target =
+        words.branch.map(|dwords| pc.wrapping_add(4).wrapping_add_signed(4 * i64::from(dwords)));
+    Some(Instruction {
+        address: pc,
+        text,
+        length: 4 * words.len,
+        words: [first, if words.len > 1 { second.unwrap_or(0) } else { 0 }],
+        branch_target,
+        is_legal: true,
+    })
+}
+
+/// Disassembles an instruction as the hardware reads it: bits that it ignores may be set, which [`disassemble`] takes for
+/// no instruction. An instruction of one dword ignores the second.
+///
+/// What is no instruction either way has [`Instruction::is_legal`] false and its bits as text.
+pub fn disassemble_lenient(target: Target, words: [u32; 2], pc: u64) -> Instruction {
+    text_of(target, words[0], Some(words[1]), pc, true).unwrap_or_else(|| Instruction::illegal(words[0], pc))
+}
+
+/// The number of dwords of an instruction, 1 or 2; `None` if the target has no such instruction. As in
+/// [`disassemble_lenient`], bits that the hardware ignores may be set.
+pub fn encoded_length(target: Target, first: u32, second: Option<u32>) -> Option<usize> {
+    let mut words = Words { target, first, second, len: 1, branch: None, lenient: true };
+    read(&mut words, &mut Text::new(None)).ok()?;
+    Some(words.len)
+}
+
+/// Reads an instruction, and writes its text to `t`.
+fn read(words: &mut Words, t: &mut Text<'_>) -> Result<(), Bad> {
+    match Encoding::of(words.first).ok_or(Bad)? {
+        Encoding::Sop1 => words.sop1(t),
+        Encoding::Sop2 => words.sop2(t),
+        Encoding::Sopk => words.sopk(t),
+        Encoding::Sopc => words.sopc(t),
+        Encoding::Sopp => words.sopp(t),
+        Encoding::Smem => words.smem(t),
+        Encoding::Vop1 => words.vop1(t),
+        Encoding::Vop2 => words.vop2(t),
+        Encoding::Vopc => words.vopc(t),
+        Encoding::Vop3 => words.vop3(t),
+        Encoding::Vop3p => words.vop3p(t),
+        Encoding::Ds => words.ds(t),
+        Encoding::Flat | Encoding::Global | Encoding::Scratch => words.flat(t),
+        Encoding::Mubuf => words.mubuf(t),
+        Encoding::Mtbuf => words.mtbuf(t),
+        Encoding::Mimg => words.mimg(t),
+    }
+}

@@ -1,0 +1,231 @@
+//! DS, FLAT, GLOBAL, SCRATCH, MUBUF and MTBUF.
+
+use super::operand::{Operand, any_vector, scalar};
+use super::symbolic::{Swizzle, buffer_format};
+use super::text::Text;
+use super::words::{Bad, Words};
+use crate::encoding::Encoding;
+use crate::fields;
+use crate::row::{Row, Ty};
+
+/// Where an address or a register would be.
+const OFF: Operand = Operand::Named("off");
+
+fn count(ty: Ty) -> u32 {
+    u32::from(ty.dwords())
+}
+
+/// Whether an atomic computes with floats: those have no scc bit on gfx90a.
+fn is_float_atomic(row: &Row) -> bool {
+    row.name.contains("_atomic_")
+        && (row.name.ends_with("_f32") || row.name.ends_with("f16") || row.name.ends_with("_f64"))
+}
+
+/// Loads that can go to LDS.
+fn loads_to_lds(row: &Row) -> bool {
+    let load = row.name.split_once("_load_").map_or("", |(_, what)| what);
+    matches!(load, "ubyte" | "sbyte" | "ushort" | "sshort" | "dword" | "format_x")
+}
+
+impl Words {
+    /// Data in vector registers. LLVM 22 lets AGPRs of some instructions start anywhere: `free`.
+    fn data(&self, first: u32, ty: Ty, acc: bool, free: bool) -> Result<Operand, Bad> {
+        match acc && free {
+            true => any_vector(first, count(ty), acc),
+            false => self.vector(first, count(ty), acc),
+        }
+    }
+
+    pub(super) fn ds(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+        let f = fields::Ds::of(self.long()?);
+        let row = self.row(Encoding::Ds, f.op)?;
+        let (acc, gds) = (f.acc, f.gds);
+        let is_gws = row.name.starts_with("ds_gws_");
+        let permutes = row.name.contains("permute_b32");
+        let free = row.name.contains("_rtn_") || row.src[2] != Ty::None;
+        t.mnemonic(row.name, "");
+        if row.dst != Ty::None {
+            t.try_operand(self.data(f.vdst, row.dst, acc, free))?;
+        } else {
+            self.reserved(f.vdst != 0)?;
+        }
+        for (n, register) in [f.addr, f.data0, f.data1].into_iter().enumerate() {
+            let ty = row.src[n];
+            if ty != Ty::None {
+                t.try_operand(self.data(register, ty, acc && (n > 0 || is_gws), free))?;
+            } else {
+                self.reserved(register != 0)?;
+            }
+        }
+        let offset = f.offset;
+        if row.name == "ds_nop" {
+            return self.reserved((offset, gds, acc) != (0, false, false));
+        }
+        let no_data = row.src[0] == Ty::None && row.src[1] == Ty::None && row.dst == Ty::None;
+        self.reserved(gds && permutes || !gds && is_gws || acc && no_data)?;
+        if offset != 0 {
+            self.ds_offset(t, row, offset);
+        }
+        // gfx942 has no GDS; its bit is ignored.
+        t.flag(gds && (!self.is_gfx942() || is_gws), "gds");
+        Ok(())
+    }
+
+    fn ds_offset(&self, t: &mut Text<'_>, row: &Row, offset: u32) {
+        let two = ["write2_", "write2st64_", "read2_", "read2st64_", "wrxchg2_", "wrxchg2st64_"];
+        if two.iter().any(|name| row.name.contains(name)) {
+            for (n, part) in [offset & 0xff, offset >> 8].into_iter().enumerate() {
+                if part != 0 {
+                    t.modifier(format_args!("offset{n}:{part}"));
+                }
+            }
+        } else if row.name == "ds_swizzle_b32" {
+            let swizzle = Swizzle { bits: offset as u16, gfx942: self.is_gfx942() };
+            t.modifier(format_args!("offset:{swizzle}"));
+        } else {
+            t.modifier(format_args!("offset:{offset}"));
+        }
+    }
+
+    /// The cache policy bits, as each target calls them.
+    fn cache_policy(&self, t: &mut Text<'_>, glc: bool, slc: bool, scc: bool) {
+        let names = if self.is_gfx942() { ["sc0", "nt", "sc1"] } else { ["glc", "slc", "scc"] };
+        for (set, name) in [glc, slc, scc].into_iter().zip(names) {
+            t.flag(set, name);
+        }
+    }
+
+    pub(super) fn flat(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+        let f = fields::Flat::of(self.long()?);
+        let encoding = f.encoding().ok_or(Bad)?;
+        let row = self.row(encoding, f.op)?;
+        t.mnemonic(row.name, "");
+        let (acc, glc, slc, scc) = (f.acc, f.glc, f.slc, f.scc);
+        // gfx942's SCRATCH has its vaddr's bit where others have the LDS bit.
+        let lds_or_vaddr = f.lds;
+        let lds = lds_or_vaddr && (encoding != Encoding::Scratch || !self.is_gfx942());
+        let atomic = row.name.contains("_atomic_");
+        let returns = row.dst != Ty::None && (!atomic || glc);
+        let no_lds = lds && (self.is_gfx942() || encoding == Encoding::Flat || !loads_to_lds(row));
+        self.reserved(lds && no_lds)?;
+        self.reserved(scc && !self.is_gfx942() && is_float_atomic(row))?;
+        self.reserved(acc && (lds || row.name.contains("_lds_")))?;
+        self.reserved(encoding == Encoding::Flat && f.saddr != 0)?;
+        let lds = lds && !no_lds;
+        if self.is_gfx942() && acc && glc {
+            // What LLVM 22 has no AGPR form of.
+            let narrow_float = row.name == "global_atomic_add_f32" || row.name == "global_atomic_pk_add_f16";
+            let double = is_float_atomic(row) && row.name.ends_with("_f64");
+            self.reserved(narrow_float || double && scc)?;
+        }
+        if returns && !lds {
+            t.try_operand(self.data(f.vdst, row.dst, acc, atomic))?;
+        }
+        let saddr = match (encoding, f.saddr) {
+            (Encoding::Flat, _) | (_, 0x7f) => None,
+            (_, code) => Some(code),
+        };
+        let has_vaddr = match encoding {
+            Encoding::Scratch if self.is_gfx942() => lds_or_vaddr,
+            Encoding::Scratch => saddr.is_none(),
+            _ => true,
+        };
+        let wide = encoding != Encoding::Scratch && saddr.is_none();
+        match has_vaddr {
+            true => t.try_operand(self.vector(f.addr, if wide { 2 } else { 1 }, false))?,
+            false => t.operand(OFF),
+        }
+        if row.src[0] != Ty::None {
+            t.try_operand(self.data(f.data, row.src[0], acc, atomic && glc))?;
+        }
+        match saddr {
+            _ if encoding == Encoding::Flat => {}
+            // LLVM 22 has no EXEC as an address.
+            Some(126) if self.is_gfx942() && encoding == Encoding::Global && !row.name.contains("_lds_") => {
+                return Err(Bad);
+            }
+            Some(code) => t.try_operand(scalar(code, if encoding == Encoding::Global { 2 } else { 1 }))?,
+            None => t.operand(OFF),
+        }
+        let offset = match encoding {
+            Encoding::Flat => f.offset as i32,
+            _ => f.signed_offset(),
+        };
+        if offset != 0 {
+            t.modifier(format_args!("offset:{offset}"));
+        }
+        self.cache_policy(t, glc, slc, scc);
+        t.flag(lds, "lds");
+        Ok(())
+    }
+
+    /// Data, address, descriptor and offsets of buffer instructions.
+    fn buffer(
+        &self,
+        t: &mut Text<'_>,
+        row: &Row,
+        f: fields::Buffer,
+        format: Option<String>,
+        lds: bool,
+    ) -> Result<(), Bad> {
+        let data = if row.src[0] == Ty::None { row.dst } else { row.src[0] };
+        if !lds {
+            t.try_operand(self.vector(f.vdata, count(data), f.acc))?;
+        }
+        match (f.offen, f.idxen) {
+            (false, false) => t.operand(OFF),
+            // LLVM 22 lets those of MTBUF start anywhere.
+            (true, true) if row.name.starts_with("tbuffer_") => {
+                t.try_operand(any_vector(f.vaddr, 2, false))?;
+            }
+            (true, true) => t.try_operand(self.vector(f.vaddr, 2, false))?,
+            _ => t.try_operand(self.vector(f.vaddr, 1, false))?,
+        }
+        t.try_operand(self.tuple(f.srsrc * 4, 4))?;
+        t.try_operand(self.scalar_source(f.soffset, Ty::B32))?;
+        if let Some(format) = format {
+            t.modifier(format);
+        }
+        t.flag(f.idxen, "idxen");
+        t.flag(f.offen, "offen");
+        if f.offset != 0 {
+            t.modifier(format_args!("offset:{}", f.offset));
+        }
+        Ok(())
+    }
+
+    pub(super) fn mubuf(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+        let long = self.long()?;
+        let (f, fields::Mubuf { scc, lds, slc, op }) = (fields::Buffer::of(long), fields::Mubuf::of(long));
+        let row = self.row(Encoding::Mubuf, op)?;
+        t.mnemonic(row.name, "");
+        self.reserved(lds && !loads_to_lds(row))?;
+        self.reserved(scc && !self.is_gfx942() && is_float_atomic(row))?;
+        let lds = lds && loads_to_lds(row);
+        self.reserved(lds && self.is_gfx942() && f.acc)?;
+        if row.src[0] == Ty::None && row.dst == Ty::None {
+            // Caches: nothing but, on gfx942, which scope.
+            let invalidates = row.name.starts_with("buffer_wbinvl1") || row.name == "buffer_invl2";
+            let acc = f.acc && !row.name.starts_with("buffer_wbinvl1");
+            self.reserved(f.offen || f.idxen || acc || invalidates && (f.glc || scc))?;
+            if self.is_gfx942() {
+                self.cache_policy(t, f.glc, false, scc);
+            }
+            return Ok(());
+        }
+        self.buffer(t, row, f, None, lds)?;
+        self.cache_policy(t, f.glc, slc, scc);
+        t.flag(lds, "lds");
+        Ok(())
+    }
+
+    pub(super) fn mtbuf(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+        let long = self.long()?;
+        let (f, typed) = (fields::Buffer::of(long), fields::Mtbuf::of(long));
+        let row = self.row(Encoding::Mtbuf, typed.op)?;
+        t.mnemonic(row.name, "");
+        self.buffer(t, row, f, buffer_format(typed.format), false)?;
+        self.cache_policy(t, f.glc, typed.slc, typed.scc);
+        Ok(())
+    }
+}

@@ -1,0 +1,180 @@
+//! Which modifiers an instruction takes in VOP3, as LLVM has it, and how they are written.
+
+use std::fmt;
+
+use super::operand::Operand;
+use crate::encoding::Encoding;
+use crate::row::flags::{SAT, SDST};
+use crate::row::{Row, Ty};
+use crate::target::Target;
+
+/// What op_sel bits an instruction has; without any, they are ignored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OpSel {
+    /// None.
+    Ignored,
+    /// One a source, and the destination's.
+    All,
+}
+
+/// What an instruction's VOP3 form takes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Accepts {
+    /// Bit n: source n takes abs and neg.
+    pub(super) float: u8,
+    /// Bit n: source n has bits for them that change nothing.
+    pub(super) ignored: u8,
+    /// Bit n: source n's neg bit is written `sext`, though it changes nothing.
+    pub(super) sext: u8,
+    pub(super) clamp: bool,
+    pub(super) omod: bool,
+    pub(super) op_sel: OpSel,
+}
+
+/// Whether a source of a type has a sign to change.
+pub(super) fn is_float(ty: Ty) -> bool {
+    matches!(ty, Ty::F16 | Ty::F32 | Ty::F64 | Ty::P16F)
+}
+
+/// Whether a name starts with one of these.
+fn starts(name: &str, with: &[&str]) -> bool {
+    with.iter().any(|start| name.starts_with(start))
+}
+
+/// The sources that a test holds of, a bit each.
+fn sources(row: &Row, test: impl Fn(Ty) -> bool) -> u8 {
+    (0..3).filter(|n| test(row.src[*n])).fold(0, |mask, n| mask | 1 << n)
+}
+
+/// Converts integers or eight-bit floats, whatever its type says of inline constants.
+fn converts_bits(name: &str) -> bool {
+    starts(name, &["v_cvt_off_f32_i4", "v_cvt_f32_ubyte", "v_cvt_f32_fp8", "v_cvt_f32_bf8", "v_cvt_pk_f32_"])
+}
+
+/// Gives eight-bit floats, which have neither clamp nor omod.
+fn gives_eight_bits(name: &str) -> bool {
+    starts(name, &["v_cvt_pk_fp8_", "v_cvt_pk_bf8_", "v_cvt_sr_"])
+}
+
+/// Dot products that add to their destination, of integers.
+fn is_integer_dot(name: &str) -> bool {
+    matches!(name, "v_dot2c_i32_i16" | "v_dot4c_i32_i8" | "v_dot8c_i32_i4")
+}
+
+impl Accepts {
+    /// No modifiers.
+    pub(super) const NOTHING: Accepts =
+        Accepts { float: 0, ignored: 0, sext: 0, clamp: false, omod: false, op_sel: OpSel::Ignored };
+
+    /// What a row takes in VOP3.
+    pub(super) fn vop3(row: &Row, encoding: Encoding, target: Target) -> Accepts {
+        let (name, gfx942) = (row.name, target == Target::Gfx942);
+        let float = match name {
+            "v_cndmask_b32" => 3,
+            _ if converts_bits(name) => 0,
+            _ => sources(row, is_float),
+        };
+        let halves = sources(row, |ty| matches!(ty, Ty::F16 | Ty::I16)) != 0 && !name.contains("_legacy_")
+            || gives_eight_bits(name)
+            || gfx942 && name.starts_with("v_align");
+        let op_sel = if encoding == Encoding::Vop3 && halves { OpSel::All } else { OpSel::Ignored };
+        // Where some sources are floats the others have bits for signs too; LLVM 15 has them for all 16-bit integers.
+        let mixed =
+            starts(name, &["v_ldexp_", "v_trig_preop_f64", "v_cvt_pk_u8_f32", "v_cvt_pkaccum_u8_f32"]);
+        let ignored = match name {
+            // A third source's as well.
+            _ if name.starts_with("v_cvt_sr_") => 6,
+            _ if row.flags & SDST != 0 => 0,
+            _ if mixed || is_integer_dot(name) || op_sel == OpSel::All && float == 0 && !gfx942 => {
+                sources(row, |ty| ty != Ty::None) & !float
+            }
+            _ => 0,
+        };
+        Accepts {
+            float,
+            ignored,
+            sext: if mixed && !gfx942 { ignored } else { 0 },
+            clamp: clamps(row, encoding, float, op_sel),
+            omod: multiplies(row, encoding, float, op_sel, gfx942),
+            op_sel,
+        }
+    }
+}
+
+/// Whether the clamp bit may be set.
+fn clamps(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel) -> bool {
+    let saturates = row.flags & SAT != 0;
+    match row.name {
+        name if encoding == Encoding::Vopc => float != 0 && !name.contains("_class_"),
+        "v_cndmask_b32" | "v_mul_lo_u16" => false,
+        "v_mul_i32_i24" | "v_mul_u32_u24" => true,
+        name if gives_eight_bits(name) => false,
+        name => float != 0 || is_float(row.dst) || saturates || converts_bits(name) || op_sel == OpSel::All,
+    }
+}
+
+/// Whether the result may be multiplied.
+fn multiplies(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel, gfx942: bool) -> bool {
+    let whole =
+        ["v_cvt_rpi_i32_f32", "v_cvt_flr_i32_f32", "v_frexp_exp_i32_f32", "v_pack_b32_f16", "v_cndmask_b32"];
+    let packs = ["v_cvt_pknorm_", "v_cvt_pk_u8", "v_cvt_pkaccum"];
+    match row.name {
+        _ if encoding == Encoding::Vopc => false,
+        name if whole.contains(&name) || starts(name, &packs) => false,
+        name if gives_eight_bits(name) || is_integer_dot(name) => false,
+        _ if op_sel == OpSel::All => gfx942 && float != 0,
+        name => float != 0 || is_float(row.dst) || converts_bits(name),
+    }
+}
+
+/// A source with its modifiers: `-|v1|`, `neg(1.0)`, `sext(v1)`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Modified {
+    pub(super) operand: Operand,
+    pub(super) abs: bool,
+    pub(super) neg: bool,
+    pub(super) sext: bool,
+}
+
+impl fmt::Display for Modified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Modified { operand, abs, neg, sext } = *self;
+        match (neg, abs) {
+            _ if sext => write!(f, "sext({operand})"),
+            (true, true) => write!(f, "-|{operand}|"),
+            (false, true) => write!(f, "|{operand}|"),
+            // `-1` would be another number than 1 with its sign changed.
+            (true, false) if operand.is_number() => write!(f, "neg({operand})"),
+            (true, false) => write!(f, "-{operand}"),
+            (false, false) => write!(f, "{operand}"),
+        }
+    }
+}
+
+/// What a result is multiplied by.
+pub(super) fn omod(bits: u32) -> Option<&'static str> {
+    match bits {
+        1 => Some("mul:2"),
+        2 => Some("mul:4"),
+        3 => Some("div:2"),
+        _ => None,
+    }
+}
+
+/// A list of bits, one a source: `op_sel:[0,1]`.
+pub(super) struct Bits {
+    pub(super) name: &'static str,
+    pub(super) bits: u32,
+    pub(super) count: u32,
+}
+
+impl fmt::Display for Bits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:[", self.name)?;
+        for n in 0..self.count {
+            let comma = if n == 0 { "" } else { "," };
+            write!(f, "{comma}{}", self.bits >> n & 1)?;
+        }
+        f.write_str("]")
+    }
+}

@@ -1,0 +1,216 @@
+//! Registers and constants as operands.
+//!
+//! The codes of sources are those of the ISA documents ("Operand source encodings"); the spelling is LLVM's
+//! (llvm/docs/AMDGPUOperandSyntax.rst).
+
+use std::fmt;
+
+use super::words::{Bad, Words};
+use crate::row::Ty;
+
+/// Registers of vectors.
+const VGPRS: u32 = 256;
+/// The last SGPR that has no other name.
+const LAST_SGPR: u32 = 101;
+
+/// An operand's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operand {
+    /// A register with a name of its own.
+    Named(&'static str),
+    /// `count` registers from `first` on: `v1`, `a[2:3]`, `s[4:7]`.
+    Registers { bank: &'static str, first: u32, count: u32 },
+    /// An integer.
+    Integer(i64),
+    /// Bits.
+    Hex(u64),
+    /// Bits that an inline constant would have done for.
+    Literal(u64),
+}
+
+impl Operand {
+    /// Whether `-` before it would be part of a number.
+    pub(super) fn is_number(self) -> bool {
+        matches!(self, Operand::Integer(_) | Operand::Hex(_) | Operand::Literal(_))
+            || matches!(self, Operand::Named(name) if name.starts_with(|c: char| c.is_ascii_digit() || c == '-'))
+    }
+}
+
+impl fmt::Display for Operand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Operand::Named(name) => f.write_str(name),
+            Operand::Registers { bank, first, count: 1 } => write!(f, "{bank}{first}"),
+            Operand::Registers { bank, first, count } => write!(f, "{bank}[{first}:{}]", first + count - 1),
+            Operand::Integer(value) => write!(f, "{value}"),
+            Operand::Hex(value) => write!(f, "{value:#x}"),
+            Operand::Literal(value) => write!(f, "lit({value:#x})"),
+        }
+    }
+}
+
+/// `count` VGPRs, or AGPRs.
+pub(super) fn any_vector(first: u32, count: u32, accumulation: bool) -> Result<Operand, Bad> {
+    if count == 0 || first + count > VGPRS {
+        return Err(Bad);
+    }
+    Ok(Operand::Registers { bank: if accumulation { "a" } else { "v" }, first, count })
+}
+
+/// `count` scalar registers from a 7-bit code on.
+pub(super) fn scalar(code: u32, count: u32) -> Result<Operand, Bad> {
+    let bank = |bank, code: u32, registers: u32| {
+        // Tuples are aligned: pairs to 2, larger ones to 4. The bits below count for nothing.
+        let first = code / count.min(4) * count.min(4);
+        if first + count > registers {
+            return Err(Bad);
+        }
+        Ok(Operand::Registers { bank, first, count })
+    };
+    let named = |single: &'static str, pair: Option<&'static str>| match (count, pair) {
+        (1, _) => Ok(Operand::Named(single)),
+        (2, Some(pair)) => Ok(Operand::Named(pair)),
+        _ => Err(Bad),
+    };
+    match code {
+        // LLVM has the tuples that end with registers of other names.
+        0..=LAST_SGPR => bank("s", code, LAST_SGPR + 5),
+        102 => named("flat_scratch_lo", Some("flat_scratch")),
+        103 => named("flat_scratch_hi", None),
+        104 => named("xnack_mask_lo", Some("xnack_mask")),
+        105 => named("xnack_mask_hi", None),
+        106 => named("vcc_lo", Some("vcc")),
+        107 => named("vcc_hi", None),
+        108..=123 => bank("ttmp", code - 108, 16),
+        124 => named("m0", None),
+        // Reserved before gfx10; so LLVM has it.
+        125 => Ok(Operand::Named("null")),
+        126 => named("exec_lo", Some("exec")),
+        127 => named("exec_hi", None),
+        _ => Err(Bad),
+    }
+}
+
+/// The codes from 240 on as f16.
+const HALF: [u64; 9] = [0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118];
+
+/// An inline constant in an operand of a type; `None` if the code is none.
+fn constant(code: u32, ty: Ty) -> Option<Operand> {
+    const VALUES: [&str; 8] = ["0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0"];
+    Some(match code {
+        128..=192 => Operand::Integer(i64::from(code) - 128),
+        193..=208 => Operand::Integer(192 - i64::from(code)),
+        // What an integer of 16 bits gets has no name.
+        240..=248 if ty == Ty::I16 => Operand::Hex(HALF[code as usize - 240]),
+        240..=247 => Operand::Named(VALUES[code as usize - 240]),
+        248 if matches!(ty, Ty::F64 | Ty::B64) => Operand::Named("0.15915494309189532"),
+        248 => Operand::Named("0.15915494"),
+        _ => return None,
+    })
+}
+
+/// Bits as an operand of a type shows them: what an inline constant could be by its value, the others as they are.
+fn plain(bits: u64, ty: Ty) -> Operand {
+    let signed = match ty.dwords() {
+        2 => bits as i64,
+        _ if is_half(ty) => i64::from(bits as i16),
+        _ => i64::from(bits as i32),
+    };
+    if (-16..=64).contains(&signed) {
+        return Operand::Integer(signed);
+    }
+    let same = |code: &u32| inline_bits(*code, ty) == Some(bits);
+    (240..=248).find(same).and_then(|code| constant(code, ty)).unwrap_or(Operand::Hex(bits))
+}
+
+/// The bits that a code between 240 and 248 has in an operand of a type.
+fn inline_bits(code: u32, ty: Ty) -> Option<u64> {
+    const VALUES: [f64; 8] = [0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0];
+    let n = code.checked_sub(240)? as usize;
+    let value = VALUES.get(n);
+    Some(match ty {
+        Ty::F64 | Ty::B64 => value.map_or(0x3fc4_5f30_6dc9_c882, |value| value.to_bits()),
+        Ty::I16 | Ty::P16I => return None,
+        _ if is_half(ty) => *HALF.get(n)?,
+        _ => value.map_or(0x3e22_f983, |value| u64::from((*value as f32).to_bits())),
+    })
+}
+
+/// Whether constants of a type have 16 bits.
+fn is_half(ty: Ty) -> bool {
+    matches!(ty, Ty::F16 | Ty::I16 | Ty::P16F | Ty::P16I)
+}
+
+/// A number that is a field of the instruction: small ones in decimal.
+pub(super) fn immediate(value: u32) -> Operand {
+    plain(u64::from(value), Ty::B32)
+}
+
+impl Words {
+    /// As [`any_vector`]; LLVM 22 insists on tuples that start at an even register, as the hardware does.
+    pub(super) fn vector(&self, first: u32, count: u32, accumulation: bool) -> Result<Operand, Bad> {
+        if self.is_gfx942() && count > 1 && !first.is_multiple_of(2) {
+            return Err(Bad);
+        }
+        any_vector(first, count, accumulation)
+    }
+
+    /// A scalar source without a literal: register, inline constant, or what else a code reads.
+    pub(super) fn scalar_source(&self, code: u32, ty: Ty) -> Result<Operand, Bad> {
+        let is_vector_alu = self.first >> 31 == 0 || self.first >> 26 == 0x34;
+        if let Some(constant) = constant(code, ty) {
+            return Ok(constant);
+        }
+        Ok(Operand::Named(match code {
+            0..=127 => return scalar(code, u32::from(ty.dwords())),
+            235 => "src_shared_base",
+            236 => "src_shared_limit",
+            237 => "src_private_base",
+            238 => "src_private_limit",
+            239 => "src_pops_exiting_wave_id",
+            251 => "src_vccz",
+            252 => "src_execz",
+            253 => "src_scc",
+            // LLVM 15 has it for all sources of one register, LLVM 22 for those of vector instructions.
+            254 if ty.dwords() == 1 && (is_vector_alu || !self.is_gfx942()) => "src_lds_direct",
+            _ => return Err(Bad),
+        }))
+    }
+
+    /// A 9-bit source without a literal: as [`Words::scalar_source`], or VGPRs.
+    pub(super) fn source(&self, code: u32, ty: Ty) -> Result<Operand, Bad> {
+        match code.checked_sub(VGPRS) {
+            Some(first) => self.vector(first, u32::from(ty.dwords()), false),
+            None => self.scalar_source(code, ty),
+        }
+    }
+
+    /// A literal for an operand of a type. LLVM 15 writes what the operand gets of it, as it writes inline constants;
+    /// LLVM 22 writes the bits, and marks those that an inline constant would have done for.
+    pub(super) fn literal_operand(&self, value: u32, ty: Ty) -> Operand {
+        let full = u64::from(value);
+        let low = u64::from(value & 0xffff);
+        let hex_unless = |shown: Operand, hex: u64| match shown {
+            Operand::Hex(_) => Operand::Hex(hex),
+            _ => Operand::Literal(full),
+        };
+        match (ty, self.is_gfx942()) {
+            // The high half of a double.
+            (Ty::F64, true) => match plain(full << 32, Ty::F64) {
+                Operand::Hex(_) => Operand::Hex(full),
+                shown => shown,
+            },
+            (Ty::F16, true) => hex_unless(plain(low, Ty::F16), low),
+            (Ty::I16, true) => hex_unless(plain(full, Ty::B32), low),
+            (Ty::P16F, true) => match plain(full, Ty::P16F) {
+                Operand::Integer(_) if value > 0xff && value < 0xffff_0000 => Operand::Hex(full),
+                shown => hex_unless(shown, full),
+            },
+            (Ty::B64, true) => hex_unless(plain(full, Ty::B64), full),
+            (_, true) => hex_unless(plain(full, Ty::B32), full),
+            (Ty::F16 | Ty::I16 | Ty::P16F, false) => plain(low, ty),
+            (Ty::F64 | Ty::B64, false) => plain(full, ty),
+            (_, false) => plain(full, Ty::B32),
+        }
+    }
+}

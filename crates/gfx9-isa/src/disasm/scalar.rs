@@ -1,0 +1,195 @@
+//! SOP1, SOP2, SOPK, SOPC, SOPP and SMEM.
+
+use super::operand::{Operand, immediate, scalar};
+use super::symbolic::{GprIndex, Hwreg, Message, Waitcnt};
+use super::text::Text;
+use super::words::{Bad, Words};
+use crate::encoding::Encoding;
+use crate::fields;
+use crate::row::{Row, Ty};
+
+/// A code that means a literal follows.
+const LITERAL: u32 = 255;
+
+impl Words {
+    /// An 8-bit source, or the literal in its place.
+    fn scalar_operand(&mut self, code: u32, ty: Ty) -> Result<Operand, Bad> {
+        match code & 0xff {
+            LITERAL => {
+                let value = self.literal()?;
+                Ok(self.literal_operand(value, ty))
+            }
+            code => self.scalar_source(code, ty),
+        }
+    }
+
+    pub(super) fn sop2(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+        let f = fields::Sop2::of(self.first);
+        let row = self.row(Encoding::Sop2, f.op)?;
+        t.mnemonic(row.name, "");
+        self.destination(t, row, f.sdst)?;
+        let a = self.scalar_operand(f.src0, row.src[0])?;
+        let b = self.scalar_operand(f.src1, row.src[1])?;
+        t.operand(a);
+        t.operand(b);
+        Ok(())
+    }
+
+    pub(super) fn sop1(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+        let f = fields::Sop1::of(self.first);
+        let row = self.row(Encoding::Sop1, f.op)?;
+        t.mnemonic(row.name, "");
+        self.destination(t, row, f.sdst)?;
+        if row.src[0] != Ty::None {
+            if wants_register(row.name) && is_constant(f.src0) {
+                return Err(Bad);
+            }
+            t.try_operand(self.scalar_operand(f.src0, row.src[0]))?;
+        }
+        Ok(())
+    }
+
+    fn destination(&self, t: &mut Text<'_>, row: &Row, sdst: u32) -> Result<(), Bad> {
+        match row.dst {
+            Ty::None => Ok(()),
+            ty => t.try_operand(scalar(sdst, u32::from(ty.dwords()))),
+        }
+    }
+
+    pub(super) fn sopc(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+        let f = fields::Sopc::of(self.first);
+        let row = self.row(Encoding::Sopc, f.op)?;
+        t.mnemonic(row.name, "");
+        t.try_operand(self.scalar_operand(f.src0, row.src[0]))?;
+        if row.src[1] == Ty::None {
+            // s_set_gpr_idx_on: an immediate.
+            t.operand(GprIndex(f.src1 as u16));
+            return Ok(());
+        }
+        t.try_operand(self.scalar_operand(f.src1, row.src[1]))
+    }
+
+    pub(super) fn sopk(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+        let f = fields::Sopk::of(self.first);
+        let row = self.row(Encoding::Sopk, f.op)?;
+        let imm = f.simm as u16;
+        let hwreg = Hwreg { bits: imm, gfx942: self.is_gfx942() };
+        t.mnemonic(row.name, "");
+        match row.name {
+            "s_setreg_b32" => {
+                t.operand(hwreg);
+                return self.destination(t, row, f.sdst);
+            }
+            "s_setreg_imm32_b32" => {
+                t.operand(hwreg);
+                let value = self.literal()?;
+                t.operand(immediate(value));
+                return Ok(());
+            }
+            _ => self.destination(t, row, f.sdst)?,
+        }
+        match row.name {
+            "s_getreg_b32" => t.operand(hwreg),
+            "s_call_b64" | "s_cbranch_i_fork" => {
+                self.branch = Some(imm as i16);
+                t.operand(imm);
+            }
+            _ => t.operand(Operand::Hex(u64::from(imm))),
+        }
+        Ok(())
+    }
+
+    pub(super) fn sopp(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+        let f = fields::Sopp::of(self.first);
+        let row = self.row(Encoding::Sopp, f.op)?;
+        let imm = f.simm as u16;
+        t.mnemonic(row.name, "");
+        match row.name {
+            name if name.starts_with("s_branch") || name.starts_with("s_cbranch") => {
+                self.branch = Some(imm as i16);
+                t.operand(imm);
+            }
+            "s_waitcnt" => t.operand(Waitcnt(imm)),
+            "s_sendmsg" | "s_sendmsghalt" => t.operand(Message { bits: imm, gfx942: self.is_gfx942() }),
+            "s_set_gpr_idx_mode" => t.operand(GprIndex(imm)),
+            "s_endpgm" if imm == 0 => {}
+            "s_endpgm" => t.operand(imm),
+            "s_wakeup"
+            | "s_barrier"
+            | "s_icache_inv"
+            | "s_ttracedata"
+            | "s_endpgm_saved"
+            | "s_set_gpr_idx_off"
+            | "s_endpgm_ordered_ps_done" => return self.reserved(imm != 0),
+            _ => t.operand(immediate(u32::from(imm))),
+        }
+        Ok(())
+    }
+
+    /// Scalar registers; LLVM 15 takes pairs that have names of their own for four registers too.
+    pub(super) fn tuple(&self, code: u32, count: u32) -> Result<Operand, Bad> {
+        let is_bank = matches!(code, 0..=101 | 108..=123);
+        if self.is_gfx942() || is_bank {
+            return scalar(code, count);
+        }
+        if count > 4 { Err(Bad) } else { scalar(code, count.min(2)) }
+    }
+
+    pub(super) fn smem(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+        let f = fields::Smem::of(self.long()?);
+        let row = self.row(Encoding::Smem, f.op)?;
+        t.mnemonic(row.name, "");
+        let name = row.name;
+        let data = if row.dst == Ty::None { row.src[0] } else { row.dst };
+        if name.starts_with("s_atc_probe") {
+            t.operand(immediate(f.sdata));
+        } else if data != Ty::None {
+            let code = f.sdata;
+            // LLVM 22 lets no EXEC be loaded or stored, and no M0.
+            if self.is_gfx942() && (code >= 126 || code == 124) {
+                return Err(Bad);
+            }
+            t.try_operand(self.tuple(code, u32::from(data.dwords())))?;
+        }
+        if data == Ty::None && !name.contains("discard") && !name.contains("probe")
+            || name.starts_with("s_mem")
+        {
+            // Caches and clocks have no address.
+            return self.reserved(f.imm);
+        }
+        let registers = if name.contains("_buffer") { 4 } else { 2 };
+        t.try_operand(self.tuple(f.sbase * 2, registers))?;
+        let offset = Signed(f.signed_offset());
+        match f.offset_register() {
+            Some(register) => {
+                t.try_operand(scalar(register, 1))?;
+                if f.imm {
+                    t.modifier(format_args!("offset:{offset}"));
+                }
+            }
+            None => t.operand(offset),
+        }
+        t.flag(f.glc && data != Ty::None, "glc");
+        Ok(())
+    }
+}
+
+/// A signed number in hexadecimal.
+struct Signed(i32);
+
+impl std::fmt::Display for Signed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        write!(f, "{sign}{:#x}", self.0.unsigned_abs())
+    }
+}
+
+/// Whether a code gives a number.
+fn is_constant(code: u32) -> bool {
+    matches!(code, 128..=208 | 240..=248 | LITERAL)
+}
+
+/// Whether sources can only be registers.
+fn wants_register(name: &str) -> bool {
+    matches!(name, "s_rfe_b64" | "s_cbranch_join" | "s_movrels_b32" | "s_movrels_b64" | "s_setpc_b64")
+}

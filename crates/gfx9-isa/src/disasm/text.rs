@@ -1,0 +1,61 @@
+//! The text of one instruction, as it grows: mnemonic, operands, modifiers.
+
+use std::fmt::{self, Write as _};
+
+use super::words::Bad;
+
+/// Collects an instruction's text; or nothing, where only the answer matters whether there is such an instruction.
+pub(super) struct Text<'a> {
+    out: Option<&'a mut String>,
+    operands: u32,
+}
+
+impl<'a> Text<'a> {
+    /// Appends to `out`.
+    pub(super) fn new(out: Option<&'a mut String>) -> Text<'a> {
+        Text { out, operands: 0 }
+    }
+
+    fn write(&mut self, text: fmt::Arguments<'_>) {
+        if let Some(out) = &mut self.out {
+            // A String takes whatever it is given.
+            let _ = out.write_fmt(text);
+        }
+    }
+
+    /// The mnemonic, and the suffix that says which form of it this is.
+    pub(super) fn mnemonic(&mut self, name: &str, suffix: &str) {
+        self.write(format_args!("{name}{suffix}"));
+    }
+
+    /// What separates the next operand from what there is.
+    fn separator(&mut self) {
+        let separator = if self.operands == 0 { " " } else { ", " };
+        self.operands += 1;
+        self.write(format_args!("{separator}"));
+    }
+
+    /// An operand.
+    pub(super) fn operand(&mut self, operand: impl fmt::Display) {
+        self.separator();
+        self.write(format_args!("{operand}"));
+    }
+
+    /// An operand that may turn out not to be there.
+    pub(super) fn try_operand<T: fmt::Display>(&mut self, operand: Result<T, Bad>) -> Result<(), Bad> {
+        self.operand(operand?);
+        Ok(())
+    }
+
+    /// A modifier, such as `offset:4`, after the operands.
+    pub(super) fn modifier(&mut self, modifier: impl fmt::Display) {
+        self.write(format_args!(" {modifier}"));
+    }
+
+    /// A modifier without a value, if the encoding has it.
+    pub(super) fn flag(&mut self, set: bool, name: &str) {
+        if set {
+            self.modifier(name);
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! VOP1, VOP2 and VOPC in their short forms, and VOP3.
+
+use super::modifiers::{Accepts, Bits, Modified, OpSel, omod};
+use super::operand::{Operand, scalar};
+use super::text::Text;
+use super::words::{Bad, Words};
+use crate::encoding::Encoding;
+use crate::fields;
+use crate::row::flags::{LIT, MASK_IN, SDST, SGPR_DST};
+use crate::row::{Row, Ty};
+
+/// Codes of source 0 that mean a control dword follows.
+pub(super) const SDWA: u32 = 249;
+pub(super) const DPP: u32 = 250;
+/// A code that means a literal follows.
+const LITERAL: u32 = 255;
+/// VCC's name, which short forms write and read without saying so.
+pub(super) const VCC: Operand = Operand::Named("vcc");
+
+impl Words {
+    /// A 9-bit source of a short form, or the literal in its place.
+    fn short_source(&mut self, code: u32, ty: Ty) -> Result<Operand, Bad> {
+        match code {
+            LITERAL => {
+                let value = self.literal()?;
+                Ok(self.literal_operand(value, ty))
+            }
+            code => self.source(code, ty),
+        }
+    }
+
+    pub(super) fn vop1(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+        let fields::Vop1 { src0: code, op, vdst: dst } = fields::Vop1::of(self.first);
+        let row = self.row(Encoding::Vop1, op)?;
+        match row.name {
+            "v_nop" | "v_clrexcp" => {
+                t.mnemonic(row.name, "");
+                return self.reserved(dst != 0);
+            }
+            "v_readfirstlane_b32" => {
+                if is_number(code) || code < 256 && self.is_gfx942() {
+                    return Err(Bad);
+                }
+                t.mnemonic(row.name, "");
+                t.try_operand(scalar_8(dst, 1))?;
+                return t.try_operand(self.source(code, Ty::B32));
+            }
+            "v_swap_b32" | "v_accvgpr_mov_b32" if code < 256 && self.is_gfx942() => return Err(Bad),
+            "v_swap_b32" => {
+                t.mnemonic(row.name, "");
+                t.try_operand(self.vector(dst, 1, false))?;
+                return t.try_operand(self.vector(code & 0xff, 1, false));
+            }
+            "v_accvgpr_mov_b32" => {
+                t.mnemonic(row.name, "");
+                t.try_operand(self.vector(dst, 1, true))?;
+                return t.try_operand(self.vector(code & 0xff, 1, true));
+            }
+            _ => {}
+        }
+        if matches!(code, SDWA | DPP) {
+            return self.controlled(t, row, Encoding::Vop1);
+        }
+        t.mnemonic(row.name, "_e32");
+        t.try_operand(self.vector(dst, u32::from(row.dst.dwords()), false))?;
+        t.try_operand(self.short_source(code, row.src[0]))
+    }
+
+    pub(super) fn vop2(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+        let f = fields::Vop2::of(self.first);
+        let row = self.row(Encoding::Vop2, f.op)?;
+        if matches!(f.src0, SDWA | DPP) && row.flags & LIT == 0 {
+            return self.controlled(t, row, Encoding::Vop2);
+        }
+        let dst = self.vector(f.vdst, u32::from(row.dst.dwords()), false);
+        let b = self.vector(f.src1, u32::from(row.src[1].dwords()), false);
+        if row.flags & LIT != 0 {
+            t.mnemonic(row.name, "");
+            t.try_operand(dst)?;
+            // LLVM 15 shows all of a literal that both sources are.
+            let whole = f.src0 == LITERAL && row.name == "v_madmk_f16" && !self.is_gfx942();
+            let ty = if whole { Ty::B32 } else { row.src[0] };
+            let a = self.short_source(f.src0, ty)?;
+            let k = Operand::Hex(u64::from(self.literal()?));
+            t.operand(a);
+            // madmk: d = a * k + b; madak: d = a * b + k.
+            if row.name.contains("mk") {
+                t.operand(k);
+                return t.try_operand(b);
+            }
+            t.try_operand(b)?;
+            t.operand(k);
+            return Ok(());
+        }
+        t.mnemonic(row.name, "_e32");
+        t.try_operand(dst)?;
+        if row.flags & SDST != 0 {
+            t.operand(VCC);
+        }
+        t.try_operand(self.short_source(f.src0, row.src[0]))?;
+        t.try_operand(b)?;
+        if row.flags & MASK_IN != 0 {
+            t.operand(VCC);
+        }
+        Ok(())
+    }
+
+    pub(super) fn vopc(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+        let f = fields::Vopc::of(self.first);
+        let row = self.row(Encoding::Vopc, f.op)?;
+        if matches!(f.src0, SDWA | DPP) {
+            return self.controlled(t, row, Encoding::Vopc);
+        }
+        t.mnemonic(row.name, "_e32");
+        t.operand(VCC);
+        t.try_operand(self.short_source(f.src0, row.src[0]))?;
+        t.try_operand(self.vector(f.src1, u32::from(row.src[1].dwords()), false))
+    }
+
+    pub(super) fn vop3(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+        let f = fields::Vop3::of(self.long()?);
+        let (encoding, op) = f.operation();
+        let row = self.row(encoding, op)?;
+        if row.flags & LIT != 0 || encoding == Encoding::Vop1 && self.has_no_long_form(row) {
+            return Err(Bad);
+        }
+        self.reserved(!self.is_gfx942() && encoding == Encoding::Vop2 && is_packed_accumulation(row.name))?;
+        if row.dst == Ty::None {
+            // v_nop, v_clrexcp.
+            t.mnemonic(row.name, "");
+            let sources = !self.is_gfx942() && f.src() != [0; 3];
+            return self.reserved(sources || f.clamp || f.vdst | f.abs | f.omod | f.neg != 0);
+        }
+        t.mnemonic(row.name, if encoding == Encoding::Vop3 { "" } else { "_e64" });
+        let count = |ty: Ty| u32::from(ty.dwords());
+        if row.dst == Ty::Mask {
+            t.try_operand(scalar_8(f.vdst, 2))?;
+        } else if row.flags & SGPR_DST != 0 {
+            t.try_operand(scalar_8(f.vdst, 1))?;
+        } else {
+            t.try_operand(self.vector(f.vdst, count(row.dst), false))?;
+        }
+        // Most instructions have nothing modified.
+        let (mut abs, mut op_sel, neg) = (f.abs, f.op_sel, f.neg);
+        let accepts = match f.clamp || abs | op_sel | f.omod | neg != 0 {
+            false => Accepts::NOTHING,
+            true => Accepts::vop3(row, encoding, self.target),
+        };
+        if row.flags & SDST != 0 {
+            t.try_operand(scalar(f.sdst, 2))?;
+            (abs, op_sel) = (0, 0);
+        }
+        let (float, ignored) = (u32::from(accepts.float), u32::from(accepts.ignored));
+        self.reserved((abs | neg) & !(float | ignored) != 0)?;
+        self.reserved(f.clamp && !accepts.clamp || f.omod != 0 && !accepts.omod)?;
+        let mut sources = 0;
+        for (n, code) in f.src().into_iter().enumerate() {
+            let bit = |mask: u32| mask >> n & 1 != 0;
+            let ty = row.src[n];
+            if ty == Ty::None {
+                if n == 2 && row.flags & MASK_IN != 0 {
+                    if is_number(code) {
+                        return Err(Bad);
+                    }
+                    t.try_operand(self.scalar_source(code, Ty::Mask))?;
+                } else {
+                    self.reserved(code != 0 && !self.is_gfx942())?;
+                }
+                continue;
+            }
+            sources += 1;
+            let operand = self.long_source(row, n, code, ty)?;
+            t.operand(Modified {
+                operand,
+                abs: bit(abs & float),
+                neg: bit(neg & float),
+                sext: bit(neg & u32::from(accepts.sext)),
+            });
+        }
+        if accepts.op_sel == OpSel::All {
+            let written = op_sel & ((1 << sources) - 1) | (op_sel >> 3) << sources;
+            if row.name.starts_with("v_cvt_sr_") {
+                // Two bits say which byte is written.
+                if op_sel != 0 {
+                    t.modifier(Bits { name: "op_sel", bits: op_sel, count: 4 });
+                }
+            } else {
+                self.reserved(sources == 2 && op_sel & 4 != 0)?;
+                if written != 0 {
+                    t.modifier(Bits { name: "op_sel", bits: written, count: sources + 1 });
+                }
+            }
+        }
+        t.flag(f.clamp, "clamp");
+        if let Some(omod) = omod(f.omod) {
+            t.modifier(omod);
+        }
+        Ok(())
+    }
+
+    /// A source of VOP3: no literal, and for some instructions only a scalar or a VGPR.
+    fn long_source(&self, row: &Row, n: usize, code: u32, ty: Ty) -> Result<Operand, Bad> {
+        let vgpr = code >= 256;
+        match (row.name, n) {
+            ("v_readlane_b32", 0) if !vgpr => Err(Bad),
+            ("v_readlane_b32", 1) | ("v_writelane_b32", _) if vgpr || code == 254 && self.is_gfx942() => {
+                Err(Bad)
+            }
+            ("v_mqsad_u32_u8", 2) if is_number(code) || !vgpr && self.is_gfx942() => Err(Bad),
+            ("v_mqsad_u32_u8", 2) if !vgpr => self.tuple(code, 4),
+            // LLVM has the exponent as an f16.
+            ("v_ldexp_f16", 1) => self.source(code, Ty::F16),
+            _ => self.source(code, ty),
+        }
+    }
+
+    fn has_no_long_form(&self, row: &Row) -> bool {
+        matches!(row.name, "v_readfirstlane_b32" | "v_swap_b32" | "v_accvgpr_mov_b32")
+    }
+}
+
+/// Instructions whose long form LLVM 15 doesn't have.
+fn is_packed_accumulation(name: &str) -> bool {
+    matches!(
+        name,
+        "v_dot2c_f32_f16" | "v_dot2c_i32_i16" | "v_dot4c_i32_i8" | "v_dot8c_i32_i4" | "v_pk_fmac_f16"
+    )
+}
+
+/// A scalar destination in a field of 8 bits.
+fn scalar_8(code: u32, count: u32) -> Result<Operand, Bad> {
+    if code > 127 { Err(Bad) } else { scalar(code, count) }
+}
+
+/// Whether a source's code gives a number, a literal included.
+fn is_number(code: u32) -> bool {
+    matches!(code, 128..=208 | 240..=248 | LITERAL)
+}

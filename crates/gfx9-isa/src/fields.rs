@@ -1,0 +1,394 @@
+//! The fields of the encodings: where each lies is written here, and nowhere else.
+//!
+//! A type for each encoding, with the documents' names of its fields. `of` takes an instruction's bits apart; it looks
+//! neither at the bits that say which encoding it is nor at whether the target has such an instruction. Encodings of two
+//! dwords are given as one number with the first dword in its low half.
+//!
+//! ```
+//! use gfx9_isa::fields;
+//!
+//! // v_add_f32_e32 v0, v1, v2
+//! let add = fields::Vop2::of(0x0200_0501);
+//! assert_eq!((add.op, add.vdst, add.src0, add.src1), (1, 0, 256 + 1, 2));
+//! ```
+
+use crate::encoding::Encoding;
+
+/// What a field can be read as.
+trait Field {
+    fn from_bits(bits: u32) -> Self;
+}
+
+impl Field for u32 {
+    fn from_bits(bits: u32) -> u32 {
+        bits
+    }
+}
+
+impl Field for bool {
+    fn from_bits(bits: u32) -> bool {
+        bits != 0
+    }
+}
+
+/// Declares an encoding's fields: name, type, first bit, number of bits.
+macro_rules! fields {
+    ($($(#[$doc:meta])* $Name:ident($Word:ty) { $($field:ident: $Type:ty = $at:literal, $bits:literal;)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub struct $Name {
+            $(
+                #[doc = concat!("Number of bits: ", $bits, "; the first is bit ", $at, ".")]
+                pub $field: $Type,
+            )*
+        }
+
+        impl $Name {
+            /// Takes an instruction's bits apart.
+            #[inline]
+            pub fn of(word: $Word) -> $Name {
+                let long = u64::from(word);
+                $Name {
+                    $($field: Field::from_bits((long >> $at) as u32 & ((1u32 << $bits) - 1)),)*
+                }
+            }
+        }
+    )*};
+}
+
+fields! {
+    /// SOP1: scalar, one source.
+    Sop1(u32) {
+        src0: u32 = 0, 8;
+        op: u32 = 8, 8;
+        sdst: u32 = 16, 7;
+    }
+    /// SOP2: scalar, two sources.
+    Sop2(u32) {
+        src0: u32 = 0, 8;
+        src1: u32 = 8, 8;
+        sdst: u32 = 16, 7;
+        op: u32 = 23, 7;
+    }
+    /// SOPK: scalar, with a constant.
+    Sopk(u32) {
+        simm: u32 = 0, 16;
+        sdst: u32 = 16, 7;
+        op: u32 = 23, 5;
+    }
+    /// SOPC: scalar comparisons.
+    Sopc(u32) {
+        src0: u32 = 0, 8;
+        src1: u32 = 8, 8;
+        op: u32 = 16, 7;
+    }
+    /// SOPP: branches, barriers, messages, waits.
+    Sopp(u32) {
+        simm: u32 = 0, 16;
+        op: u32 = 16, 7;
+    }
+    /// SMEM: scalar memory.
+    Smem(u64) {
+        sbase: u32 = 0, 6;
+        sdata: u32 = 6, 7;
+        soffset_en: bool = 14, 1;
+        glc: bool = 16, 1;
+        imm: bool = 17, 1;
+        op: u32 = 18, 8;
+        offset: u32 = 32, 21;
+        soffset: u32 = 57, 7;
+    }
+    /// VOP1: vector, one source.
+    Vop1(u32) {
+        src0: u32 = 0, 9;
+        op: u32 = 9, 8;
+        vdst: u32 = 17, 8;
+    }
+    /// VOP2: vector, two sources.
+    Vop2(u32) {
+        src0: u32 = 0, 9;
+        src1: u32 = 9, 8;
+        vdst: u32 = 17, 8;
+        op: u32 = 25, 6;
+    }
+    /// VOPC: vector comparisons.
+    Vopc(u32) {
+        src0: u32 = 0, 9;
+        src1: u32 = 9, 8;
+        op: u32 = 17, 8;
+    }
+    /// VOP3: vector, three sources, and the long forms of VOP1, VOP2 and VOPC. Instructions that write a mask besides
+    /// (VOP3B) have `sdst` in place of `abs` and `op_sel`.
+    Vop3(u64) {
+        vdst: u32 = 0, 8;
+        abs: u32 = 8, 3;
+        sdst: u32 = 8, 7;
+        op_sel: u32 = 11, 4;
+        clamp: bool = 15, 1;
+        op: u32 = 16, 10;
+        src0: u32 = 32, 9;
+        src1: u32 = 41, 9;
+        src2: u32 = 50, 9;
+        omod: u32 = 59, 2;
+        neg: u32 = 61, 3;
+    }
+    /// VOP3P: packed arithmetic. Bit 2 of `op_sel_hi` lies apart: see [`Vop3p::op_sel_hi`].
+    Vop3p(u64) {
+        vdst: u32 = 0, 8;
+        neg_hi: u32 = 8, 3;
+        op_sel: u32 = 11, 3;
+        op_sel_hi_2: u32 = 14, 1;
+        clamp: bool = 15, 1;
+        op: u32 = 16, 7;
+        src0: u32 = 32, 9;
+        src1: u32 = 41, 9;
+        src2: u32 = 50, 9;
+        op_sel_hi_01: u32 = 59, 2;
+        neg_lo: u32 = 61, 3;
+    }
+    /// VOP3P-MAI: the matrix instructions among VOP3P.
+    Mai(u64) {
+        vdst: u32 = 0, 8;
+        cbsz: u32 = 8, 3;
+        abid: u32 = 11, 4;
+        acc_cd: bool = 15, 1;
+        op: u32 = 16, 7;
+        src0: u32 = 32, 9;
+        src1: u32 = 41, 9;
+        src2: u32 = 50, 9;
+        acc_a: bool = 59, 1;
+        acc_b: bool = 60, 1;
+        blgp: u32 = 61, 3;
+    }
+    /// The control dword of SDWA. VOPC has `sdst` where others have `dst_sel` to `omod`.
+    Sdwa(u32) {
+        src0: u32 = 0, 8;
+        dst_sel: u32 = 8, 3;
+        sdst: u32 = 8, 7;
+        dst_unused: u32 = 11, 2;
+        clamp: bool = 13, 1;
+        omod: u32 = 14, 2;
+        has_sdst: bool = 15, 1;
+        src0_sel: u32 = 16, 3;
+        src0_sext: bool = 19, 1;
+        src0_neg: bool = 20, 1;
+        src0_abs: bool = 21, 1;
+        src0_is_scalar: bool = 23, 1;
+        src1_sel: u32 = 24, 3;
+        src1_sext: bool = 27, 1;
+        src1_neg: bool = 28, 1;
+        src1_abs: bool = 29, 1;
+        src1_is_scalar: bool = 31, 1;
+    }
+    /// The control dword of DPP.
+    Dpp(u32) {
+        src0: u32 = 0, 8;
+        control: u32 = 8, 9;
+        bound_ctrl: bool = 19, 1;
+        src0_neg: bool = 20, 1;
+        src0_abs: bool = 21, 1;
+        src1_neg: bool = 22, 1;
+        src1_abs: bool = 23, 1;
+        bank_mask: u32 = 24, 4;
+        row_mask: u32 = 28, 4;
+    }
+    /// DS: LDS and global wave sync.
+    Ds(u64) {
+        offset: u32 = 0, 16;
+        gds: bool = 16, 1;
+        op: u32 = 17, 8;
+        acc: bool = 25, 1;
+        addr: u32 = 32, 8;
+        data0: u32 = 40, 8;
+        data1: u32 = 48, 8;
+        vdst: u32 = 56, 8;
+    }
+    /// FLAT, GLOBAL and SCRATCH. gfx942's SCRATCH has the bit `sve`, "there is a vaddr", in place of `lds`.
+    Flat(u64) {
+        offset: u32 = 0, 13;
+        lds: bool = 13, 1;
+        seg: u32 = 14, 2;
+        glc: bool = 16, 1;
+        slc: bool = 17, 1;
+        op: u32 = 18, 7;
+        scc: bool = 25, 1;
+        addr: u32 = 32, 8;
+        data: u32 = 40, 8;
+        saddr: u32 = 48, 7;
+        acc: bool = 55, 1;
+        vdst: u32 = 56, 8;
+    }
+    /// What MUBUF and MTBUF have in common.
+    Buffer(u64) {
+        offset: u32 = 0, 12;
+        offen: bool = 12, 1;
+        idxen: bool = 13, 1;
+        glc: bool = 14, 1;
+        vaddr: u32 = 32, 8;
+        vdata: u32 = 40, 8;
+        srsrc: u32 = 48, 5;
+        acc: bool = 55, 1;
+        soffset: u32 = 56, 8;
+    }
+    /// What MUBUF has besides [`Buffer`].
+    Mubuf(u64) {
+        scc: bool = 15, 1;
+        lds: bool = 16, 1;
+        slc: bool = 17, 1;
+        op: u32 = 18, 7;
+    }
+    /// What MTBUF has besides [`Buffer`].
+    Mtbuf(u64) {
+        op: u32 = 15, 4;
+        format: u32 = 19, 7;
+        scc: bool = 53, 1;
+        slc: bool = 54, 1;
+    }
+    /// MIMG: images.
+    Mimg(u64) {
+        reserved: bool = 0, 1;
+        scc: bool = 7, 1;
+        dmask: u32 = 8, 4;
+        unorm: bool = 12, 1;
+        glc: bool = 13, 1;
+        da: bool = 14, 1;
+        a16: bool = 15, 1;
+        acc: bool = 16, 1;
+        lwe: bool = 17, 1;
+        op: u32 = 18, 7;
+        slc: bool = 25, 1;
+        vaddr: u32 = 32, 8;
+        vdata: u32 = 40, 8;
+        srsrc: u32 = 48, 5;
+        ssamp: u32 = 53, 5;
+        d16: bool = 63, 1;
+    }
+}
+
+/// A number of `bits` bits with its sign.
+fn signed(value: u32, bits: u32) -> i32 {
+    (value << (32 - bits)) as i32 >> (32 - bits)
+}
+
+impl Smem {
+    /// The signed offset in bytes; it counts if `imm` is set.
+    #[inline]
+    pub fn signed_offset(&self) -> i32 {
+        signed(self.offset, 21)
+    }
+
+    /// The SGPR that holds an offset, if there is one: `soffset`, or, without an immediate, the low bits of `offset`.
+    #[inline]
+    pub fn offset_register(&self) -> Option<u32> {
+        match (self.soffset_en, self.imm) {
+            (true, _) => Some(self.soffset),
+            (false, false) => Some(self.offset & 0x7f),
+            (false, true) => None,
+        }
+    }
+}
+
+impl Vop3 {
+    /// The encoding whose long form it is, and the opcode there. `Vop3` itself begins after VOPC's, VOP2's and VOP1's.
+    #[inline]
+    pub fn operation(&self) -> (Encoding, u32) {
+        match self.op {
+            0..=255 => (Encoding::Vopc, self.op),
+            256..=319 => (Encoding::Vop2, self.op - 256),
+            320..=447 => (Encoding::Vop1, self.op - 320),
+            _ => (Encoding::Vop3, self.op),
+        }
+    }
+
+    /// The three sources.
+    #[inline]
+    pub fn src(&self) -> [u32; 3] {
+        [self.src0, self.src1, self.src2]
+    }
+}
+
+impl Vop3p {
+    /// Which half of each source makes the high half of the result: a bit a source.
+    #[inline]
+    pub fn op_sel_hi(&self) -> u32 {
+        self.op_sel_hi_01 | self.op_sel_hi_2 << 2
+    }
+
+    /// The three sources.
+    #[inline]
+    pub fn src(&self) -> [u32; 3] {
+        [self.src0, self.src1, self.src2]
+    }
+}
+
+impl Flat {
+    /// The encoding: FLAT, GLOBAL or SCRATCH. `None` for the fourth value of `seg`.
+    #[inline]
+    pub fn encoding(&self) -> Option<Encoding> {
+        match self.seg {
+            0 => Some(Encoding::Flat),
+            1 => Some(Encoding::Scratch),
+            2 => Some(Encoding::Global),
+            _ => None,
+        }
+    }
+
+    /// The signed offset in bytes of GLOBAL and SCRATCH. FLAT's is unsigned.
+    #[inline]
+    pub fn signed_offset(&self) -> i32 {
+        signed(self.offset, 13)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::Target;
+
+    /// The opcode that `fields` reads from a first dword.
+    fn opcode(encoding: Encoding, word: u32) -> u32 {
+        let long = u64::from(word);
+        match encoding {
+            Encoding::Sop1 => Sop1::of(word).op,
+            Encoding::Sop2 => Sop2::of(word).op,
+            Encoding::Sopk => Sopk::of(word).op,
+            Encoding::Sopc => Sopc::of(word).op,
+            Encoding::Sopp => Sopp::of(word).op,
+            Encoding::Smem => Smem::of(long).op,
+            Encoding::Vop1 => Vop1::of(word).op,
+            Encoding::Vop2 => Vop2::of(word).op,
+            Encoding::Vopc => Vopc::of(word).op,
+            Encoding::Vop3 => Vop3::of(long).op,
+            Encoding::Vop3p => Vop3p::of(long).op,
+            Encoding::Ds => Ds::of(long).op,
+            Encoding::Flat | Encoding::Global | Encoding::Scratch => Flat::of(long).op,
+            Encoding::Mubuf => Mubuf::of(long).op,
+            Encoding::Mtbuf => Mtbuf::of(long).op,
+            Encoding::Mimg => Mimg::of(long).op,
+        }
+    }
+
+    #[test]
+    fn an_opcode_is_read_where_it_is_written() {
+        for encoding in Encoding::ALL {
+            for target in [Target::Gfx90a, Target::Gfx942] {
+                for (op, name) in encoding.opcodes(target) {
+                    for rest in [0, !0] {
+                        let word = encoding.first_dword(op.into(), rest);
+                        assert_eq!(opcode(encoding, word), u32::from(op), "{name}: {word:#010x}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn offsets_have_signs() {
+        let smem = Smem::of(0x001f_ffff << 32 | 1 << 17);
+        assert_eq!((smem.signed_offset(), smem.offset_register()), (-1, None));
+        assert_eq!(Smem::of(0x05 << 32).offset_register(), Some(5));
+        assert_eq!(Smem::of(7 << 57 | 1 << 14 | 1 << 17).offset_register(), Some(7));
+        assert_eq!(Flat::of(0x1fff).signed_offset(), -1);
+        assert_eq!(Flat::of(0x0fff).signed_offset(), 0xfff);
+    }
+}

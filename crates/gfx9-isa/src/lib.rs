@@ -1,0 +1,33 @@
+//! The instructions of gfx90a (MI200) and gfx942 (MI300): which there are, how they are encoded, and their text.
+//!
+//! The crate executes nothing. [`Encoding::rows`] gives the instructions of an encoding, [`fields`] takes an encoding
+//! apart, [`disassemble`], [`Instructions`] and [`Listing`] give LLVM's text. The crate `gfx9-emulator` executes what is
+//! listed here.
+
+mod disasm;
+mod encoding;
+mod error;
+pub mod fields;
+mod lists;
+mod mnemonic;
+mod row;
+mod table;
+mod target;
+
+pub use disasm::{
+    Function, Instruction, Instructions, Listing, disassemble, disassemble_lenient, disassemble_words,
+    encoded_length,
+};
+pub use encoding::Encoding;
+pub use error::{Error, Result};
+pub use mnemonic::{
+    Ds, Flat, Global, Mimg, Mnemonic, Mtbuf, Mubuf, Scratch, Smem, Sop1, Sop2, Sopc, Sopk, Sopp, Vop1, Vop2,
+    Vop3, Vop3p, Vopc,
+};
+pub use row::{ILLEGAL, Row, Ty, flags};
+pub use target::Target;
+
+/// Compiles and runs the README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,115 @@
+//! Buffer memory: MUBUF and MTBUF. The source is the data; an atomic's destination is written only with glc.
+
+/// Gives the instructions of MUBUF to a macro.
+macro_rules! mubuf {
+    ($make:ident) => {
+        $make! {
+            /// MUBUF.
+            Mubuf:
+            buffer_load_format_x 0 0 B32, [Z, Z, Z], 0;
+            buffer_load_format_xy 1 1 B64, [Z, Z, Z], 0;
+            buffer_load_format_xyz 2 2 W(3), [Z, Z, Z], 0;
+            buffer_load_format_xyzw 3 3 W(4), [Z, Z, Z], 0;
+            buffer_store_format_x 4 4 Z, [B32, Z, Z], 0;
+            buffer_store_format_xy 5 5 Z, [B64, Z, Z], 0;
+            buffer_store_format_xyz 6 6 Z, [W(3), Z, Z], 0;
+            buffer_store_format_xyzw 7 7 Z, [W(4), Z, Z], 0;
+            buffer_load_format_d16_x 8 8 B32, [Z, Z, Z], 0;
+            buffer_load_format_d16_xy 9 9 B32, [Z, Z, Z], 0;
+            buffer_load_format_d16_xyz 10 10 B64, [Z, Z, Z], 0;
+            buffer_load_format_d16_xyzw 11 11 B64, [Z, Z, Z], 0;
+            buffer_store_format_d16_x 12 12 Z, [B32, Z, Z], 0;
+            buffer_store_format_d16_xy 13 13 Z, [B32, Z, Z], 0;
+            buffer_store_format_d16_xyz 14 14 Z, [B64, Z, Z], 0;
+            buffer_store_format_d16_xyzw 15 15 Z, [B64, Z, Z], 0;
+            buffer_load_ubyte 16 16 B32, [Z, Z, Z], 0;
+            buffer_load_sbyte 17 17 B32, [Z, Z, Z], 0;
+            buffer_load_ushort 18 18 B32, [Z, Z, Z], 0;
+            buffer_load_sshort 19 19 B32, [Z, Z, Z], 0;
+            buffer_load_dword 20 20 B32, [Z, Z, Z], 0;
+            buffer_load_dwordx2 21 21 B64, [Z, Z, Z], 0;
+            buffer_load_dwordx3 22 22 W(3), [Z, Z, Z], 0;
+            buffer_load_dwordx4 23 23 W(4), [Z, Z, Z], 0;
+            buffer_store_byte 24 24 Z, [B32, Z, Z], 0;
+            buffer_store_byte_d16_hi 25 25 Z, [B32, Z, Z], 0;
+            buffer_store_short 26 26 Z, [B32, Z, Z], 0;
+            buffer_store_short_d16_hi 27 27 Z, [B32, Z, Z], 0;
+            buffer_store_dword 28 28 Z, [B32, Z, Z], 0;
+            buffer_store_dwordx2 29 29 Z, [B64, Z, Z], 0;
+            buffer_store_dwordx3 30 30 Z, [W(3), Z, Z], 0;
+            buffer_store_dwordx4 31 31 Z, [W(4), Z, Z], 0;
+            buffer_load_ubyte_d16 32 32 B32, [Z, Z, Z], 0;
+            buffer_load_ubyte_d16_hi 33 33 B32, [Z, Z, Z], 0;
+            buffer_load_sbyte_d16 34 34 B32, [Z, Z, Z], 0;
+            buffer_load_sbyte_d16_hi 35 35 B32, [Z, Z, Z], 0;
+            buffer_load_short_d16 36 36 B32, [Z, Z, Z], 0;
+            buffer_load_short_d16_hi 37 37 B32, [Z, Z, Z], 0;
+            buffer_load_format_d16_hi_x 38 38 B32, [Z, Z, Z], 0;
+            buffer_store_format_d16_hi_x 39 39 Z, [B32, Z, Z], 0;
+            buffer_wbl2 40 40 Z, [Z, Z, Z], 0;
+            buffer_invl2 41 -1 Z, [Z, Z, Z], 0;
+            buffer_inv -1 41 Z, [Z, Z, Z], 0;
+            buffer_wbinvl1 62 -1 Z, [Z, Z, Z], 0;
+            buffer_wbinvl1_vol 63 -1 Z, [Z, Z, Z], 0;
+            buffer_atomic_swap 64 64 B32, [B32, Z, Z], 0;
+            buffer_atomic_cmpswap 65 65 B32, [B64, Z, Z], 0;
+            buffer_atomic_add 66 66 B32, [B32, Z, Z], 0;
+            buffer_atomic_sub 67 67 B32, [B32, Z, Z], 0;
+            buffer_atomic_smin 68 68 B32, [B32, Z, Z], 0;
+            buffer_atomic_umin 69 69 B32, [B32, Z, Z], 0;
+            buffer_atomic_smax 70 70 B32, [B32, Z, Z], 0;
+            buffer_atomic_umax 71 71 B32, [B32, Z, Z], 0;
+            buffer_atomic_and 72 72 B32, [B32, Z, Z], 0;
+            buffer_atomic_or 73 73 B32, [B32, Z, Z], 0;
+            buffer_atomic_xor 74 74 B32, [B32, Z, Z], 0;
+            buffer_atomic_inc 75 75 B32, [B32, Z, Z], 0;
+            buffer_atomic_dec 76 76 B32, [B32, Z, Z], 0;
+            buffer_atomic_add_f32 77 77 B32, [B32, Z, Z], 0;
+            buffer_atomic_pk_add_f16 78 78 B32, [B32, Z, Z], 0;
+            buffer_atomic_add_f64 79 79 B64, [B64, Z, Z], 0;
+            buffer_atomic_min_f64 80 80 B64, [B64, Z, Z], 0;
+            buffer_atomic_max_f64 81 81 B64, [B64, Z, Z], 0;
+            buffer_atomic_swap_x2 96 96 B64, [B64, Z, Z], 0;
+            buffer_atomic_cmpswap_x2 97 97 B64, [W(4), Z, Z], 0;
+            buffer_atomic_add_x2 98 98 B64, [B64, Z, Z], 0;
+            buffer_atomic_sub_x2 99 99 B64, [B64, Z, Z], 0;
+            buffer_atomic_smin_x2 100 100 B64, [B64, Z, Z], 0;
+            buffer_atomic_umin_x2 101 101 B64, [B64, Z, Z], 0;
+            buffer_atomic_smax_x2 102 102 B64, [B64, Z, Z], 0;
+            buffer_atomic_umax_x2 103 103 B64, [B64, Z, Z], 0;
+            buffer_atomic_and_x2 104 104 B64, [B64, Z, Z], 0;
+            buffer_atomic_or_x2 105 105 B64, [B64, Z, Z], 0;
+            buffer_atomic_xor_x2 106 106 B64, [B64, Z, Z], 0;
+            buffer_atomic_inc_x2 107 107 B64, [B64, Z, Z], 0;
+            buffer_atomic_dec_x2 108 108 B64, [B64, Z, Z], 0;
+        }
+    };
+}
+
+/// Gives the instructions of MTBUF to a macro.
+macro_rules! mtbuf {
+    ($make:ident) => {
+        $make! {
+            /// MTBUF.
+            Mtbuf:
+            tbuffer_load_format_x 0 0 B32, [Z, Z, Z], 0;
+            tbuffer_load_format_xy 1 1 B64, [Z, Z, Z], 0;
+            tbuffer_load_format_xyz 2 2 W(3), [Z, Z, Z], 0;
+            tbuffer_load_format_xyzw 3 3 W(4), [Z, Z, Z], 0;
+            tbuffer_store_format_x 4 4 Z, [B32, Z, Z], 0;
+            tbuffer_store_format_xy 5 5 Z, [B64, Z, Z], 0;
+            tbuffer_store_format_xyz 6 6 Z, [W(3), Z, Z], 0;
+            tbuffer_store_format_xyzw 7 7 Z, [W(4), Z, Z], 0;
+            tbuffer_load_format_d16_x 8 8 B32, [Z, Z, Z], 0;
+            tbuffer_load_format_d16_xy 9 9 B32, [Z, Z, Z], 0;
+            tbuffer_load_format_d16_xyz 10 10 B64, [Z, Z, Z], 0;
+            tbuffer_load_format_d16_xyzw 11 11 B64, [Z, Z, Z], 0;
+            tbuffer_store_format_d16_x 12 12 Z, [B32, Z, Z], 0;
+            tbuffer_store_format_d16_xy 13 13 Z, [B32, Z, Z], 0;
+            tbuffer_store_format_d16_xyz 14 14 Z, [B64, Z, Z], 0;
+            tbuffer_store_format_d16_xyzw 15 15 Z, [B64, Z, Z], 0;
+        }
+    };
+}
+
+pub(crate) use {mtbuf, mubuf};

@@ -1,0 +1,31 @@
+//! The lists of instructions, one for each encoding: where an instruction is added.
+//!
+//! A line is an instruction: its mnemonic, its opcode on gfx90a and on gfx942 (-1 where the target doesn't have it), the
+//! types of its destination and its sources ([`columns`](crate::table) shortens the names of [`Ty`](crate::Ty)), and its
+//! [flags](crate::flags). The opcodes are those of LLVM's assembler (llvm-mc 15 for gfx90a, 22 for gfx942).
+//!
+//! Each list is a macro that gives its lines to another macro: mnemonic.rs makes an enum of them, table.rs a table.
+
+mod buffer;
+mod ds;
+mod flat;
+mod image;
+mod smem;
+mod sop;
+mod vop1;
+mod vop2;
+mod vop3;
+mod vop3p;
+mod vopc;
+
+pub(crate) use buffer::{mtbuf, mubuf};
+pub(crate) use ds::ds;
+pub(crate) use flat::{flat, global, scratch};
+pub(crate) use image::mimg;
+pub(crate) use smem::smem;
+pub(crate) use sop::{sop1, sop2, sopc, sopk, sopp};
+pub(crate) use vop1::vop1;
+pub(crate) use vop2::vop2;
+pub(crate) use vop3::vop3;
+pub(crate) use vop3p::vop3p;
+pub(crate) use vopc::vopc;

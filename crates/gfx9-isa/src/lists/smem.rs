@@ -1,0 +1,97 @@
+//! Scalar memory: SMEM. The source is the data stored.
+
+/// Gives the instructions of SMEM to a macro.
+macro_rules! smem {
+    ($make:ident) => {
+        $make! {
+            /// SMEM.
+            Smem:
+            s_load_dword 0 0 B32, [Z, Z, Z], 0;
+            s_load_dwordx2 1 1 B64, [Z, Z, Z], 0;
+            s_load_dwordx4 2 2 W(4), [Z, Z, Z], 0;
+            s_load_dwordx8 3 3 W(8), [Z, Z, Z], 0;
+            s_load_dwordx16 4 4 W(16), [Z, Z, Z], 0;
+            s_scratch_load_dword 5 5 B32, [Z, Z, Z], 0;
+            s_scratch_load_dwordx2 6 6 B64, [Z, Z, Z], 0;
+            s_scratch_load_dwordx4 7 7 W(4), [Z, Z, Z], 0;
+            s_buffer_load_dword 8 8 B32, [Z, Z, Z], 0;
+            s_buffer_load_dwordx2 9 9 B64, [Z, Z, Z], 0;
+            s_buffer_load_dwordx4 10 10 W(4), [Z, Z, Z], 0;
+            s_buffer_load_dwordx8 11 11 W(8), [Z, Z, Z], 0;
+            s_buffer_load_dwordx16 12 12 W(16), [Z, Z, Z], 0;
+            s_store_dword 16 16 Z, [B32, Z, Z], 0;
+            s_store_dwordx2 17 17 Z, [B64, Z, Z], 0;
+            s_store_dwordx4 18 18 Z, [W(4), Z, Z], 0;
+            s_scratch_store_dword 21 21 Z, [B32, Z, Z], 0;
+            s_scratch_store_dwordx2 22 22 Z, [B64, Z, Z], 0;
+            s_scratch_store_dwordx4 23 23 Z, [W(4), Z, Z], 0;
+            s_buffer_store_dword 24 24 Z, [B32, Z, Z], 0;
+            s_buffer_store_dwordx2 25 25 Z, [B64, Z, Z], 0;
+            s_buffer_store_dwordx4 26 26 Z, [W(4), Z, Z], 0;
+            s_dcache_inv 32 32 Z, [Z, Z, Z], 0;
+            s_dcache_wb 33 33 Z, [Z, Z, Z], 0;
+            s_dcache_inv_vol 34 34 Z, [Z, Z, Z], 0;
+            s_dcache_wb_vol 35 35 Z, [Z, Z, Z], 0;
+            s_memtime 36 36 B64, [Z, Z, Z], 0;
+            s_memrealtime 37 37 B64, [Z, Z, Z], 0;
+            s_atc_probe 38 38 Z, [Z, Z, Z], 0;
+            s_atc_probe_buffer 39 39 Z, [Z, Z, Z], 0;
+            s_dcache_discard 40 40 Z, [Z, Z, Z], 0;
+            s_dcache_discard_x2 41 41 Z, [Z, Z, Z], 0;
+            s_buffer_atomic_swap 64 64 Z, [B32, Z, Z], 0;
+            s_buffer_atomic_cmpswap 65 65 Z, [B64, Z, Z], 0;
+            s_buffer_atomic_add 66 66 Z, [B32, Z, Z], 0;
+            s_buffer_atomic_sub 67 67 Z, [B32, Z, Z], 0;
+            s_buffer_atomic_smin 68 68 Z, [B32, Z, Z], 0;
+            s_buffer_atomic_umin 69 69 Z, [B32, Z, Z], 0;
+            s_buffer_atomic_smax 70 70 Z, [B32, Z, Z], 0;
+            s_buffer_atomic_umax 71 71 Z, [B32, Z, Z], 0;
+            s_buffer_atomic_and 72 72 Z, [B32, Z, Z], 0;
+            s_buffer_atomic_or 73 73 Z, [B32, Z, Z], 0;
+            s_buffer_atomic_xor 74 74 Z, [B32, Z, Z], 0;
+            s_buffer_atomic_inc 75 75 Z, [B32, Z, Z], 0;
+            s_buffer_atomic_dec 76 76 Z, [B32, Z, Z], 0;
+            s_buffer_atomic_swap_x2 96 96 Z, [B64, Z, Z], 0;
+            s_buffer_atomic_cmpswap_x2 97 97 Z, [W(4), Z, Z], 0;
+            s_buffer_atomic_add_x2 98 98 Z, [B64, Z, Z], 0;
+            s_buffer_atomic_sub_x2 99 99 Z, [B64, Z, Z], 0;
+            s_buffer_atomic_smin_x2 100 100 Z, [B64, Z, Z], 0;
+            s_buffer_atomic_umin_x2 101 101 Z, [B64, Z, Z], 0;
+            s_buffer_atomic_smax_x2 102 102 Z, [B64, Z, Z], 0;
+            s_buffer_atomic_umax_x2 103 103 Z, [B64, Z, Z], 0;
+            s_buffer_atomic_and_x2 104 104 Z, [B64, Z, Z], 0;
+            s_buffer_atomic_or_x2 105 105 Z, [B64, Z, Z], 0;
+            s_buffer_atomic_xor_x2 106 106 Z, [B64, Z, Z], 0;
+            s_buffer_atomic_inc_x2 107 107 Z, [B64, Z, Z], 0;
+            s_buffer_atomic_dec_x2 108 108 Z, [B64, Z, Z], 0;
+            s_atomic_swap 128 128 Z, [B32, Z, Z], 0;
+            s_atomic_cmpswap 129 129 Z, [B64, Z, Z], 0;
+            s_atomic_add 130 130 Z, [B32, Z, Z], 0;
+            s_atomic_sub 131 131 Z, [B32, Z, Z], 0;
+            s_atomic_smin 132 132 Z, [B32, Z, Z], 0;
+            s_atomic_umin 133 133 Z, [B32, Z, Z], 0;
+            s_atomic_smax 134 134 Z, [B32, Z, Z], 0;
+            s_atomic_umax 135 135 Z, [B32, Z, Z], 0;
+            s_atomic_and 136 136 Z, [B32, Z, Z], 0;
+            s_atomic_or 137 137 Z, [B32, Z, Z], 0;
+            s_atomic_xor 138 138 Z, [B32, Z, Z], 0;
+            s_atomic_inc 139 139 Z, [B32, Z, Z], 0;
+            s_atomic_dec 140 140 Z, [B32, Z, Z], 0;
+            s_atomic_swap_x2 160 160 Z, [B64, Z, Z], 0;
+            s_atomic_cmpswap_x2 161 161 Z, [W(4), Z, Z], 0;
+            s_atomic_add_x2 162 162 Z, [B64, Z, Z], 0;
+            s_atomic_sub_x2 163 163 Z, [B64, Z, Z], 0;
+            s_atomic_smin_x2 164 164 Z, [B64, Z, Z], 0;
+            s_atomic_umin_x2 165 165 Z, [B64, Z, Z], 0;
+            s_atomic_smax_x2 166 166 Z, [B64, Z, Z], 0;
+            s_atomic_umax_x2 167 167 Z, [B64, Z, Z], 0;
+            s_atomic_and_x2 168 168 Z, [B64, Z, Z], 0;
+            s_atomic_or_x2 169 169 Z, [B64, Z, Z], 0;
+            s_atomic_xor_x2 170 170 Z, [B64, Z, Z], 0;
+            s_atomic_inc_x2 171 171 Z, [B64, Z, Z], 0;
+            s_atomic_dec_x2 172 172 Z, [B64, Z, Z], 0;
+        }
+    };
+}
+
+pub(crate) use smem;

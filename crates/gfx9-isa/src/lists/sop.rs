@@ -1,0 +1,232 @@
+//! Scalar ALU and program control: SOP1, SOP2, SOPK, SOPC, SOPP.
+
+/// Gives the instructions of SOP1 to a macro.
+macro_rules! sop1 {
+    ($make:ident) => {
+        $make! {
+            /// SOP1.
+            Sop1:
+            s_mov_b32 0 0 B32, [B32, Z, Z], 0;
+            s_mov_b64 1 1 B64, [B64, Z, Z], 0;
+            s_cmov_b32 2 2 B32, [B32, Z, Z], 0;
+            s_cmov_b64 3 3 B64, [B64, Z, Z], 0;
+            s_not_b32 4 4 B32, [B32, Z, Z], 0;
+            s_not_b64 5 5 B64, [B64, Z, Z], 0;
+            s_wqm_b32 6 6 B32, [B32, Z, Z], 0;
+            s_wqm_b64 7 7 B64, [B64, Z, Z], 0;
+            s_brev_b32 8 8 B32, [B32, Z, Z], 0;
+            s_brev_b64 9 9 B64, [B64, Z, Z], 0;
+            s_bcnt0_i32_b32 10 10 B32, [B32, Z, Z], 0;
+            s_bcnt0_i32_b64 11 11 B32, [B64, Z, Z], 0;
+            s_bcnt1_i32_b32 12 12 B32, [B32, Z, Z], 0;
+            s_bcnt1_i32_b64 13 13 B32, [B64, Z, Z], 0;
+            s_ff0_i32_b32 14 14 B32, [B32, Z, Z], 0;
+            s_ff0_i32_b64 15 15 B32, [B64, Z, Z], 0;
+            s_ff1_i32_b32 16 16 B32, [B32, Z, Z], 0;
+            s_ff1_i32_b64 17 17 B32, [B64, Z, Z], 0;
+            s_flbit_i32_b32 18 18 B32, [B32, Z, Z], 0;
+            s_flbit_i32_b64 19 19 B32, [B64, Z, Z], 0;
+            s_flbit_i32 20 20 B32, [B32, Z, Z], 0;
+            s_flbit_i32_i64 21 21 B32, [B64, Z, Z], 0;
+            s_sext_i32_i8 22 22 B32, [B32, Z, Z], 0;
+            s_sext_i32_i16 23 23 B32, [B32, Z, Z], 0;
+            s_bitset0_b32 24 24 B32, [B32, Z, Z], 0;
+            s_bitset0_b64 25 25 B64, [B32, Z, Z], 0;
+            s_bitset1_b32 26 26 B32, [B32, Z, Z], 0;
+            s_bitset1_b64 27 27 B64, [B32, Z, Z], 0;
+            s_getpc_b64 28 28 B64, [Z, Z, Z], 0;
+            s_setpc_b64 29 29 Z, [B64, Z, Z], 0;
+            s_swappc_b64 30 30 B64, [B64, Z, Z], 0;
+            s_rfe_b64 31 31 Z, [B64, Z, Z], 0;
+            s_and_saveexec_b64 32 32 B64, [B64, Z, Z], 0;
+            s_or_saveexec_b64 33 33 B64, [B64, Z, Z], 0;
+            s_xor_saveexec_b64 34 34 B64, [B64, Z, Z], 0;
+            s_andn2_saveexec_b64 35 35 B64, [B64, Z, Z], 0;
+            s_orn2_saveexec_b64 36 36 B64, [B64, Z, Z], 0;
+            s_nand_saveexec_b64 37 37 B64, [B64, Z, Z], 0;
+            s_nor_saveexec_b64 38 38 B64, [B64, Z, Z], 0;
+            s_xnor_saveexec_b64 39 39 B64, [B64, Z, Z], 0;
+            s_quadmask_b32 40 40 B32, [B32, Z, Z], 0;
+            s_quadmask_b64 41 41 B64, [B64, Z, Z], 0;
+            s_movrels_b32 42 42 B32, [B32, Z, Z], 0;
+            s_movrels_b64 43 43 B64, [B64, Z, Z], 0;
+            s_movreld_b32 44 44 B32, [B32, Z, Z], 0;
+            s_movreld_b64 45 45 B64, [B64, Z, Z], 0;
+            s_cbranch_join 46 46 Z, [B32, Z, Z], 0;
+            s_abs_i32 48 48 B32, [B32, Z, Z], 0;
+            s_set_gpr_idx_idx 50 50 Z, [B32, Z, Z], 0;
+            s_andn1_saveexec_b64 51 51 B64, [B64, Z, Z], 0;
+            s_orn1_saveexec_b64 52 52 B64, [B64, Z, Z], 0;
+            s_andn1_wrexec_b64 53 53 B64, [B64, Z, Z], 0;
+            s_andn2_wrexec_b64 54 54 B64, [B64, Z, Z], 0;
+            s_bitreplicate_b64_b32 55 55 B64, [B32, Z, Z], 0;
+        }
+    };
+}
+
+/// Gives the instructions of SOP2 to a macro.
+macro_rules! sop2 {
+    ($make:ident) => {
+        $make! {
+            /// SOP2.
+            Sop2:
+            s_add_u32 0 0 B32, [B32, B32, Z], 0;
+            s_sub_u32 1 1 B32, [B32, B32, Z], 0;
+            s_add_i32 2 2 B32, [B32, B32, Z], 0;
+            s_sub_i32 3 3 B32, [B32, B32, Z], 0;
+            s_addc_u32 4 4 B32, [B32, B32, Z], 0;
+            s_subb_u32 5 5 B32, [B32, B32, Z], 0;
+            s_min_i32 6 6 B32, [B32, B32, Z], 0;
+            s_min_u32 7 7 B32, [B32, B32, Z], 0;
+            s_max_i32 8 8 B32, [B32, B32, Z], 0;
+            s_max_u32 9 9 B32, [B32, B32, Z], 0;
+            s_cselect_b32 10 10 B32, [B32, B32, Z], 0;
+            s_cselect_b64 11 11 B64, [B64, B64, Z], 0;
+            s_and_b32 12 12 B32, [B32, B32, Z], 0;
+            s_and_b64 13 13 B64, [B64, B64, Z], 0;
+            s_or_b32 14 14 B32, [B32, B32, Z], 0;
+            s_or_b64 15 15 B64, [B64, B64, Z], 0;
+            s_xor_b32 16 16 B32, [B32, B32, Z], 0;
+            s_xor_b64 17 17 B64, [B64, B64, Z], 0;
+            s_andn2_b32 18 18 B32, [B32, B32, Z], 0;
+            s_andn2_b64 19 19 B64, [B64, B64, Z], 0;
+            s_orn2_b32 20 20 B32, [B32, B32, Z], 0;
+            s_orn2_b64 21 21 B64, [B64, B64, Z], 0;
+            s_nand_b32 22 22 B32, [B32, B32, Z], 0;
+            s_nand_b64 23 23 B64, [B64, B64, Z], 0;
+            s_nor_b32 24 24 B32, [B32, B32, Z], 0;
+            s_nor_b64 25 25 B64, [B64, B64, Z], 0;
+            s_xnor_b32 26 26 B32, [B32, B32, Z], 0;
+            s_xnor_b64 27 27 B64, [B64, B64, Z], 0;
+            s_lshl_b32 28 28 B32, [B32, B32, Z], 0;
+            s_lshl_b64 29 29 B64, [B64, B32, Z], 0;
+            s_lshr_b32 30 30 B32, [B32, B32, Z], 0;
+            s_lshr_b64 31 31 B64, [B64, B32, Z], 0;
+            s_ashr_i32 32 32 B32, [B32, B32, Z], 0;
+            s_ashr_i64 33 33 B64, [B64, B32, Z], 0;
+            s_bfm_b32 34 34 B32, [B32, B32, Z], 0;
+            s_bfm_b64 35 35 B64, [B32, B32, Z], 0;
+            s_mul_i32 36 36 B32, [B32, B32, Z], 0;
+            s_bfe_u32 37 37 B32, [B32, B32, Z], 0;
+            s_bfe_i32 38 38 B32, [B32, B32, Z], 0;
+            s_bfe_u64 39 39 B64, [B64, B32, Z], 0;
+            s_bfe_i64 40 40 B64, [B64, B32, Z], 0;
+            s_cbranch_g_fork 41 41 Z, [B64, B64, Z], 0;
+            s_absdiff_i32 42 42 B32, [B32, B32, Z], 0;
+            s_rfe_restore_b64 43 43 Z, [B64, B32, Z], 0;
+            s_mul_hi_u32 44 44 B32, [B32, B32, Z], 0;
+            s_mul_hi_i32 45 45 B32, [B32, B32, Z], 0;
+            s_lshl1_add_u32 46 46 B32, [B32, B32, Z], 0;
+            s_lshl2_add_u32 47 47 B32, [B32, B32, Z], 0;
+            s_lshl3_add_u32 48 48 B32, [B32, B32, Z], 0;
+            s_lshl4_add_u32 49 49 B32, [B32, B32, Z], 0;
+            s_pack_ll_b32_b16 50 50 B32, [B32, B32, Z], 0;
+            s_pack_lh_b32_b16 51 51 B32, [B32, B32, Z], 0;
+            s_pack_hh_b32_b16 52 52 B32, [B32, B32, Z], 0;
+        }
+    };
+}
+
+/// Gives the instructions of SOPK to a macro.
+macro_rules! sopk {
+    ($make:ident) => {
+        $make! {
+            /// SOPK.
+            Sopk:
+            s_movk_i32 0 0 B32, [Z, Z, Z], 0;
+            s_cmovk_i32 1 1 B32, [Z, Z, Z], 0;
+            s_cmpk_eq_i32 2 2 B32, [Z, Z, Z], 0;
+            s_cmpk_lg_i32 3 3 B32, [Z, Z, Z], 0;
+            s_cmpk_gt_i32 4 4 B32, [Z, Z, Z], 0;
+            s_cmpk_ge_i32 5 5 B32, [Z, Z, Z], 0;
+            s_cmpk_lt_i32 6 6 B32, [Z, Z, Z], 0;
+            s_cmpk_le_i32 7 7 B32, [Z, Z, Z], 0;
+            s_cmpk_eq_u32 8 8 B32, [Z, Z, Z], 0;
+            s_cmpk_lg_u32 9 9 B32, [Z, Z, Z], 0;
+            s_cmpk_gt_u32 10 10 B32, [Z, Z, Z], 0;
+            s_cmpk_ge_u32 11 11 B32, [Z, Z, Z], 0;
+            s_cmpk_lt_u32 12 12 B32, [Z, Z, Z], 0;
+            s_cmpk_le_u32 13 13 B32, [Z, Z, Z], 0;
+            s_addk_i32 14 14 B32, [Z, Z, Z], 0;
+            s_mulk_i32 15 15 B32, [Z, Z, Z], 0;
+            s_cbranch_i_fork 16 16 B64, [Z, Z, Z], 0;
+            s_getreg_b32 17 17 B32, [Z, Z, Z], 0;
+            s_setreg_b32 18 18 B32, [Z, Z, Z], 0;
+            s_setreg_imm32_b32 20 20 Z, [Z, Z, Z], LIT;
+            s_call_b64 21 21 B64, [Z, Z, Z], 0;
+        }
+    };
+}
+
+/// Gives the instructions of SOPC to a macro.
+macro_rules! sopc {
+    ($make:ident) => {
+        $make! {
+            /// SOPC.
+            Sopc:
+            s_cmp_eq_i32 0 0 Z, [B32, B32, Z], 0;
+            s_cmp_lg_i32 1 1 Z, [B32, B32, Z], 0;
+            s_cmp_gt_i32 2 2 Z, [B32, B32, Z], 0;
+            s_cmp_ge_i32 3 3 Z, [B32, B32, Z], 0;
+            s_cmp_lt_i32 4 4 Z, [B32, B32, Z], 0;
+            s_cmp_le_i32 5 5 Z, [B32, B32, Z], 0;
+            s_cmp_eq_u32 6 6 Z, [B32, B32, Z], 0;
+            s_cmp_lg_u32 7 7 Z, [B32, B32, Z], 0;
+            s_cmp_gt_u32 8 8 Z, [B32, B32, Z], 0;
+            s_cmp_ge_u32 9 9 Z, [B32, B32, Z], 0;
+            s_cmp_lt_u32 10 10 Z, [B32, B32, Z], 0;
+            s_cmp_le_u32 11 11 Z, [B32, B32, Z], 0;
+            s_bitcmp0_b32 12 12 Z, [B32, B32, Z], 0;
+            s_bitcmp1_b32 13 13 Z, [B32, B32, Z], 0;
+            s_bitcmp0_b64 14 14 Z, [B64, B32, Z], 0;
+            s_bitcmp1_b64 15 15 Z, [B64, B32, Z], 0;
+            s_setvskip 16 16 Z, [B32, B32, Z], 0;
+            s_set_gpr_idx_on 17 17 Z, [B32, Z, Z], 0;
+            s_cmp_eq_u64 18 18 Z, [B64, B64, Z], 0;
+            s_cmp_lg_u64 19 19 Z, [B64, B64, Z], 0;
+        }
+    };
+}
+
+/// Gives the instructions of SOPP to a macro.
+macro_rules! sopp {
+    ($make:ident) => {
+        $make! {
+            /// SOPP.
+            Sopp:
+            s_nop 0 0 Z, [Z, Z, Z], 0;
+            s_endpgm 1 1 Z, [Z, Z, Z], 0;
+            s_branch 2 2 Z, [Z, Z, Z], 0;
+            s_wakeup 3 3 Z, [Z, Z, Z], 0;
+            s_cbranch_scc0 4 4 Z, [Z, Z, Z], 0;
+            s_cbranch_scc1 5 5 Z, [Z, Z, Z], 0;
+            s_cbranch_vccz 6 6 Z, [Z, Z, Z], 0;
+            s_cbranch_vccnz 7 7 Z, [Z, Z, Z], 0;
+            s_cbranch_execz 8 8 Z, [Z, Z, Z], 0;
+            s_cbranch_execnz 9 9 Z, [Z, Z, Z], 0;
+            s_barrier 10 10 Z, [Z, Z, Z], 0;
+            s_setkill 11 11 Z, [Z, Z, Z], 0;
+            s_waitcnt 12 12 Z, [Z, Z, Z], 0;
+            s_sethalt 13 13 Z, [Z, Z, Z], 0;
+            s_sleep 14 14 Z, [Z, Z, Z], 0;
+            s_setprio 15 15 Z, [Z, Z, Z], 0;
+            s_sendmsg 16 16 Z, [Z, Z, Z], 0;
+            s_sendmsghalt 17 17 Z, [Z, Z, Z], 0;
+            s_trap 18 18 Z, [Z, Z, Z], 0;
+            s_icache_inv 19 19 Z, [Z, Z, Z], 0;
+            s_incperflevel 20 20 Z, [Z, Z, Z], 0;
+            s_decperflevel 21 21 Z, [Z, Z, Z], 0;
+            s_ttracedata 22 22 Z, [Z, Z, Z], 0;
+            s_cbranch_cdbgsys 23 23 Z, [Z, Z, Z], 0;
+            s_cbranch_cdbguser 24 24 Z, [Z, Z, Z], 0;
+            s_cbranch_cdbgsys_or_user 25 25 Z, [Z, Z, Z], 0;
+            s_cbranch_cdbgsys_and_user 26 26 Z, [Z, Z, Z], 0;
+            s_endpgm_saved 27 27 Z, [Z, Z, Z], 0;
+            s_set_gpr_idx_off 28 28 Z, [Z, Z, Z], 0;
+            s_set_gpr_idx_mode 29 29 Z, [Z, Z, Z], 0;
+            s_endpgm_ordered_ps_done 30 30 Z, [Z, Z, Z], 0;
+        }
+    };
+}
+
+pub(crate) use {sop1, sop2, sopc, sopk, sopp};

@@ -1,0 +1,122 @@
+//! VOP3 instructions that have no shorter form.
+
+/// Gives the instructions of VOP3 to a macro.
+macro_rules! vop3 {
+    ($make:ident) => {
+        $make! {
+            /// VOP3-only instructions (opcode 448 and up).
+            Vop3:
+            v_mad_legacy_f32 448 -1 F32, [F32, F32, F32], 0;
+            v_mad_f32 449 -1 F32, [F32, F32, F32], 0;
+            v_mad_i32_i24 450 450 B32, [B32, B32, B32], SAT;
+            v_mad_u32_u24 451 451 B32, [B32, B32, B32], SAT;
+            v_cubeid_f32 452 452 F32, [F32, F32, F32], 0;
+            v_cubesc_f32 453 453 F32, [F32, F32, F32], 0;
+            v_cubetc_f32 454 454 F32, [F32, F32, F32], 0;
+            v_cubema_f32 455 455 F32, [F32, F32, F32], 0;
+            v_bfe_u32 456 456 B32, [B32, B32, B32], 0;
+            v_bfe_i32 457 457 B32, [B32, B32, B32], 0;
+            v_bfi_b32 458 458 B32, [B32, B32, B32], 0;
+            v_fma_f32 459 459 F32, [F32, F32, F32], 0;
+            v_fma_f64 460 460 F64, [F64, F64, F64], 0;
+            v_lerp_u8 461 461 B32, [B32, B32, B32], 0;
+            v_alignbit_b32 462 462 B32, [B32, B32, B32], 0;
+            v_alignbyte_b32 463 463 B32, [B32, B32, B32], 0;
+            v_min3_f32 464 464 F32, [F32, F32, F32], 0;
+            v_min3_i32 465 465 B32, [B32, B32, B32], 0;
+            v_min3_u32 466 466 B32, [B32, B32, B32], 0;
+            v_max3_f32 467 467 F32, [F32, F32, F32], 0;
+            v_max3_i32 468 468 B32, [B32, B32, B32], 0;
+            v_max3_u32 469 469 B32, [B32, B32, B32], 0;
+            v_med3_f32 470 470 F32, [F32, F32, F32], 0;
+            v_med3_i32 471 471 B32, [B32, B32, B32], 0;
+            v_med3_u32 472 472 B32, [B32, B32, B32], 0;
+            v_sad_u8 473 473 B32, [B32, B32, B32], SAT;
+            v_sad_hi_u8 474 474 B32, [B32, B32, B32], SAT;
+            v_sad_u16 475 475 B32, [B32, B32, B32], SAT;
+            v_sad_u32 476 476 B32, [B32, B32, B32], SAT;
+            v_cvt_pk_u8_f32 477 477 B32, [F32, B32, B32], 0;
+            v_div_fixup_f32 478 478 F32, [F32, F32, F32], 0;
+            v_div_fixup_f64 479 479 F64, [F64, F64, F64], 0;
+            v_div_scale_f32 480 480 F32, [F32, F32, F32], SDST;
+            v_div_scale_f64 481 481 F64, [F64, F64, F64], SDST;
+            v_div_fmas_f32 482 482 F32, [F32, F32, F32], 0;
+            v_div_fmas_f64 483 483 F64, [F64, F64, F64], 0;
+            v_msad_u8 484 484 B32, [B32, B32, B32], SAT;
+            v_qsad_pk_u16_u8 485 485 B64, [B64, B32, B64], SAT;
+            v_mqsad_pk_u16_u8 486 486 B64, [B64, B32, B64], SAT;
+            v_mqsad_u32_u8 487 487 W(4), [B64, B32, W(4)], SAT;
+            v_mad_u64_u32 488 488 B64, [B32, B32, B64], SDST | SAT;
+            v_mad_i64_i32 489 489 B64, [B32, B32, B64], SDST | SAT;
+            v_mad_legacy_f16 490 490 F16, [F16, F16, F16], 0;
+            v_mad_legacy_u16 491 491 I16, [I16, I16, I16], SAT;
+            v_mad_legacy_i16 492 492 I16, [I16, I16, I16], SAT;
+            v_perm_b32 493 493 B32, [B32, B32, B32], 0;
+            v_fma_legacy_f16 494 494 F16, [F16, F16, F16], 0;
+            v_div_fixup_legacy_f16 495 495 F16, [F16, F16, F16], 0;
+            v_cvt_pkaccum_u8_f32 496 496 B32, [F32, B32, Z], ACC;
+            v_mad_u32_u16 497 497 B32, [I16, I16, B32], SAT;
+            v_mad_i32_i16 498 498 B32, [I16, I16, B32], SAT;
+            v_xad_u32 499 499 B32, [B32, B32, B32], 0;
+            v_min3_f16 500 500 F16, [F16, F16, F16], 0;
+            v_min3_i16 501 501 I16, [I16, I16, I16], 0;
+            v_min3_u16 502 502 I16, [I16, I16, I16], 0;
+            v_max3_f16 503 503 F16, [F16, F16, F16], 0;
+            v_max3_i16 504 504 I16, [I16, I16, I16], 0;
+            v_max3_u16 505 505 I16, [I16, I16, I16], 0;
+            v_med3_f16 506 506 F16, [F16, F16, F16], 0;
+            v_med3_i16 507 507 I16, [I16, I16, I16], 0;
+            v_med3_u16 508 508 I16, [I16, I16, I16], 0;
+            v_lshl_add_u32 509 509 B32, [B32, B32, B32], 0;
+            v_add_lshl_u32 510 510 B32, [B32, B32, B32], 0;
+            v_add3_u32 511 511 B32, [B32, B32, B32], 0;
+            v_lshl_or_b32 512 512 B32, [B32, B32, B32], 0;
+            v_and_or_b32 513 513 B32, [B32, B32, B32], 0;
+            v_or3_b32 514 514 B32, [B32, B32, B32], 0;
+            v_mad_f16 515 515 F16, [F16, F16, F16], KEEP;
+            v_mad_u16 516 516 I16, [I16, I16, I16], KEEP | SAT;
+            v_mad_i16 517 517 I16, [I16, I16, I16], KEEP | SAT;
+            v_fma_f16 518 518 F16, [F16, F16, F16], KEEP;
+            v_div_fixup_f16 519 519 F16, [F16, F16, F16], KEEP;
+            v_lshl_add_u64 -1 520 B64, [B64, B32, B64], 0;
+            v_add_f64 640 640 F64, [F64, F64, Z], 0;
+            v_mul_f64 641 641 F64, [F64, F64, Z], 0;
+            v_min_f64 642 642 F64, [F64, F64, Z], 0;
+            v_max_f64 643 643 F64, [F64, F64, Z], 0;
+            v_ldexp_f64 644 644 F64, [F64, B32, Z], 0;
+            v_mul_lo_u32 645 645 B32, [B32, B32, Z], 0;
+            v_mul_hi_u32 646 646 B32, [B32, B32, Z], 0;
+            v_mul_hi_i32 647 647 B32, [B32, B32, Z], 0;
+            v_ldexp_f32 648 648 F32, [F32, B32, Z], 0;
+            v_readlane_b32 649 649 B32, [B32, B32, Z], SGPR_DST;
+            v_writelane_b32 650 650 B32, [B32, B32, Z], 0;
+            v_bcnt_u32_b32 651 651 B32, [B32, B32, Z], 0;
+            v_mbcnt_lo_u32_b32 652 652 B32, [B32, B32, Z], 0;
+            v_mbcnt_hi_u32_b32 653 653 B32, [B32, B32, Z], 0;
+            v_lshlrev_b64 655 655 B64, [B32, B64, Z], 0;
+            v_lshrrev_b64 656 656 B64, [B32, B64, Z], 0;
+            v_ashrrev_i64 657 657 B64, [B32, B64, Z], 0;
+            v_trig_preop_f64 658 658 F64, [F64, B32, Z], 0;
+            v_bfm_b32 659 659 B32, [B32, B32, Z], 0;
+            v_cvt_pknorm_i16_f32 660 660 B32, [F32, F32, Z], 0;
+            v_cvt_pknorm_u16_f32 661 661 B32, [F32, F32, Z], 0;
+            v_cvt_pkrtz_f16_f32 662 662 P16F, [F32, F32, Z], 0;
+            v_cvt_pk_u16_u32 663 663 B32, [B32, B32, Z], 0;
+            v_cvt_pk_i16_i32 664 664 B32, [B32, B32, Z], 0;
+            v_cvt_pknorm_i16_f16 665 665 B32, [F16, F16, Z], 0;
+            v_cvt_pknorm_u16_f16 666 666 B32, [F16, F16, Z], 0;
+            v_add_i32 668 668 B32, [B32, B32, Z], SAT;
+            v_sub_i32 669 669 B32, [B32, B32, Z], SAT;
+            v_add_i16 670 670 I16, [I16, I16, Z], SAT;
+            v_sub_i16 671 671 I16, [I16, I16, Z], SAT;
+            v_pack_b32_f16 672 672 B32, [F16, F16, Z], 0;
+            v_mul_legacy_f32 673 673 F32, [F32, F32, Z], 0;
+            v_cvt_pk_fp8_f32 -1 674 I16, [F32, F32, Z], KEEP;
+            v_cvt_pk_bf8_f32 -1 675 I16, [F32, F32, Z], KEEP;
+            v_cvt_sr_fp8_f32 -1 676 B32, [F32, B32, Z], 0;
+            v_cvt_sr_bf8_f32 -1 677 B32, [F32, B32, Z], 0;
+        }
+    };
+}
+
+pub(crate) use vop3;

@@ -1,0 +1,121 @@
+//! VOP3P instructions: packed math, mixed precision, dot products, MFMA.
+
+/// Gives the instructions of VOP3P to a macro.
+macro_rules! vop3p {
+    ($make:ident) => {
+        $make! {
+            /// VOP3P and MFMA.
+            Vop3p:
+            v_pk_mad_i16 0 0 P16I, [P16I, P16I, P16I], 0;
+            v_pk_mul_lo_u16 1 1 P16I, [P16I, P16I, Z], 0;
+            v_pk_add_i16 2 2 P16I, [P16I, P16I, Z], 0;
+            v_pk_sub_i16 3 3 P16I, [P16I, P16I, Z], 0;
+            v_pk_lshlrev_b16 4 4 P16I, [P16I, P16I, Z], 0;
+            v_pk_lshrrev_b16 5 5 P16I, [P16I, P16I, Z], 0;
+            v_pk_ashrrev_i16 6 6 P16I, [P16I, P16I, Z], 0;
+            v_pk_max_i16 7 7 P16I, [P16I, P16I, Z], 0;
+            v_pk_min_i16 8 8 P16I, [P16I, P16I, Z], 0;
+            v_pk_mad_u16 9 9 P16I, [P16I, P16I, P16I], 0;
+            v_pk_add_u16 10 10 P16I, [P16I, P16I, Z], 0;
+            v_pk_sub_u16 11 11 P16I, [P16I, P16I, Z], 0;
+            v_pk_max_u16 12 12 P16I, [P16I, P16I, Z], 0;
+            v_pk_min_u16 13 13 P16I, [P16I, P16I, Z], 0;
+            v_pk_fma_f16 14 14 P16F, [P16F, P16F, P16F], 0;
+            v_pk_add_f16 15 15 P16F, [P16F, P16F, Z], 0;
+            v_pk_mul_f16 16 16 P16F, [P16F, P16F, Z], 0;
+            v_pk_min_f16 17 17 P16F, [P16F, P16F, Z], 0;
+            v_pk_max_f16 18 18 P16F, [P16F, P16F, Z], 0;
+            v_fma_mix_f32 32 32 F32, [MIX, MIX, MIX], 0;
+            v_fma_mixlo_f16 33 33 F16, [MIX, MIX, MIX], 0;
+            v_fma_mixhi_f16 34 34 F16, [MIX, MIX, MIX], 0;
+            v_dot2_f32_f16 35 35 F32, [P16F, P16F, F32], 0;
+            v_dot2_i32_i16 38 38 B32, [P16I, P16I, B32], 0;
+            v_dot2_u32_u16 39 39 B32, [P16I, P16I, B32], 0;
+            v_dot4_i32_i8 40 40 B32, [B32, B32, B32], 0;
+            v_dot4_u32_u8 41 41 B32, [B32, B32, B32], 0;
+            v_dot8_i32_i4 42 42 B32, [B32, B32, B32], 0;
+            v_dot8_u32_u4 43 43 B32, [B32, B32, B32], 0;
+            v_pk_fma_f32 48 48 P32, [P32, P32, P32], 0;
+            v_pk_mul_f32 49 49 P32, [P32, P32, Z], 0;
+            v_pk_add_f32 50 50 P32, [P32, P32, Z], 0;
+            v_pk_mov_b32 51 51 P32, [P32, P32, Z], 0;
+            v_mfma_f32_16x16x8_xf32 -1 62 W(4), [B64, B64, W(4)], 0;
+            v_mfma_f32_32x32x4_xf32 -1 63 W(16), [B64, B64, W(16)], 0;
+            v_mfma_f32_32x32x1f32 64 -1 W(32), [B32, B32, W(32)], 0;
+            v_mfma_f32_32x32x1_2b_f32 -1 64 W(32), [B32, B32, W(32)], 0;
+            v_mfma_f32_16x16x1f32 65 -1 W(16), [B32, B32, W(16)], 0;
+            v_mfma_f32_16x16x1_4b_f32 -1 65 W(16), [B32, B32, W(16)], 0;
+            v_mfma_f32_4x4x1f32 66 -1 W(4), [B32, B32, W(4)], 0;
+            v_mfma_f32_4x4x1_16b_f32 -1 66 W(4), [B32, B32, W(4)], 0;
+            v_mfma_f32_32x32x2f32 68 -1 W(16), [B32, B32, W(16)], 0;
+            v_mfma_f32_32x32x2_f32 -1 68 W(16), [B32, B32, W(16)], 0;
+            v_mfma_f32_16x16x4f32 69 -1 W(4), [B32, B32, W(4)], 0;
+            v_mfma_f32_16x16x4_f32 -1 69 W(4), [B32, B32, W(4)], 0;
+            v_mfma_f32_32x32x4f16 72 -1 W(32), [B64, B64, W(32)], 0;
+            v_mfma_f32_32x32x4_2b_f16 -1 72 W(32), [B64, B64, W(32)], 0;
+            v_mfma_f32_16x16x4f16 73 -1 W(16), [B64, B64, W(16)], 0;
+            v_mfma_f32_16x16x4_4b_f16 -1 73 W(16), [B64, B64, W(16)], 0;
+            v_mfma_f32_4x4x4f16 74 -1 W(4), [B64, B64, W(4)], 0;
+            v_mfma_f32_4x4x4_16b_f16 -1 74 W(4), [B64, B64, W(4)], 0;
+            v_mfma_f32_32x32x8f16 76 -1 W(16), [B64, B64, W(16)], 0;
+            v_mfma_f32_32x32x8_f16 -1 76 W(16), [B64, B64, W(16)], 0;
+            v_mfma_f32_16x16x16f16 77 -1 W(4), [B64, B64, W(4)], 0;
+            v_mfma_f32_16x16x16_f16 -1 77 W(4), [B64, B64, W(4)], 0;
+            v_mfma_i32_32x32x4i8 80 -1 W(32), [B32, B32, W(32)], 0;
+            v_mfma_i32_32x32x4_2b_i8 -1 80 W(32), [B32, B32, W(32)], 0;
+            v_mfma_i32_16x16x4i8 81 -1 W(16), [B32, B32, W(16)], 0;
+            v_mfma_i32_16x16x4_4b_i8 -1 81 W(16), [B32, B32, W(16)], 0;
+            v_mfma_i32_4x4x4i8 82 -1 W(4), [B32, B32, W(4)], 0;
+            v_mfma_i32_4x4x4_16b_i8 -1 82 W(4), [B32, B32, W(4)], 0;
+            v_mfma_i32_32x32x8i8 84 -1 W(16), [B32, B32, W(16)], 0;
+            v_mfma_i32_16x16x16i8 85 -1 W(4), [B32, B32, W(4)], 0;
+            v_mfma_i32_32x32x16_i8 -1 86 W(16), [B64, B64, W(16)], 0;
+            v_mfma_i32_16x16x32_i8 -1 87 W(4), [B64, B64, W(4)], 0;
+            v_accvgpr_read_b32 88 88 B32, [B32, Z, Z], 0;
+            v_accvgpr_write_b32 89 89 B32, [B32, Z, Z], 0;
+            v_mfma_f32_32x32x4_2b_bf16 -1 93 W(32), [B64, B64, W(32)], 0;
+            v_mfma_f32_16x16x4_4b_bf16 -1 94 W(16), [B64, B64, W(16)], 0;
+            v_mfma_f32_4x4x4_16b_bf16 -1 95 W(4), [B64, B64, W(4)], 0;
+            v_mfma_f32_32x32x8_bf16 -1 96 W(16), [B64, B64, W(16)], 0;
+            v_mfma_f32_16x16x16_bf16 -1 97 W(4), [B64, B64, W(4)], 0;
+            v_smfmac_f32_16x16x32_f16 -1 98 W(4), [B64, W(4), B32], 0;
+            v_mfma_f32_32x32x4bf16_1k 99 -1 W(32), [B64, B64, W(32)], 0;
+            v_mfma_f32_16x16x4bf16_1k 100 -1 W(16), [B64, B64, W(16)], 0;
+            v_smfmac_f32_32x32x16_f16 -1 100 W(16), [B64, W(4), B32], 0;
+            v_mfma_f32_4x4x4bf16_1k 101 -1 W(4), [B64, B64, W(4)], 0;
+            v_mfma_f32_32x32x8bf16_1k 102 -1 W(16), [B64, B64, W(16)], 0;
+            v_smfmac_f32_16x16x32_bf16 -1 102 W(4), [B64, W(4), B32], 0;
+            v_mfma_f32_16x16x16bf16_1k 103 -1 W(4), [B64, B64, W(4)], 0;
+            v_mfma_f32_32x32x2bf16 104 -1 W(32), [B32, B32, W(32)], 0;
+            v_smfmac_f32_32x32x16_bf16 -1 104 W(16), [B64, W(4), B32], 0;
+            v_mfma_f32_16x16x2bf16 105 -1 W(16), [B32, B32, W(16)], 0;
+            v_smfmac_i32_16x16x64_i8 -1 106 W(4), [B64, W(4), B32], 0;
+            v_mfma_f32_4x4x2bf16 107 -1 W(4), [B32, B32, W(4)], 0;
+            v_mfma_f32_32x32x4bf16 108 -1 W(16), [B32, B32, W(16)], 0;
+            v_smfmac_i32_32x32x32_i8 -1 108 W(16), [B64, W(4), B32], 0;
+            v_mfma_f32_16x16x8bf16 109 -1 W(4), [B32, B32, W(4)], 0;
+            v_mfma_f64_16x16x4f64 110 -1 W(8), [B64, B64, W(8)], 0;
+            v_mfma_f64_16x16x4_f64 -1 110 W(8), [B64, B64, W(8)], 0;
+            v_mfma_f64_4x4x4f64 111 -1 B64, [B64, B64, B64], 0;
+            v_mfma_f64_4x4x4_4b_f64 -1 111 B64, [B64, B64, B64], 0;
+            v_mfma_f32_16x16x32_bf8_bf8 -1 112 W(4), [B64, B64, W(4)], 0;
+            v_mfma_f32_16x16x32_bf8_fp8 -1 113 W(4), [B64, B64, W(4)], 0;
+            v_mfma_f32_16x16x32_fp8_bf8 -1 114 W(4), [B64, B64, W(4)], 0;
+            v_mfma_f32_16x16x32_fp8_fp8 -1 115 W(4), [B64, B64, W(4)], 0;
+            v_mfma_f32_32x32x16_bf8_bf8 -1 116 W(16), [B64, B64, W(16)], 0;
+            v_mfma_f32_32x32x16_bf8_fp8 -1 117 W(16), [B64, B64, W(16)], 0;
+            v_mfma_f32_32x32x16_fp8_bf8 -1 118 W(16), [B64, B64, W(16)], 0;
+            v_mfma_f32_32x32x16_fp8_fp8 -1 119 W(16), [B64, B64, W(16)], 0;
+            v_smfmac_f32_16x16x64_bf8_bf8 -1 120 W(4), [B64, W(4), B32], 0;
+            v_smfmac_f32_16x16x64_bf8_fp8 -1 121 W(4), [B64, W(4), B32], 0;
+            v_smfmac_f32_16x16x64_fp8_bf8 -1 122 W(4), [B64, W(4), B32], 0;
+            v_smfmac_f32_16x16x64_fp8_fp8 -1 123 W(4), [B64, W(4), B32], 0;
+            v_smfmac_f32_32x32x32_bf8_bf8 -1 124 W(16), [B64, W(4), B32], 0;
+            v_smfmac_f32_32x32x32_bf8_fp8 -1 125 W(16), [B64, W(4), B32], 0;
+            v_smfmac_f32_32x32x32_fp8_bf8 -1 126 W(16), [B64, W(4), B32], 0;
+            v_smfmac_f32_32x32x32_fp8_fp8 -1 127 W(16), [B64, W(4), B32], 0;
+        }
+    };
+}
+
+pub(crate) use vop3p;

@@ -1,0 +1,65 @@
+//! The mnemonics: an enum for each encoding, and one of them all.
+
+use crate::encoding::Encoding;
+use crate::lists;
+
+/// Makes an enum of a list's mnemonics.
+macro_rules! mnemonics {
+    ($(#[$doc:meta])* $Encoding:ident: $($name:ident $_90a:literal $_942:literal $_d:expr, $_s:expr, $_f:expr;)*) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[allow(missing_docs, non_camel_case_types, reason = "the names are the ISA documents'")]
+        pub enum $Encoding {
+            $($name,)*
+        }
+    };
+}
+
+lists::sop1!(mnemonics);
+lists::sop2!(mnemonics);
+lists::sopk!(mnemonics);
+lists::sopc!(mnemonics);
+lists::sopp!(mnemonics);
+lists::smem!(mnemonics);
+lists::vop1!(mnemonics);
+lists::vop2!(mnemonics);
+lists::vopc!(mnemonics);
+lists::vop3!(mnemonics);
+lists::vop3p!(mnemonics);
+lists::ds!(mnemonics);
+lists::flat!(mnemonics);
+lists::global!(mnemonics);
+lists::scratch!(mnemonics);
+lists::mubuf!(mnemonics);
+lists::mtbuf!(mnemonics);
+lists::mimg!(mnemonics);
+
+macro_rules! of_all {
+    ($($Encoding:ident),*) => {
+        /// An instruction, whatever its opcode: its encoding, and its mnemonic there.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Mnemonic {
+            /// No instruction: that of [`ILLEGAL`](crate::ILLEGAL).
+            Illegal,
+            $(
+                #[doc = concat!("An instruction of [`Encoding::", stringify!($Encoding), "`].")]
+                $Encoding($Encoding),
+            )*
+        }
+
+        impl Mnemonic {
+            /// The encoding; `None` for [`Mnemonic::Illegal`].
+            pub fn encoding(self) -> Option<Encoding> {
+                match self {
+                    Mnemonic::Illegal => None,
+                    $(Mnemonic::$Encoding(_) => Some(Encoding::$Encoding),)*
+                }
+            }
+        }
+    };
+}
+
+of_all!(
+    Sop1, Sop2, Sopk, Sopc, Sopp, Smem, Vop1, Vop2, Vopc, Vop3, Vop3p, Ds, Flat, Global, Scratch, Mubuf,
+    Mtbuf, Mimg
+);

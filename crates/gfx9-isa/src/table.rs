@@ -1,0 +1,207 @@
+//! The tables of instructions, and the search by opcode.
+
+use crate::encoding::Encoding;
+use crate::lists;
+use crate::mnemonic::{
+    Ds, Flat, Global, Mimg, Mnemonic, Mtbuf, Mubuf, Scratch, Smem, Sop1, Sop2, Sopc, Sopk, Sopp, Vop1, Vop2,
+    Vop3, Vop3p, Vopc,
+};
+use crate::row::Row;
+use crate::target::Target;
+
+/// Short names for the lists' columns.
+mod columns {
+    pub(super) use crate::row::Ty::{
+        B32, B64, F16, F32, F64, I16, Mask as M, Mix as MIX, None as Z, P16F, P16I, P32, Wide as W,
+    };
+    pub(super) use crate::row::flags::*;
+}
+
+/// In a table by opcode: there is no such instruction.
+const NONE: u16 = u16::MAX;
+
+/// One more than the highest opcode of a list, on either target.
+const fn opcodes(list: &[[i16; 2]]) -> usize {
+    let (mut end, mut n) = (0, 0);
+    while n < list.len() {
+        let [gfx90a, gfx942] = list[n];
+        let highest = if gfx90a > gfx942 { gfx90a } else { gfx942 };
+        if highest as usize >= end {
+            end = highest as usize + 1;
+        }
+        n += 1;
+    }
+    end
+}
+
+/// The number of the row that each opcode has on a target.
+const fn by_opcode<const N: usize>(list: &[[i16; 2]], target: Target) -> [u16; N] {
+    let (mut table, mut n) = ([NONE; N], 0);
+    while n < list.len() {
+        let opcode = list[n][target as usize];
+        if opcode >= 0 {
+            table[opcode as usize] = n as u16;
+        }
+        n += 1;
+    }
+    table
+}
+
+/// Makes functions that give the table of a list, and a row by its opcode.
+macro_rules! rows {
+    (
+        $(#[$doc:meta])* $Encoding:ident:
+        $($name:ident $gfx90a:literal $gfx942:literal $dst:expr, $src:expr, $flags:expr;)*
+    ) => {
+        impl $Encoding {
+            #[inline]
+            fn rows() -> &'static [Row] {
+                #[allow(unused_imports, reason = "no list has them all")]
+                use columns::*;
+                static ROWS: &[Row] = &[$(
+                    Row {
+                        name: stringify!($name),
+                        mnemonic: Mnemonic::$Encoding($Encoding::$name),
+                        op: [$gfx90a, $gfx942],
+                        dst: $dst,
+                        src: $src,
+                        flags: $flags,
+                    },
+                )*];
+                ROWS
+            }
+
+            #[inline]
+            fn row(target: Target, opcode: u32) -> Option<&'static Row> {
+                const LIST: &[[i16; 2]] = &[$([$gfx90a, $gfx942]),*];
+                const COUNT: usize = opcodes(LIST);
+                static BY_OPCODE: [[u16; COUNT]; 2] =
+                    [by_opcode(LIST, Target::Gfx90a), by_opcode(LIST, Target::Gfx942)];
+                let number = *BY_OPCODE[target as usize].get(opcode as usize)?;
+                $Encoding::rows().get(usize::from(number))
+            }
+        }
+    };
+}
+
+lists::sop1!(rows);
+lists::sop2!(rows);
+lists::sopk!(rows);
+lists::sopc!(rows);
+lists::sopp!(rows);
+lists::smem!(rows);
+lists::vop1!(rows);
+lists::vop2!(rows);
+lists::vopc!(rows);
+lists::vop3!(rows);
+lists::vop3p!(rows);
+lists::ds!(rows);
+lists::flat!(rows);
+lists::global!(rows);
+lists::scratch!(rows);
+lists::mubuf!(rows);
+lists::mtbuf!(rows);
+lists::mimg!(rows);
+
+impl Encoding {
+    /// The instructions of this encoding, on either target.
+    pub fn rows(self) -> &'static [Row] {
+        match self {
+            Encoding::Sop1 => Sop1::rows(),
+            Encoding::Sop2 => Sop2::rows(),
+            Encoding::Sopk => Sopk::rows(),
+            Encoding::Sopc => Sopc::rows(),
+            Encoding::Sopp => Sopp::rows(),
+            Encoding::Smem => Smem::rows(),
+            Encoding::Vop1 => Vop1::rows(),
+            Encoding::Vop2 => Vop2::rows(),
+            Encoding::Vopc => Vopc::rows(),
+            Encoding::Vop3 => Vop3::rows(),
+            Encoding::Vop3p => Vop3p::rows(),
+            Encoding::Ds => Ds::rows(),
+            Encoding::Flat => Flat::rows(),
+            Encoding::Global => Global::rows(),
+            Encoding::Scratch => Scratch::rows(),
+            Encoding::Mubuf => Mubuf::rows(),
+            Encoding::Mtbuf => Mtbuf::rows(),
+            Encoding::Mimg => Mimg::rows(),
+        }
+    }
+
+    /// The instruction that has an opcode on a target.
+    ///
+    /// ```
+    /// use gfx9_isa::{Encoding, Target};
+    ///
+    /// let row = Encoding::Sopp.row(Target::Gfx90a, 1).ok_or("no such instruction")?;
+    /// assert_eq!(row.name, "s_endpgm");
+    /// # Ok::<(), &str>(())
+    /// ```
+    #[inline]
+    pub fn row(self, target: Target, opcode: u32) -> Option<&'static Row> {
+        match self {
+            Encoding::Sop1 => Sop1::row(target, opcode),
+            Encoding::Sop2 => Sop2::row(target, opcode),
+            Encoding::Sopk => Sopk::row(target, opcode),
+            Encoding::Sopc => Sopc::row(target, opcode),
+            Encoding::Sopp => Sopp::row(target, opcode),
+            Encoding::Smem => Smem::row(target, opcode),
+            Encoding::Vop1 => Vop1::row(target, opcode),
+            Encoding::Vop2 => Vop2::row(target, opcode),
+            Encoding::Vopc => Vopc::row(target, opcode),
+            Encoding::Vop3 => Vop3::row(target, opcode),
+            Encoding::Vop3p => Vop3p::row(target, opcode),
+            Encoding::Ds => Ds::row(target, opcode),
+            Encoding::Flat => Flat::row(target, opcode),
+            Encoding::Global => Global::row(target, opcode),
+            Encoding::Scratch => Scratch::row(target, opcode),
+            Encoding::Mubuf => Mubuf::row(target, opcode),
+            Encoding::Mtbuf => Mtbuf::row(target, opcode),
+            Encoding::Mimg => Mimg::row(target, opcode),
+        }
+    }
+
+    /// The instructions of a target: opcode and mnemonic, without `_e32`, `_e64`, `_sdwa` and `_dpp`.
+    ///
+    /// ```
+    /// use gfx9_isa::{Encoding, Target};
+    ///
+    /// assert!(Encoding::Sopp.opcodes(Target::Gfx90a).any(|op| op == (1, "s_endpgm")));
+    /// assert_eq!(Encoding::Mimg.opcodes(Target::Gfx942).count(), 0);
+    /// ```
+    pub fn opcodes(self, target: Target) -> impl Iterator<Item = (u16, &'static str)> {
+        self.rows().iter().filter_map(move |row| Some((row.opcode(target)?, row.name)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn an_opcode_belongs_to_one_instruction() {
+        for encoding in Encoding::ALL {
+            for target in [Target::Gfx90a, Target::Gfx942] {
+                let all: Vec<u16> = encoding.opcodes(target).map(|(opcode, _)| opcode).collect();
+                let distinct: BTreeSet<u16> = all.iter().copied().collect();
+                assert_eq!(distinct.len(), all.len(), "{encoding:?} on {target:?} has an opcode twice");
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_knows_its_encoding_and_is_found_by_its_opcode() {
+        for encoding in Encoding::ALL {
+            for row in encoding.rows() {
+                assert_eq!(row.encoding(), Some(encoding), "{}", row.name);
+                for target in [Target::Gfx90a, Target::Gfx942] {
+                    let Some(opcode) = row.opcode(target) else { continue };
+                    let found = encoding.row(target, opcode.into());
+                    assert!(found.is_some_and(|found| std::ptr::eq(found, row)), "{}", row.name);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Fault injection: the n-th call of a kind fails with a chosen code.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use hip_driver::{CallKind, ErrorCode};
+
+#[derive(Debug)]
+struct Injection {
+    kind: CallKind,
+    /// Calls until it fires.
+    left: u64,
+    /// After firing, calls until it fires again; `None` for once only.
+    every: Option<u64>,
+    code: ErrorCode,
+}
+
+/// What waits to be injected. One relaxed load a call while there is nothing.
+#[derive(Debug, Default)]
+pub(super) struct Injections {
+    armed: AtomicBool,
+    list: Mutex<Vec<Injection>>,
+}
+
+impl Injections {
+    pub(super) fn add(&self, kind: CallKind, nth: u64, every: Option<u64>, code: ErrorCode) {
+        let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
+        list.push(Injection { kind, left: nth.max(1), every: every.map(|n| n.max(1)), code });
+        self.armed.store(true, Ordering::Release);
+    }
+
+    pub(super) fn clear(&self) {
+        let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
+        list.clear();
+        self.armed.store(false, Ordering::Release);
+    }
+
+    /// How many have not fired yet, repeating ones included.
+    pub(super) fn pending(&self) -> usize {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Counts one call that is of all of `kinds`; the code to fail with, if this is the one.
+    #[inline]
+    pub(super) fn tick(&self, kinds: [&[CallKind]; 2]) -> Option<ErrorCode> {
+        if self.armed.load(Ordering::Acquire) { self.tick_armed(kinds) } else { None }
+    }
+
+    #[cold]
+    fn tick_armed(&self, kinds: [&[CallKind]; 2]) -> Option<ErrorCode> {
+        let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fired = None;
+        list.retain_mut(|injection| {
+            if !kinds.iter().any(|k| k.contains(&injection.kind)) {
+                return true;
+            }
+            injection.left -= 1;
+            if injection.left > 0 {
+                return true;
+            }
+            fired = fired.or(Some(injection.code));
+            match injection.every {
+                Some(every) => {
+                    injection.left = every;
+                    true
+                }
+                None => false,
+            }
+        });
+        if list.is_empty() {
+            self.armed.store(false, Ordering::Release);
+        }
+        fired
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nth_call_of_the_kind_fails_once() {
+        let injections = Injections::default();
+        injections.add(CallKind::Malloc, 2, None, ErrorCode::OUT_OF_MEMORY);
+        let malloc = || injections.tick([&[CallKind::Malloc], &[CallKind::DeviceAllocation]]);
+        assert_eq!(malloc(), None);
+        assert_eq!(injections.tick([&[CallKind::Free], &[]]), None);
+        assert_eq!(malloc(), Some(ErrorCode::OUT_OF_MEMORY));
+        assert_eq!(malloc(), None);
+        assert_eq!(injections.pending(), 0);
+    }
+
+    #[test]
+    fn repeating_ones_fire_until_cleared() {
+        let injections = Injections::default();
+        injections.add(CallKind::DeviceAllocation, 2, Some(2), ErrorCode::UNKNOWN);
+        let malloc = || injections.tick([&[CallKind::Malloc], &[CallKind::DeviceAllocation]]).is_some();
+        assert_eq!([malloc(), malloc(), malloc(), malloc()], [false, true, false, true]);
+        injections.clear();
+        assert_eq!([malloc(), malloc()], [false, false]);
+    }
+}
