@@ -108,11 +108,7 @@ impl<'a> Launch<'a> {
     /// What the table refuses is [`LaunchProblem::Destination`](crate::LaunchProblem::Destination). After any error the
     /// destination's memory, length and shape are as they were.
     #[inline]
-    pub fn destination<'d: 'a>(
-        mut self,
-        to: impl Into<Destination<'d>>,
-        shape: &'a [usize],
-    ) -> Launch<'a> {
+    pub fn destination<'d: 'a>(mut self, to: impl Into<Destination<'d>>, shape: &'a [usize]) -> Launch<'a> {
         let parameter = self.placement.take().and_then(|p| p.parameter);
         self.placement = Some(Placement { to: Some(to.into()), shape, parameter });
         self

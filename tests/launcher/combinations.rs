@@ -139,7 +139,8 @@ fn a_launch_without_a_ticket_takes_no_result_slot_and_refuses_outputs() {
         let y = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; N]).unwrap();
         let before = rig.validation().counts();
         // SAFETY: tests pass what the kernels of hip/ take.
-        let enqueue = |kernel, launch: Launch<'_>| unsafe { rig.launcher.enqueue(kernel, &rig.stream, launch) };
+        let enqueue =
+            |kernel, launch: Launch<'_>| unsafe { rig.launcher.enqueue(kernel, &rig.stream, launch) };
         for staging in [Staging::Copy, Staging::Mapped] {
             let outputs = [
                 [Arg::input(&x), Arg::from(&y), Arg::output::<f32>(N), Arg::from(N as i32)],
