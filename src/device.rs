@@ -1,15 +1,13 @@
 //! A device: its driver, its limits, whether its context is lost, and how much memory is held on it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use crate::error::{Error, OutOfMemory, Result};
-use crate::fault::{FaultReport, InFlight};
+use crate::fault::FaultReport;
+use crate::launcher::Lanes;
 use crate::memory::pool::{PoolCore, PoolCounters, PoolOptions};
 use hip_driver::{DeviceId, DeviceProperties, Driver, DriverError, ErrorCode, Note, Observer};
-
-/// Collects the launches in flight on a device, for a fault's report.
-type InFlightSource = Box<dyn Fn() -> Vec<InFlight> + Send + Sync>;
 
 /// A device of an open driver. Cheap to clone; all clones are the same device.
 #[derive(Clone)]
@@ -21,7 +19,7 @@ struct Inner {
     properties: DeviceProperties,
     lost: AtomicBool,
     fault: OnceLock<Arc<FaultReport>>,
-    in_flight: Mutex<Option<InFlightSource>>,
+    streams: Lanes,
     held_pinned: AtomicU64,
     /// Whether somebody listens to the driver.
     takes_notes: bool,
@@ -64,7 +62,7 @@ impl Device {
             properties,
             lost: AtomicBool::new(false),
             fault: OnceLock::new(),
-            in_flight: Mutex::new(None),
+            streams: Lanes::default(),
             held_pinned: AtomicU64::new(0),
         })))
     }
@@ -151,8 +149,9 @@ impl Device {
         }
     }
 
-    pub(crate) fn set_in_flight_source(&self, source: InFlightSource) {
-        *self.0.in_flight.lock().unwrap_or_else(PoisonError::into_inner) = Some(source);
+    /// Its streams that are alive.
+    pub(crate) fn streams(&self) -> &Lanes {
+        &self.0.streams
     }
 
     /// Turns a driver error into ours; a sticky code marks the device as lost and keeps the report. Call it with no
@@ -163,14 +162,13 @@ impl Device {
             return e.into();
         }
         let report = self.0.fault.get_or_init(|| {
-            let source = self.0.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::new(FaultReport {
                 device: self.0.id,
                 call: e.call,
                 code: e.code,
                 detail: e.detail.clone(),
                 recovery: self.0.driver.info().recovery,
-                in_flight: source.as_ref().map(|s| s()).unwrap_or_default(),
+                in_flight: self.0.streams.in_flight(),
             })
         });
         self.0.lost.store(true, Ordering::Release);

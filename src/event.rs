@@ -2,7 +2,7 @@
 
 use crate::device::Device;
 use crate::error::Result;
-use crate::stream::StreamCore;
+use crate::launcher::Stream;
 use hip_driver::{EventOptions, RawEvent};
 
 /// An event of a device: recorded on one stream, waited for by others or by the host.
@@ -34,7 +34,7 @@ impl Event {
     ///
     /// # Errors
     /// The driver's; a stream of another device is [`Error::Invalid`](crate::Error::Invalid).
-    pub fn record(&self, stream: &StreamCore) -> Result<()> {
+    pub fn record(&self, stream: &Stream) -> Result<()> {
         if *stream.device() != self.device {
             return Err(crate::Error::invalid(
                 "Event::record",
@@ -50,7 +50,7 @@ impl Event {
     ///
     /// # Errors
     /// The driver's.
-    pub fn wait_on(&self, stream: &StreamCore) -> Result<()> {
+    pub fn wait_on(&self, stream: &Stream) -> Result<()> {
         let device = stream.device();
         // SAFETY: both are owned and live; the event may be another device's.
         unsafe { device.raw().stream_wait_event(device.id(), stream.raw(), self.raw) }

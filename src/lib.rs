@@ -68,7 +68,7 @@
 //! | `hipModuleLaunchKernel` | [`Launcher::launch`] with [`args!`] and [`LaunchDims`] |
 //! | `hipStreamCreate`, `hipStreamDestroy` | [`Launcher::stream`], [`Launcher::stream_with`] a priority; dropping it waits for its work |
 //! | `hipStreamSynchronize` | [`Ticket::read`] for one launch; [`Stream::synchronize`] for all |
-//! | `hipStreamQuery` | [`Ticket::is_ready`]; [`StreamCore::is_idle`](stream::StreamCore::is_idle) |
+//! | `hipStreamQuery` | [`Ticket::is_ready`]; [`Stream::is_idle`] |
 //! | `hipEventCreate`, `hipEventRecord`, `hipStreamWaitEvent` | [`Event::new`], [`Event::record`], [`Event::wait_on`] |
 //! | `hipEventQuery`, `hipEventSynchronize`, `hipEventElapsedTime` | [`Event::is_reached`], [`Event::synchronize`], [`Event::elapsed_ms`] |
 //! | `hipLaunchHostFunc`, `hipStreamAddCallback` | a [`Ticket`] is a [`Future`] |
@@ -135,7 +135,7 @@ pub mod memory;
 pub mod module;
 mod owned_stream;
 mod progress;
-pub mod stream;
+mod stream;
 
 /// What a device can do: the [`Driver`](driver::Driver) trait, its drivers, and the layers over them.
 pub mod driver {

@@ -1,4 +1,5 @@
-//! A stream of a device and how far the host knows it to have run.
+//! The driver's stream within a [`Stream`](crate::Stream): its device, its memory in the pool, and how far the host knows it
+//! to have run.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +19,7 @@ pub(crate) fn next_number() -> u64 {
 
 /// An owned stream. Counts what is enqueued, so that what the host once saw finish is never waited for again.
 #[derive(Debug)]
-pub struct StreamCore {
+pub(crate) struct StreamCore {
     device: Device,
     owned: Arc<OwnedStream>,
     progress: Progress,
@@ -31,7 +32,7 @@ impl StreamCore {
     ///
     /// # Errors
     /// The driver's.
-    pub fn new(device: &Device, options: StreamOptions) -> Result<StreamCore> {
+    pub(crate) fn new(device: &Device, options: StreamOptions) -> Result<StreamCore> {
         device.check()?;
         let number = next_number();
         let owned =
@@ -43,19 +44,19 @@ impl StreamCore {
 
     /// Its device.
     #[inline]
-    pub fn device(&self) -> &Device {
+    pub(crate) fn device(&self) -> &Device {
         &self.device
     }
 
     /// The driver's handle; good as long as the stream lives.
     #[inline]
-    pub fn raw(&self) -> RawStream {
+    pub(crate) fn raw(&self) -> RawStream {
         self.owned.raw()
     }
 
     /// A number that no other stream of the process has.
     #[inline]
-    pub fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         self.owned.number()
     }
 
@@ -64,28 +65,17 @@ impl StreamCore {
         &self.arena
     }
 
-    /// Says that work on this stream uses a block allocated for another one: when its owners have given it up, it is held
-    /// back until everything enqueued here by then has finished. Say so before the last owner goes. Does not order the
-    /// streams: make this one wait for the block's own first ([`Event`](crate::Event)).
-    ///
-    /// # Errors
-    /// None so far; the block is live, as it is borrowed.
-    pub fn record_use(&self, block: &PoolBlock) -> Result<()> {
-        self.note_use_slow(block);
-        Ok(())
-    }
-
-    /// Records that work on this stream uses `block`, so that its memory is not handed out again before that work has run.
-    /// A launch does this for its own arguments. Does nothing for a block of this stream, whose order is enough.
+    /// See [`Stream::note_use`](crate::Stream::note_use).
     #[inline]
-    pub fn note_use(&self, block: &PoolBlock) {
+    pub(crate) fn note_use(&self, block: &PoolBlock) {
         if !block.is_noted_for(self.number()) {
-            self.note_use_slow(block);
+            self.record_use(block);
         }
     }
 
+    /// See [`Stream::record_use`](crate::Stream::record_use).
     #[cold]
-    fn note_use_slow(&self, block: &PoolBlock) {
+    pub(crate) fn record_use(&self, block: &PoolBlock) {
         block.record(self.stream_ref());
     }
 
@@ -127,7 +117,7 @@ impl StreamCore {
     ///
     /// # Errors
     /// The driver's; a fault of a kernel comes out here.
-    pub fn synchronize(&self) -> Result<()> {
+    pub(crate) fn synchronize(&self) -> Result<()> {
         self.device.check()?;
         let upto = self.enqueued();
         // Freed before the wait, so that nothing uses it afterwards.
@@ -147,7 +137,7 @@ impl StreamCore {
     ///
     /// # Errors
     /// The driver's.
-    pub fn is_idle(&self) -> Result<bool> {
+    pub(crate) fn is_idle(&self) -> Result<bool> {
         self.device.check()?;
         let upto = self.enqueued();
         // SAFETY: the stream is owned by `self` and made by this driver for this device.

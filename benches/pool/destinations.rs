@@ -6,9 +6,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use hiplaunch::Stream;
 use hiplaunch::driver::{DeviceId, Driver, StreamOptions};
 use hiplaunch::memory::{PoolBackend, PoolOptions};
-use hiplaunch::stream::StreamCore;
 use hiplaunch::{Device, DeviceBuffer, Error};
 
 use super::machine::Machine;
@@ -47,7 +47,7 @@ fn shape(batch: usize, batches: usize) -> &'static [usize; 3] {
 
 /// Every operation of every epoch; `after_batch` is told how many batches are done.
 fn train(
-    stream: &StreamCore,
+    stream: &Stream,
     destination: Destination,
     batches: usize,
     mut after_batch: impl FnMut(usize),
@@ -80,10 +80,10 @@ fn train(
     Ok(())
 }
 
-fn open(driver: &Arc<dyn Driver>, backend: PoolBackend) -> Result<(Device, StreamCore), Error> {
+fn open(driver: &Arc<dyn Driver>, backend: PoolBackend) -> Result<(Device, Stream), Error> {
     let options = PoolOptions { backend, ..PoolOptions::default() };
     let device = Device::open_with(driver.clone(), DeviceId(0), &options)?;
-    let stream = StreamCore::new(&device, StreamOptions::default())?;
+    let stream = Stream::new(&device, StreamOptions::default())?;
     Ok((device, stream))
 }
 

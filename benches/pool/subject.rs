@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use hiplaunch::Stream;
 use hiplaunch::driver::{DeviceId, DevicePtr, Driver, StreamOptions};
 use hiplaunch::memory::{Pool, PoolBackend, PoolBlock, PoolOptions};
-use hiplaunch::stream::StreamCore;
 use hiplaunch::{Device, Error};
 
 use super::best_fit::BestFit;
@@ -127,16 +127,15 @@ impl Subject for Numbers {
 /// A pool of this library.
 struct OurPool {
     pool: Pool,
-    streams: Vec<StreamCore>,
+    streams: Vec<Stream>,
 }
 
 impl OurPool {
     fn open(driver: &Arc<dyn Driver>, backend: PoolBackend, streams: usize) -> Result<OurPool, Error> {
         let options = PoolOptions { backend, ..PoolOptions::default() };
         let device = Device::open_with(driver.clone(), DeviceId(0), &options)?;
-        let streams = (0..streams)
-            .map(|_| StreamCore::new(&device, StreamOptions::default()))
-            .collect::<Result<_, _>>()?;
+        let streams =
+            (0..streams).map(|_| Stream::new(&device, StreamOptions::default())).collect::<Result<_, _>>()?;
         Ok(OurPool { pool: device.pool(), streams })
     }
 }

@@ -1,18 +1,15 @@
 //! Launches whose result goes to memory that the caller owns.
 
-use std::sync::Arc;
-
 use bytemuck::Pod;
 
 use crate::device::Device;
 use crate::error::{LaunchProblem, Result};
 use crate::memory::{DeviceBuffer, DeviceView, Layout};
-use crate::stream::StreamCore;
 
 use super::args::{Arg, BufferArg, HostData, PatchTarget};
 use super::description::Launch;
 use super::kernel::{Kernel, ParameterKind};
-use super::lane::Lane;
+use super::lane::Stream;
 use super::launch::{Receipt, Request, Source, Target, launch};
 
 /// Where a launch's result goes: a buffer, a place for one, or a view; made with `From`. See
@@ -81,11 +78,11 @@ type Enqueue<'e> = &'e mut dyn FnMut(Room<'_>) -> Result<()>;
 trait Resizable {
     /// Finds memory for `layout` on the stream, has `enqueue` launch the kernel with it, and keeps memory and layout if
     /// that succeeded.
-    fn fill_with(&mut self, stream: &StreamCore, layout: Layout, enqueue: Enqueue<'_>) -> Result<()>;
+    fn fill_with(&mut self, stream: &Stream, layout: Layout, enqueue: Enqueue<'_>) -> Result<()>;
 }
 
 impl<T: Pod> Resizable for DeviceBuffer<T> {
-    fn fill_with(&mut self, stream: &StreamCore, layout: Layout, enqueue: Enqueue<'_>) -> Result<()> {
+    fn fill_with(&mut self, stream: &Stream, layout: Layout, enqueue: Enqueue<'_>) -> Result<()> {
         if !self.fits(stream, layout.len()) {
             // The old memory goes back in stream order, at once.
             *self = filled(stream, layout, enqueue)?;
@@ -99,7 +96,7 @@ impl<T: Pod> Resizable for DeviceBuffer<T> {
 }
 
 impl<T: Pod> Resizable for Option<DeviceBuffer<T>> {
-    fn fill_with(&mut self, stream: &StreamCore, layout: Layout, enqueue: Enqueue<'_>) -> Result<()> {
+    fn fill_with(&mut self, stream: &Stream, layout: Layout, enqueue: Enqueue<'_>) -> Result<()> {
         match self {
             Some(buffer) => buffer.fill_with(stream, layout, enqueue),
             None => {
@@ -111,7 +108,7 @@ impl<T: Pod> Resizable for Option<DeviceBuffer<T>> {
 }
 
 /// A new buffer that the kernel was launched with.
-fn filled<T: Pod>(stream: &StreamCore, layout: Layout, enqueue: Enqueue<'_>) -> Result<DeviceBuffer<T>> {
+fn filled<T: Pod>(stream: &Stream, layout: Layout, enqueue: Enqueue<'_>) -> Result<DeviceBuffer<T>> {
     let mut new = DeviceBuffer::on(stream, layout.len())?;
     new.set_layout(layout);
     enqueue(Room { target: BufferArg::first_bytes(new.block(), new.bytes() as u64), is_new: true })?;
@@ -122,12 +119,12 @@ fn filled<T: Pod>(stream: &StreamCore, layout: Layout, enqueue: Enqueue<'_>) -> 
 /// memory is taken.
 pub(super) fn launch_into<R: Receipt>(
     kernel: &Kernel,
-    lane: &Arc<Lane>,
+    stream: &Stream,
     description: Launch<'_>,
     placement: Placement<'_>,
 ) -> Result<R> {
     let Launch { mut dims, source, staging, .. } = description;
-    let device = lane.core.device();
+    let device = stream.device();
     device.check()?;
     let Placement { to: Some(Destination(to)), shape, parameter } = placement else {
         return refuse(kernel, "a parameter was named for it, but no memory was given");
@@ -142,7 +139,7 @@ pub(super) fn launch_into<R: Receipt>(
     }
     let enqueue = |target: BufferArg<'_>| {
         let destination = Some(Target { parameter, buffer: target });
-        launch(kernel, lane, Request { dims, staging, source, destination })
+        launch(kernel, &stream.0, Request { dims, staging, source, destination })
     };
     match to {
         Kind::View { layout: view, device: of_view, target } => {
@@ -168,7 +165,7 @@ pub(super) fn launch_into<R: Receipt>(
         }
         Kind::Buffer(buffer) => {
             let mut receipt = None;
-            let filled = buffer.fill_with(&lane.core, layout, &mut |room| {
+            let filled = buffer.fill_with(stream, layout, &mut |room| {
                 if !room.is_new {
                     check_aliases(kernel, source, parameter, &room.target)?;
                 }

@@ -171,7 +171,7 @@ impl Kernel {
                 let Launch { dims, staging, source, .. } = description;
                 launch(self, &stream.0, Request { dims, staging, source, destination: None })
             }
-            Some(placement) => launch_into(self, &stream.0, description, placement),
+            Some(placement) => launch_into(self, stream, description, placement),
         }
     }
 

@@ -2,15 +2,14 @@
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
-use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 
 use crate::device::Device;
 use crate::error::Result;
 use crate::event::Event;
 use crate::fault::InFlight;
-use crate::memory::{DeviceScratchBuffer, PinnedRing, ResultSlots};
+use crate::memory::{DeviceScratchBuffer, PinnedRing, PoolBlock, ResultSlots};
 use crate::module::Module;
 use crate::owned_stream::OwnedStream;
 use crate::stream::{StreamCore, next_number};
@@ -28,9 +27,10 @@ const REMEMBERED_BYTES: usize = 64;
 const LOCK_TRIES: u32 = 100;
 const LOCK_PAUSE: std::time::Duration = std::time::Duration::from_micros(100);
 
-/// A stream to launch on. Cheap to clone; dropping the last clone, and the last ticket, waits for its work.
+/// A stream of a device: work on it runs in the order in which it was enqueued. Launches and copies go there, and device
+/// memory may belong to it. Counts what is enqueued, so that what the host once saw finish is never waited for again.
 ///
-/// It is a [`StreamCore`] with what launches on it share.
+/// Cheap to clone; all clones are the same stream. Dropping the last clone, and the last ticket, waits for its work.
 #[derive(Clone, Debug)]
 pub struct Stream(pub(crate) Arc<Lane>);
 
@@ -43,16 +43,75 @@ impl PartialEq for Stream {
 
 impl Eq for Stream {}
 
-impl Deref for Stream {
-    type Target = StreamCore;
+impl Stream {
+    /// Makes a stream on a device; [`Launcher::stream`](crate::Launcher::stream) makes one with the launcher's staging
+    /// memory. No staging memory is allocated before a launch needs it.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn new(device: &Device, options: StreamOptions) -> Result<Stream> {
+        Stream::with_staging(device, options, LaneOptions::default())
+    }
+
+    pub(super) fn with_staging(
+        device: &Device,
+        options: StreamOptions,
+        staging: LaneOptions,
+    ) -> Result<Stream> {
+        let lane = Lane::new(device, options, staging)?;
+        device.streams().add(&lane);
+        Ok(Stream(lane))
+    }
 
     #[inline]
-    fn deref(&self) -> &StreamCore {
+    pub(crate) fn core(&self) -> &StreamCore {
         &self.0.core
     }
-}
 
-impl Stream {
+    /// Its device.
+    #[inline]
+    pub fn device(&self) -> &Device {
+        self.core().device()
+    }
+
+    /// The driver's handle; good as long as the stream lives.
+    #[inline]
+    pub fn raw(&self) -> RawStream {
+        self.core().raw()
+    }
+
+    /// A number that no other stream of the process has.
+    #[inline]
+    pub fn number(&self) -> u64 {
+        self.core().number()
+    }
+
+    /// Records that work on this stream uses a block allocated for another one: when its owners have given it up, it is
+    /// held back until everything enqueued here by then has finished. Call it before the last owner goes. Does not order
+    /// the streams: make this one wait for the block's own first ([`Event`](crate::Event)).
+    ///
+    /// # Errors
+    /// None so far; the block is live, as it is borrowed.
+    pub fn record_use(&self, block: &PoolBlock) -> Result<()> {
+        self.core().record_use(block);
+        Ok(())
+    }
+
+    /// As [`record_use`](Stream::record_use), but does nothing for a block of this stream, whose order is enough. A launch
+    /// does this for its own arguments.
+    #[inline]
+    pub fn note_use(&self, block: &PoolBlock) {
+        self.core().note_use(block);
+    }
+
+    /// Whether all work on the stream has finished; never waits.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn is_idle(&self) -> Result<bool> {
+        self.core().is_idle()
+    }
+
     /// Waits for all work on the stream, and then lets go of what only waited for that: modules of unregistered
     /// kernels, scratch outgrown.
     ///
@@ -93,6 +152,33 @@ impl Stream {
 pub(crate) struct LaneOptions {
     pub(crate) segment_bytes: usize,
     pub(crate) max_segments: usize,
+}
+
+impl Default for LaneOptions {
+    fn default() -> LaneOptions {
+        LaneOptions { segment_bytes: 256 * 1024, max_segments: 4 }
+    }
+}
+
+/// The streams of a device that are alive.
+#[derive(Debug, Default)]
+pub(crate) struct Lanes(Mutex<Vec<Weak<Lane>>>);
+
+impl Lanes {
+    fn add(&self, lane: &Arc<Lane>) {
+        let mut lanes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lanes.retain(|l| l.strong_count() > 0);
+        lanes.push(Arc::downgrade(lane));
+    }
+
+    pub(crate) fn live(&self) -> Vec<Arc<Lane>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// The launches on them that are not known to have finished.
+    pub(crate) fn in_flight(&self) -> Vec<InFlight> {
+        self.live().iter().flat_map(|lane| lane.in_flight()).collect()
+    }
 }
 
 /// A stream and its shared state. One lock makes enqueuing atomic; another guards the result slots, which tickets give

@@ -711,7 +711,7 @@ fn submit(
                 &Work::CopyToHost { dst: slot.host.as_ptr(), src: from, bytes: image.to_host() },
             )
         }
-        .map_err(free)?;
+        .map_err(|e| stopped(e, false, true))?;
     }
     // SAFETY: the slot's own event and a live stream of one device.
     unsafe { driver.event_record(id, slot.event, stream) }.map_err(|e| stopped(e, true, true))

@@ -19,7 +19,7 @@ mod tests;
 mod ticket;
 mod waker;
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 
 use code_object::KernelSignature;
 
@@ -41,7 +41,7 @@ use hip_driver_layers::timeline::Timeline;
 use hip_driver_layers::validation::ValidationDriver;
 pub use kernel::Kernel;
 use lane::LaneOptions;
-pub(crate) use lane::{Lane, LaneState, REMEMBERED};
+pub(crate) use lane::{Lane, LaneState, Lanes, REMEMBERED};
 use lds_layout::LdsLayout;
 use registry::Registry;
 
@@ -160,49 +160,20 @@ impl LauncherBuilder {
         let pool = self.pool.map_or_else(PoolOptions::from_env, Ok)?;
         let open = |i| Device::open_with(driver.clone(), DeviceId(i), &pool);
         let devices = (0..count).map(open).collect::<Result<Vec<_>>>()?;
+        let usual = LaneOptions::default();
         let lane = LaneOptions {
-            segment_bytes: self.segment_bytes.unwrap_or(256 * 1024),
-            max_segments: self.max_segments.unwrap_or(4),
+            segment_bytes: self.segment_bytes.unwrap_or(usual.segment_bytes),
+            max_segments: self.max_segments.unwrap_or(usual.max_segments),
         };
-        let lanes: Arc<Lanes> = Arc::default();
-        for device in &devices {
-            let (lanes, id) = (Arc::downgrade(&lanes), device.id());
-            device.set_in_flight_source(Box::new(move || match lanes.upgrade() {
-                Some(lanes) => lanes
-                    .live()
-                    .iter()
-                    .filter(|l| l.core.device().id() == id)
-                    .flat_map(|l| l.in_flight())
-                    .collect(),
-                None => Vec::new(),
-            }));
-        }
         Ok(Launcher(Arc::new(Inner {
             graphs: GraphCache::default(),
             registry: Registry::default(),
-            lanes,
             devices,
             validation,
             tried,
             lane,
             driver,
         })))
-    }
-}
-
-/// The streams that are alive.
-#[derive(Debug, Default)]
-struct Lanes(Mutex<Vec<Weak<Lane>>>);
-
-impl Lanes {
-    fn add(&self, lane: &Arc<Lane>) {
-        let mut lanes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        lanes.retain(|l| l.strong_count() > 0);
-        lanes.push(Arc::downgrade(lane));
-    }
-
-    fn live(&self) -> Vec<Arc<Lane>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect()
     }
 }
 
@@ -215,7 +186,6 @@ struct Inner {
     // Dropped in this order: kernels leave their modules to the streams; the driver goes last.
     graphs: GraphCache,
     registry: Registry,
-    lanes: Arc<Lanes>,
     devices: Vec<Device>,
     validation: Option<Arc<ValidationDriver>>,
     tried: Vec<String>,
@@ -281,9 +251,7 @@ impl Launcher {
     /// As [`stream`](Launcher::stream).
     pub fn stream_with(&self, device: &Device, options: StreamOptions) -> Result<Stream> {
         self.own(device)?;
-        let lane = Lane::new(device, options, self.0.lane)?;
-        self.0.lanes.add(&lane);
-        Ok(Stream(lane))
+        Stream::with_staging(device, options, self.0.lane)
     }
 
     fn own(&self, device: &Device) -> Result<()> {
@@ -380,7 +348,7 @@ impl Launcher {
     /// Lets go of unregistered kernels' modules whose last launch has finished; never waits. Also done by
     /// [`unregister`](Launcher::unregister), [`replace`](Launcher::replace) and whatever waits for a stream.
     pub fn collect(&self) {
-        self.0.lanes.live().iter().for_each(|l| l.collect());
+        self.0.devices.iter().flat_map(|d| d.streams().live()).for_each(|l| l.collect());
     }
 
     /// Begins to record a graph of work for a device.

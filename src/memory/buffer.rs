@@ -7,7 +7,7 @@ use bytemuck::Pod;
 
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::stream::StreamCore;
+use crate::launcher::Stream;
 use hip_driver::{DevicePtr, Work};
 
 use super::layout::{Layout, elements};
@@ -24,7 +24,7 @@ use super::view::DeviceView;
 /// * made [on no stream](DeviceBuffer::new), any stream may use it at once.
 ///
 /// A launch through its bare [address](DeviceBuffer::ptr) is not noticed: keep a buffer of a stream until such a launch on
-/// another stream has finished, or say so ([`record_use`](StreamCore::record_use)). One of no stream whose address was
+/// another stream has finished, or say so ([`record_use`](Stream::record_use)). One of no stream whose address was
 /// asked for is held back for every stream.
 #[derive(Debug)]
 pub struct DeviceBuffer<T: Pod> {
@@ -69,7 +69,7 @@ impl Memory {
 
     /// Notes that `stream` uses it.
     #[inline]
-    pub(super) fn used_on(&self, stream: &StreamCore) {
+    pub(super) fn used_on(&self, stream: &Stream) {
         if let Some(block) = &self.block {
             stream.note_use(block);
         }
@@ -105,11 +105,11 @@ impl<T: Pod> DeviceBuffer<T> {
     ///
     /// # Errors
     /// As [`new`](DeviceBuffer::new).
-    pub fn on(stream: &StreamCore, len: usize) -> Result<DeviceBuffer<T>> {
+    pub fn on(stream: &Stream, len: usize) -> Result<DeviceBuffer<T>> {
         DeviceBuffer::allocate(stream.device(), Some(stream), len)
     }
 
-    fn allocate(device: &Device, stream: Option<&StreamCore>, len: usize) -> Result<DeviceBuffer<T>> {
+    fn allocate(device: &Device, stream: Option<&Stream>, len: usize) -> Result<DeviceBuffer<T>> {
         device.check()?;
         let bytes = bytes_of::<T>(len, "DeviceBuffer::new")?;
         let layout = Layout::contiguous(0, &[len])?;
@@ -123,7 +123,7 @@ impl<T: Pod> DeviceBuffer<T> {
             });
         }
         let pool = device.pool_core();
-        let arena = stream.map_or_else(|| pool.common(), |s| s.arena());
+        let arena = stream.map_or_else(|| pool.common(), |s| s.core().arena());
         let block = pool
             .allocate(arena, bytes as u64, Caller::Free)
             .map_err(|e| device.allocation_error("device", bytes, e))?;
@@ -136,7 +136,7 @@ impl<T: Pod> DeviceBuffer<T> {
     ///
     /// # Errors
     /// As [`new`](DeviceBuffer::new) and [`upload`](DeviceBuffer::upload).
-    pub fn from_slice(stream: &StreamCore, data: &[T]) -> Result<DeviceBuffer<T>> {
+    pub fn from_slice(stream: &Stream, data: &[T]) -> Result<DeviceBuffer<T>> {
         let mut buffer = DeviceBuffer::on(stream, data.len())?;
         buffer.upload(stream, data)?;
         Ok(buffer)
@@ -221,7 +221,7 @@ impl<T: Pod> DeviceBuffer<T> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] and the driver's; the buffer is then as it was.
-    pub fn ensure_len(&mut self, stream: &StreamCore, len: usize) -> Result<bool> {
+    pub fn ensure_len(&mut self, stream: &Stream, len: usize) -> Result<bool> {
         self.ensure_shape(stream, &[len])
     }
 
@@ -229,7 +229,7 @@ impl<T: Pod> DeviceBuffer<T> {
     ///
     /// # Errors
     /// As [`ensure_len`](DeviceBuffer::ensure_len).
-    pub fn ensure_shape(&mut self, stream: &StreamCore, shape: &[usize]) -> Result<bool> {
+    pub fn ensure_shape(&mut self, stream: &Stream, shape: &[usize]) -> Result<bool> {
         stream.device().check()?;
         let (len, layout) = (elements(shape)?, Layout::contiguous(0, shape)?);
         if self.fits(stream, len) {
@@ -243,7 +243,7 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 
     /// Whether `len` elements for `stream` need no new memory.
-    pub fn fits(&self, stream: &StreamCore, len: usize) -> bool {
+    pub fn fits(&self, stream: &Stream, len: usize) -> bool {
         len <= self.capacity && (self.device == *stream.device() || len == 0)
     }
 
@@ -285,7 +285,7 @@ impl<T: Pod> DeviceBuffer<T> {
     ///
     /// # Errors
     /// [`Error::Invalid`] when `data` is longer than the buffer or the stream is another device's; the driver's.
-    pub fn upload(&mut self, stream: &StreamCore, data: &[T]) -> Result<()> {
+    pub fn upload(&mut self, stream: &Stream, data: &[T]) -> Result<()> {
         self.check(stream, data.len(), "DeviceBuffer::upload")?;
         if size_of_val(data) == 0 {
             return Ok(());
@@ -309,7 +309,7 @@ impl<T: Pod> DeviceBuffer<T> {
     ///
     /// # Errors
     /// As [`upload`](DeviceBuffer::upload).
-    pub fn download(&self, stream: &StreamCore, data: &mut [T]) -> Result<()> {
+    pub fn download(&self, stream: &Stream, data: &mut [T]) -> Result<()> {
         self.check(stream, data.len(), "DeviceBuffer::download")?;
         self.memory.used_on(stream);
         download(&self.device, self.memory.address(), stream, data)
@@ -319,7 +319,7 @@ impl<T: Pod> DeviceBuffer<T> {
     ///
     /// # Errors
     /// As [`download`](DeviceBuffer::download).
-    pub fn to_vec(&self, stream: &StreamCore) -> Result<Vec<T>> {
+    pub fn to_vec(&self, stream: &Stream) -> Result<Vec<T>> {
         let mut data = vec![T::zeroed(); self.len()];
         self.download(stream, &mut data)?;
         Ok(data)
@@ -330,7 +330,7 @@ impl<T: Pod> DeviceBuffer<T> {
     /// # Errors
     /// [`Error::Invalid`] when there are too many, a view is not contiguous, its elements overlap those here, or the
     /// stream is on another device than this buffer or than `source`; the driver's.
-    pub fn copy_from(&mut self, stream: &StreamCore, source: &DeviceView<T>) -> Result<()> {
+    pub fn copy_from(&mut self, stream: &Stream, source: &DeviceView<T>) -> Result<()> {
         let what = "DeviceBuffer::copy_from";
         self.check(stream, source.len(), what)?;
         if source.device() != &self.device {
@@ -362,7 +362,7 @@ impl<T: Pod> DeviceBuffer<T> {
     ///
     /// # Errors
     /// [`Error::Invalid`] for a stream of another device; the driver's.
-    pub fn fill_bytes(&mut self, stream: &StreamCore, value: u8) -> Result<()> {
+    pub fn fill_bytes(&mut self, stream: &Stream, value: u8) -> Result<()> {
         self.check(stream, 0, "DeviceBuffer::fill_bytes")?;
         if self.bytes() == 0 {
             return Ok(());
@@ -385,7 +385,7 @@ impl<T: Pod> DeviceBuffer<T> {
     ///
     /// # Errors
     /// As [`fill_bytes`](DeviceBuffer::fill_bytes).
-    pub fn fill(&mut self, stream: &StreamCore, value: T) -> Result<()> {
+    pub fn fill(&mut self, stream: &Stream, value: T) -> Result<()> {
         let pattern = bytemuck::bytes_of(&value);
         let Some(&first) = pattern.first() else { return Ok(()) };
         if pattern.iter().all(|b| *b == first) {
@@ -437,7 +437,7 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(())
     }
 
-    fn check(&self, stream: &StreamCore, len: usize, what: &'static str) -> Result<()> {
+    fn check(&self, stream: &Stream, len: usize, what: &'static str) -> Result<()> {
         self.device.check()?;
         if *stream.device() != self.device {
             let problem =
@@ -455,7 +455,7 @@ impl<T: Pod> DeviceBuffer<T> {
 pub(super) fn download<T: Pod>(
     device: &Device,
     from: DevicePtr,
-    stream: &StreamCore,
+    stream: &Stream,
     data: &mut [T],
 ) -> Result<()> {
     if size_of_val(data) == 0 {

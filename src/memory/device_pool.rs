@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::stream::StreamCore;
+use crate::launcher::Stream;
 use hip_driver::DevicePtr;
 
 use super::pool::{BlockInfo, Caller, PoolBlock, PoolCounters, PoolSnapshot, StreamArena, TraceEntry};
@@ -28,15 +28,15 @@ impl Pool {
     /// [`Error::OutOfMemory`] once every step of the [ladder](super::Rung) failed; [`Error::Invalid`] for a stream of
     /// another device; the driver's.
     #[inline]
-    pub fn allocate(&self, stream: &StreamCore, bytes: u64) -> Result<PoolBlock> {
+    pub fn allocate(&self, stream: &Stream, bytes: u64) -> Result<PoolBlock> {
         if *stream.device() != self.0 {
             return Err(other_device("Pool::allocate", stream, &self.0));
         }
-        self.allocate_in(stream.arena(), bytes)
+        self.allocate_in(stream.core().arena(), bytes)
     }
 
     /// A block of at least `bytes` that any stream may use at once. It is nobody's: say which streams use it
-    /// ([`record_use`](StreamCore::record_use)), or keep it until they have done with it.
+    /// ([`record_use`](Stream::record_use)), or keep it until they have done with it.
     ///
     /// # Errors
     /// As [`allocate`](Pool::allocate).
@@ -56,7 +56,7 @@ impl Pool {
     ///
     /// # Errors
     /// As [`allocate`](Pool::allocate).
-    pub fn allocate_raw(&self, stream: &StreamCore, bytes: u64) -> Result<DevicePtr> {
+    pub fn allocate_raw(&self, stream: &Stream, bytes: u64) -> Result<DevicePtr> {
         Ok(self.0.pool_core().keep_raw(self.allocate(stream, bytes)?))
     }
 
@@ -69,11 +69,11 @@ impl Pool {
     }
 
     /// Says that work on `stream` uses a block of [`allocate_raw`](Pool::allocate_raw) that is another stream's; as
-    /// [`record_use`](StreamCore::record_use).
+    /// [`record_use`](Stream::record_use).
     ///
     /// # Errors
     /// [`Error::Pool`] when it was freed or is not from here.
-    pub fn record_raw(&self, ptr: DevicePtr, stream: &StreamCore) -> Result<()> {
+    pub fn record_raw(&self, ptr: DevicePtr, stream: &Stream) -> Result<()> {
         stream.record_use(&self.0.pool_core().raw_block("Pool::record_raw", ptr)?)
     }
 
@@ -147,7 +147,7 @@ impl Pool {
     }
 }
 
-fn other_device(what: &'static str, stream: &StreamCore, device: &Device) -> Error {
+fn other_device(what: &'static str, stream: &Stream, device: &Device) -> Error {
     Error::invalid(what, format!("the stream is on {}, the pool on {}", stream.device().id(), device.id()))
 }
 

@@ -1,6 +1,7 @@
 //! Device scratch of one (kernel, stream) pair: grows lazily, and never loses what it has.
 
 use crate::device::Device;
+use crate::launcher::Stream;
 use crate::stream::StreamCore;
 use hip_driver::{DevicePtr, ErrorCode};
 
@@ -59,8 +60,8 @@ impl DeviceScratchBuffer {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) and the driver's; the buffer is then as it was before.
-    pub fn ensure(&mut self, bytes: usize, stream: &StreamCore) -> crate::Result<bool> {
-        self.ensure_raw(bytes, stream, Caller::Free).map_err(|e| e.into_error(&self.device))
+    pub fn ensure(&mut self, bytes: usize, stream: &Stream) -> crate::Result<bool> {
+        self.ensure_raw(bytes, stream.core(), Caller::Free).map_err(|e| e.into_error(&self.device))
     }
 
     #[inline]

@@ -4,7 +4,7 @@ use bytemuck::Pod;
 use hip_driver::Work;
 
 use crate::error::{Error, Result};
-use crate::stream::StreamCore;
+use crate::launcher::Stream;
 
 use super::buffer::download;
 use super::view::DeviceView;
@@ -14,7 +14,7 @@ impl<T: Pod> DeviceView<T> {
     ///
     /// # Errors
     /// [`Error::Invalid`] when lengths differ, the view has gaps, or the stream is another device's; the driver's.
-    pub fn upload(&self, stream: &StreamCore, data: &[T]) -> Result<()> {
+    pub fn upload(&self, stream: &Stream, data: &[T]) -> Result<()> {
         self.check(stream, data.len(), "DeviceView::upload")?;
         if size_of_val(data) == 0 {
             return Ok(());
@@ -37,7 +37,7 @@ impl<T: Pod> DeviceView<T> {
     ///
     /// # Errors
     /// As [`upload`](DeviceView::upload).
-    pub fn download(&self, stream: &StreamCore, data: &mut [T]) -> Result<()> {
+    pub fn download(&self, stream: &Stream, data: &mut [T]) -> Result<()> {
         self.check(stream, data.len(), "DeviceView::download")?;
         self.memory().used_on(stream);
         download(self.device(), self.address(), stream, data)
@@ -47,7 +47,7 @@ impl<T: Pod> DeviceView<T> {
     ///
     /// # Errors
     /// As [`upload`](DeviceView::upload); [`Error::Invalid`] when the two overlap, `source` has gaps or is on another device.
-    pub fn copy_from(&self, stream: &StreamCore, source: &DeviceView<T>) -> Result<()> {
+    pub fn copy_from(&self, stream: &Stream, source: &DeviceView<T>) -> Result<()> {
         let what = "DeviceView::copy_from";
         self.check(stream, source.len(), what)?;
         source.check(stream, self.len(), what)?;
@@ -73,7 +73,7 @@ impl<T: Pod> DeviceView<T> {
     ///
     /// # Errors
     /// As [`upload`](DeviceView::upload).
-    pub fn fill_bytes(&self, stream: &StreamCore, value: u8) -> Result<()> {
+    pub fn fill_bytes(&self, stream: &Stream, value: u8) -> Result<()> {
         self.check(stream, self.len(), "DeviceView::fill_bytes")?;
         let bytes = self.len() * size_of::<T>();
         if bytes == 0 {
@@ -92,7 +92,7 @@ impl<T: Pod> DeviceView<T> {
         .map_err(|e| device.error(e))
     }
 
-    fn check(&self, stream: &StreamCore, len: usize, what: &'static str) -> Result<()> {
+    fn check(&self, stream: &Stream, len: usize, what: &'static str) -> Result<()> {
         self.device().check()?;
         if stream.device() != self.device() {
             let problem =

@@ -6,7 +6,7 @@ use bytemuck::Pod;
 
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::stream::StreamCore;
+use crate::launcher::Stream;
 use hip_driver::DevicePtr;
 
 use super::buffer::{Memory, download};
@@ -119,7 +119,7 @@ impl<T: Pod> DeviceView<T> {
     ///
     /// # Errors
     /// [`Error::Invalid`] for a stream of another device; the driver's.
-    pub fn to_vec(&self, stream: &StreamCore) -> Result<Vec<T>> {
+    pub fn to_vec(&self, stream: &Stream) -> Result<Vec<T>> {
         self.device.check()?;
         if *stream.device() != self.device {
             let problem =

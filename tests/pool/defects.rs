@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hiplaunch::DeviceBuffer;
+use hiplaunch::Stream;
 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
 use hiplaunch::driver::validation::{CallKind, ValidationDriver};
 use hiplaunch::driver::{DeviceId, Driver, StreamOptions};
 use hiplaunch::memory::PoolOptions;
-use hiplaunch::stream::StreamCore;
 use hiplaunch::{Backend, Device};
 
 use crate::hooked::HookedDriver;
@@ -158,7 +158,7 @@ fn defect_6_misses_uncounted_and_devices_mixed_up() {
     let layer = ValidationDriver::new(EmulatedDriver::new(options).unwrap());
     let open = |id| Device::open(layer.clone(), DeviceId(id)).unwrap();
     let devices = [open(0), open(1)];
-    let [s0, s1] = [0, 1].map(|i| StreamCore::new(&devices[i], StreamOptions::default()).unwrap());
+    let [s0, s1] = [0, 1].map(|i| Stream::new(&devices[i], StreamOptions::default()).unwrap());
     let [p0, p1] = [0, 1].map(|i: usize| devices[i].pool());
     drop(p0.allocate(&s0, MIB).unwrap());
     let live = p1.allocate(&s1, MIB).unwrap();
@@ -208,7 +208,7 @@ fn defect_7_calls_memsets_and_heap_use_on_hits_and_frees() {
     // The layer's own books are on the heap, so without it.
     let opened = hiplaunch::driver::backend::open(Backend::Emulator, Some(false)).unwrap();
     let device = Device::open(opened.driver, DeviceId(0)).unwrap();
-    let (pool, stream) = (device.pool(), StreamCore::new(&device, StreamOptions::default()).unwrap());
+    let (pool, stream) = (device.pool(), Stream::new(&device, StreamOptions::default()).unwrap());
     let mut live = Vec::with_capacity(64);
     let mut round = || {
         for i in 0..64u64 {

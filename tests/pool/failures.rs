@@ -3,18 +3,18 @@
 use std::cell::RefCell;
 
 use hiplaunch::Error;
+use hiplaunch::Stream;
 use hiplaunch::driver::ErrorCode;
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::memory::PoolBlock;
-use hiplaunch::stream::StreamCore;
 
 use crate::rig::{MIB, REFUSED, Rig, check_sums};
 
 /// The outcome of each request of traffic in which the pool makes every kind of call but a few: growth, marks, held blocks, take-overs, waits, frees.
-fn traffic(rig: &Rig, a: &StreamCore, b: &StreamCore) -> Vec<hiplaunch::Result<()>> {
+fn traffic(rig: &Rig, a: &Stream, b: &Stream) -> Vec<hiplaunch::Result<()>> {
     let results = RefCell::new(Vec::new());
     let mut kept: Vec<PoolBlock> = Vec::new();
-    let allocate = |stream: &StreamCore, bytes| match rig.pool.allocate(stream, bytes) {
+    let allocate = |stream: &Stream, bytes| match rig.pool.allocate(stream, bytes) {
         Ok(block) => {
             rig.fill(stream, &block);
             results.borrow_mut().push(Ok(()));

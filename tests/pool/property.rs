@@ -19,10 +19,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hiplaunch::Stream;
 use hiplaunch::driver::ErrorCode;
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::memory::{BlockState, PoolBackend, PoolBlock, PoolOptions};
-use hiplaunch::stream::StreamCore;
 use proptest::prelude::*;
 
 use crate::rig::{KIB, MIB, REFUSED, Rig, check_sums};
@@ -151,7 +151,7 @@ impl Live {
 
 struct Run {
     rig: Rig,
-    streams: Vec<StreamCore>,
+    streams: Vec<Stream>,
     live: Vec<Live>,
     /// The live blocks' bytes by address.
     ranges: BTreeMap<u64, u64>,

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
+use hiplaunch::Stream;
 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
 use hiplaunch::driver::validation::{CallCounts, CallKind, ValidationDriver, Violation};
 use hiplaunch::driver::{
@@ -9,7 +10,6 @@ use hiplaunch::driver::{
 };
 use hiplaunch::error::OutOfMemory;
 use hiplaunch::memory::{Pool, PoolBlock, PoolCounters, PoolOptions, Rung};
-use hiplaunch::stream::StreamCore;
 use hiplaunch::{Backend, Device, Error, Event};
 
 pub(crate) const KIB: u64 = 1 << 10;
@@ -47,20 +47,20 @@ impl Rig {
         Rig { layer, pool: device.pool(), device }
     }
 
-    pub(crate) fn stream(&self) -> StreamCore {
-        StreamCore::new(&self.device, StreamOptions::default()).expect("a stream")
+    pub(crate) fn stream(&self) -> Stream {
+        Stream::new(&self.device, StreamOptions::default()).expect("a stream")
     }
 
-    pub(crate) fn allocate(&self, stream: &StreamCore, bytes: u64) -> PoolBlock {
+    pub(crate) fn allocate(&self, stream: &Stream, bytes: u64) -> PoolBlock {
         self.pool.allocate(stream, bytes).expect("memory")
     }
 
     /// Enqueues a fill of all of a block.
-    pub(crate) fn fill(&self, stream: &StreamCore, block: &PoolBlock) {
+    pub(crate) fn fill(&self, stream: &Stream, block: &PoolBlock) {
         self.fill_bytes(stream, block, block.capacity());
     }
 
-    pub(crate) fn fill_bytes(&self, stream: &StreamCore, block: &PoolBlock, bytes: u64) {
+    pub(crate) fn fill_bytes(&self, stream: &Stream, block: &PoolBlock, bytes: u64) {
         // SAFETY: a live stream and a live block of at least so many bytes; what is wrong with the order is what the
         // layer is to say.
         unsafe {
@@ -74,7 +74,7 @@ impl Rig {
     }
 
     /// Enqueues a copy of as much of one block as fits into another.
-    pub(crate) fn copy(&self, stream: &StreamCore, from: &PoolBlock, to: &PoolBlock) {
+    pub(crate) fn copy(&self, stream: &Stream, from: &PoolBlock, to: &PoolBlock) {
         let bytes = from.capacity().min(to.capacity()) as usize;
         // SAFETY: as in `fill_bytes`, of two blocks, which do not overlap.
         unsafe {
@@ -88,19 +88,19 @@ impl Rig {
     }
 
     /// Lets go of the memory as another stream's: fills it there, in order, and says so.
-    pub(crate) fn use_on(&self, stream: &StreamCore, owner: &StreamCore, block: &PoolBlock) {
+    pub(crate) fn use_on(&self, stream: &Stream, owner: &Stream, block: &PoolBlock) {
         self.order(owner, stream);
         stream.record_use(block).expect("a live block");
         self.fill(stream, block);
     }
 
     /// Makes `then` wait for what is enqueued on `first`.
-    pub(crate) fn order(&self, first: &StreamCore, then: &StreamCore) {
+    pub(crate) fn order(&self, first: &Stream, then: &Stream) {
         self.try_order(first, then).expect("an order of streams");
     }
 
     /// As [`order`](Rig::order), where one of the calls may be made to fail.
-    pub(crate) fn try_order(&self, first: &StreamCore, then: &StreamCore) -> hiplaunch::Result<()> {
+    pub(crate) fn try_order(&self, first: &Stream, then: &Stream) -> hiplaunch::Result<()> {
         let event = Event::new(&self.device, false)?;
         event.record(first)?;
         event.wait_on(then)
@@ -108,7 +108,7 @@ impl Rig {
 
     /// Holds the stream until the gate is opened or dropped. Nothing may be given to the driver meanwhile, as that waits
     /// for the device.
-    pub(crate) fn gate(&self, stream: &StreamCore) -> Gate {
+    pub(crate) fn gate(&self, stream: &Stream) -> Gate {
         let (sender, receiver) = mpsc::channel::<()>();
         let wait = Box::new(move || {
             // An error says that the gate was dropped, which opens it too.

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use hiplaunch::Stream;
 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
 use hiplaunch::driver::validation::{CallKind, ValidationDriver, Violation};
 use hiplaunch::driver::{DeviceId, Driver, HostFunction, StreamOptions, Work};
-use hiplaunch::stream::StreamCore;
 use hiplaunch::{Backend, Device, DeviceBuffer, LaunchDims, Launcher, args};
 
 use crate::rig::{KIB, MIB, REFUSED, Rig, check_sums, on_each, on_each_with_gates};
@@ -344,7 +344,7 @@ fn two_devices_have_nothing_in_common() {
     let options = EmulatorOptions { devices: 2, threads: 1, ..EmulatorOptions::default() };
     let layer = ValidationDriver::new(EmulatedDriver::new(options).unwrap());
     let devices = [0, 1].map(|id| Device::open(layer.clone(), DeviceId(id)).unwrap());
-    let streams = [0, 1].map(|i: usize| StreamCore::new(&devices[i], StreamOptions::default()).unwrap());
+    let streams = [0, 1].map(|i: usize| Stream::new(&devices[i], StreamOptions::default()).unwrap());
     let pools = [0, 1].map(|i: usize| devices[i].pool());
     let live = [0, 1].map(|i: usize| pools[i].allocate(&streams[i], 3 * MIB).unwrap());
     for i in [0, 1] {

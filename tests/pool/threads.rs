@@ -3,17 +3,17 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use hiplaunch::Stream;
 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::driver::{Driver, StreamOptions, Work};
 use hiplaunch::memory::{PoolBackend, PoolBlock, PoolOptions};
-use hiplaunch::stream::StreamCore;
 
 use crate::hooked::HookedDriver;
 use crate::rig::{KIB, MIB, REFUSED, Rig, check_sums};
 
 /// A block and the stream that it is of.
-type Handed = (PoolBlock, Arc<StreamCore>);
+type Handed = (PoolBlock, Arc<Stream>);
 
 fn random(seed: &mut u64, below: u64) -> u64 {
     *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -131,7 +131,7 @@ fn memory_that_is_adopted_while_it_is_taken_over_is_waited_for() {
         move |call| {
             let mut d = d.lock().unwrap();
             if call == "event_query" && d.is_none() {
-                let stream = StreamCore::new(&device, StreamOptions::default()).unwrap();
+                let stream = Stream::new(&device, StreamOptions::default()).unwrap();
                 let block = pool.allocate(&stream, MIB).unwrap();
                 assert_eq!(block.ptr(), address);
                 // SAFETY: a live stream and a live block of so many bytes.

@@ -8,7 +8,7 @@ use hiplaunch::memory::{DeviceBuffer, DeviceView, PoolBlock};
 
 use super::arena::{Arena, Few, Room};
 use super::buffers::{BUFFERS, hiplaunch_buffer};
-use super::handles::{Lock, Owner};
+use super::handles::{Lock, Owner, kept_by, same_owner};
 use super::input::{Versioned, bytes, enumeration, enumerator, reserved, slice, versioned};
 use super::status::{Failure, Result, hiplaunch_status};
 use super::views::{VIEWS, hiplaunch_view};
@@ -369,8 +369,8 @@ where
         handle: *const hiplaunch_buffer,
     ) -> std::result::Result<&'h DeviceBuffer<u8>, Stop> {
         let held = BUFFERS.try_read(handle)?.ok_or(Stop::Busy)?;
-        self.owner.same(held.owner, "buffer")?;
-        Ok(&held.kept_by(self.locks).value)
+        same_owner(self.owner, held.owner, "buffer")?;
+        Ok(&kept_by(held, self.locks).value)
     }
 
     /// The buffer's memory, whose use by the stream is noted: on the buffer's own block, so that it is once only.
@@ -380,7 +380,7 @@ where
         handle: *const hiplaunch_buffer,
     ) -> Result<(Option<&'h PoolBlock>, u64)> {
         let (block, bytes) = BUFFERS.look(handle, |found| {
-            self.owner.same(found.owner, "buffer")?;
+            same_owner(self.owner, found.owner, "buffer")?;
             let block = found.value.block();
             if let Some(block) = block
                 && self.stream.device() == found.value.device()
@@ -396,12 +396,12 @@ where
         let view = match self.clones {
             None => {
                 let held = VIEWS.try_read(handle)?.ok_or(Stop::Busy)?;
-                self.owner.same(held.owner, "view")?;
-                Some(&held.kept_by(self.locks).value.view)
+                same_owner(self.owner, held.owner, "view")?;
+                Some(&kept_by(held, self.locks).value.view)
             }
             Some(clones) => {
                 let found = VIEWS.get(handle)?;
-                self.owner.same(found.owner, "view")?;
+                same_owner(self.owner, found.owner, "view")?;
                 clones.views.put(found.value.view)
             }
         };

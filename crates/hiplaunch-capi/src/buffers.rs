@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use hiplaunch::launcher::Stream;
 use hiplaunch::memory::{DeviceBuffer, DeviceView};
 
-use super::handles::{Found, Kind, Owner, Table};
+use super::handles::{Found, Kind, Owner, Table, same_owner};
 use super::input::{bytes, bytes_mut, wanted};
 use super::launcher::{hiplaunch_launcher, insert_in, launcher_of, launcher_that_owns};
 use super::status::{Result, call, hiplaunch_status};
@@ -59,7 +59,7 @@ pub extern "C" fn hiplaunch_buffer_open(
 /// A stream of the same launcher.
 pub(super) fn stream_of(stream: *const hiplaunch_stream, owner: Owner) -> Result<Stream> {
     let Found { owner: its, value } = STREAMS.get(stream)?;
-    owner.same(its, "stream")?;
+    same_owner(owner, its, "stream")?;
     Ok(value)
 }
 
@@ -238,7 +238,7 @@ pub extern "C" fn hiplaunch_buffer_copy(
     call("hiplaunch_buffer_copy", || {
         let (to, stream_of_to, owner) = part(to, to_offset, size, stream)?;
         let (from, _, its) = part(from, from_offset, size, stream)?;
-        owner.same(its, "from")?;
+        same_owner(owner, its, "from")?;
         Ok(to.copy_from(&stream_of_to, &from)?)
     })
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hiplaunch::event::Event;
 
-use super::handles::{Found, Kind, Table};
+use super::handles::{Found, Kind, Table, same_owner};
 use super::input::wanted;
 use super::launcher::{hiplaunch_launcher, insert_in, launcher_of};
 use super::status::{call, hiplaunch_status};
@@ -58,7 +58,7 @@ pub extern "C" fn hiplaunch_event_record(
 ) -> hiplaunch_status {
     call("hiplaunch_event_record", || {
         let (event, stream) = (EVENTS.get(event)?, STREAMS.get(stream)?);
-        event.owner.same(stream.owner, "stream")?;
+        same_owner(event.owner, stream.owner, "stream")?;
         Ok(event.value.record(&stream.value)?)
     })
 }
@@ -73,7 +73,7 @@ pub extern "C" fn hiplaunch_stream_wait_event(
 ) -> hiplaunch_status {
     call("hiplaunch_stream_wait_event", || {
         let (stream, event) = (STREAMS.get(stream)?, EVENTS.get(event)?);
-        stream.owner.same(event.owner, "event")?;
+        same_owner(stream.owner, event.owner, "event")?;
         Ok(event.value.wait_on(&stream.value)?)
     })
 }
@@ -114,7 +114,7 @@ pub extern "C" fn hiplaunch_event_elapsed(
     call("hiplaunch_event_elapsed", || {
         let milliseconds = wanted(milliseconds, "milliseconds")?;
         let (start, end) = (EVENTS.get(start)?, EVENTS.get(end)?);
-        start.owner.same(end.owner, "end")?;
+        same_owner(start.owner, end.owner, "end")?;
         milliseconds.write(start.value.elapsed_ms(&end.value)?);
         Ok(())
     })

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::arguments::hiplaunch_dims;
 use super::buffers::stream_of;
 use super::graph_values::{hiplaunch_value, value_of};
-use super::handles::{Found, Kind, Owner, Table};
+use super::handles::{Found, Kind, Owner, Table, same_owner};
 use super::input::{bytes, enumeration, enumerator, given, slice, wanted};
 use super::kernels::{KERNELS, hiplaunch_kernel};
 use super::launcher::{hiplaunch_launcher, insert_in, launcher_of};
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn hiplaunch_graph_launch(
         let args = unsafe { slice(args, arg_count, "args") }?;
         let (owner, handle) = KERNELS.look(kernel, |found| (found.owner, found.value.kernel.handle()))?;
         recording(graph, |object, its| {
-            its.same(owner, "kernel")?;
+            same_owner(its, owner, "kernel")?;
             let mut all: SmallVec<[GraphArg<'_>; 12]> = SmallVec::new();
             for (index, arg) in args.iter().enumerate() {
                 // SAFETY: the caller's promise for what arguments lead to.

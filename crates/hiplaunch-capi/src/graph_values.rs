@@ -8,6 +8,7 @@ use hiplaunch::graph::Value;
 use super::buffers::{BUFFERS, hiplaunch_buffer};
 use super::graph::{GraphObject, hiplaunch_graph, recording};
 use super::input::{bytes, slice, wanted};
+use super::handles::same_owner;
 use super::status::{Failure, Result, call, hiplaunch_status};
 
 /// Bytes that nodes of one graph read and write, as a number of that graph's: 0 for its first value, and so on.
@@ -53,7 +54,7 @@ pub extern "C" fn hiplaunch_graph_buffer(
         let out = wanted(value, "value")?;
         recording(graph, |object, owner| {
             let value = BUFFERS.look(buffer, |found| {
-                owner.same(found.owner, "buffer")?;
+                same_owner(owner, found.owner, "buffer")?;
                 Ok::<Value, Failure>(object.graph.buffer(&found.value)?)
             })??;
             add(object, value, out)

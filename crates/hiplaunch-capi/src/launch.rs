@@ -8,7 +8,7 @@ use hiplaunch::launcher::{Arg, Kernel, Launch, Staging, Stream};
 use super::arena::{Few, Room};
 use super::arguments::{Hold, MOST_COMMON, hiplaunch_arg, hiplaunch_dims, read_common, with_args};
 use super::buffers::{BUFFERS, hiplaunch_buffer};
-use super::handles::{Found, Lock, Owner, Reading};
+use super::handles::{Found, Lock, Owner, Reading, same_owner};
 use super::input::{Versioned, bytes, enumeration, enumerator, given, slice, versioned};
 use super::kernels::{KERNELS, KernelObject, hiplaunch_kernel};
 use super::status::{Failure, Result, call, hiplaunch_status};
@@ -101,7 +101,7 @@ fn waited_target(kernel: *const hiplaunch_kernel, stream: *const hiplaunch_strea
 impl Target {
     #[inline(always)]
     fn get(&self) -> Result<(&Found<KernelObject>, &Stream)> {
-        self.kernel.owner.same(self.stream.owner, "stream")?;
+        same_owner(self.kernel.owner, self.stream.owner, "stream")?;
         Ok((&self.kernel, &self.stream.value))
     }
 }
@@ -197,7 +197,7 @@ pub unsafe extern "C" fn hiplaunch_submit(
                     go(kernel, stream, description.with(args), *owner, ticket)
                 }),
                 (false, true) => {
-                    owner.same(BUFFERS.look(buffer, |found| found.owner)?, "destination")?;
+                    same_owner(*owner, BUFFERS.look(buffer, |found| found.owner)?, "destination")?;
                     with_args(args, stream, *owner, Hold::Clones, |args| {
                         // The arguments have owners of their own by now: no other object is waited for under this lock.
                         BUFFERS.with(buffer, |found| {
@@ -208,7 +208,7 @@ pub unsafe extern "C" fn hiplaunch_submit(
                 }
                 (true, false) => {
                     let to = VIEWS.get(view)?;
-                    owner.same(to.owner, "destination_view")?;
+                    same_owner(*owner, to.owner, "destination_view")?;
                     with_args(args, stream, *owner, Hold::Clones, |args| {
                         let launch = description.with(args).destination(&to.value.view, &shape);
                         go(kernel, stream, description.at(launch), *owner, ticket)

@@ -115,14 +115,14 @@ impl<T: Element> Recording<'_, T> {
         match (&entry.node.work, operands) {
             (Work::Elementwise(op, inputs), operands) => {
                 let mut reads = operands.into_iter().flatten();
-                elementwise(tensors, graph, (*op, inputs), &mut reads, value, entry.node.len)?;
+                elementwise(tensors, graph, *op, inputs, &mut reads, value, entry.node.len)?;
             }
             // Without results the other extents may be anything.
             (Work::Sum(x, axis), [Some(from), ..]) if entry.node.len > 0 => {
-                sum(tensors, graph, (x, *axis), from, value)?;
+                sum(tensors, graph, x, *axis, from, value)?;
             }
             (Work::Product(a, b), [Some(left), Some(right), _]) => {
-                product(tensors, graph, (a, b), (left, right), value)?;
+                product(tensors, graph, a, b, left, right, value)?;
             }
             _ => {}
         }
@@ -163,7 +163,8 @@ impl<T: Element> Recording<'_, T> {
 fn elementwise<T: Element>(
     tensors: &Tensors,
     graph: &mut Graph,
-    (op, inputs): (Op, &[Input<T>]),
+    op: Op,
+    inputs: &[Input<T>],
     reads: &mut dyn Iterator<Item = Value>,
     result: Value,
     len: usize,
@@ -190,7 +191,8 @@ fn elementwise<T: Element>(
 fn sum<T: Element>(
     tensors: &Tensors,
     graph: &mut Graph,
-    (x, axis): (&Node<T>, usize),
+    x: &Node<T>,
+    axis: usize,
     from: Value,
     to: Value,
 ) -> Result<()> {
@@ -215,8 +217,10 @@ fn sum<T: Element>(
 fn product<T: Element>(
     tensors: &Tensors,
     graph: &mut Graph,
-    (a, b): (&Node<T>, &Node<T>),
-    (left, right): (Value, Value),
+    a: &Node<T>,
+    b: &Node<T>,
+    left: Value,
+    right: Value,
     to: Value,
 ) -> Result<()> {
     let (&[m, k], &[_, n]) = (&a.shape[..], &b.shape[..]) else { return Ok(()) };

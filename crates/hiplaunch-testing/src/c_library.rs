@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 /// What the library calls itself (`build.rs` of `libhiplaunch`).
-pub const SONAME: &str = "libhiplaunch.so.0";
+pub const SONAME: &str = "libhiplaunch.so.1";
 
 /// The folder with `libhiplaunch.so`, `libhiplaunch.a` and the link by which the loader finds the library, as
 /// `hip/install.sh` makes it.

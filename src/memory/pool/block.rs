@@ -17,7 +17,7 @@ use super::stream_arena::StreamArena;
 ///
 /// The memory may have had another owner whose work on the block's stream is still under way. So use it on that stream,
 /// or make another stream wait for it first ([`Event`](crate::Event)), and say so with
-/// [`StreamCore::record_use`](crate::stream::StreamCore::record_use), so that the block is held back after its drop until
+/// [`Stream::record_use`](crate::Stream::record_use), so that the block is held back after its drop until
 /// that stream has done with it.
 #[derive(Debug)]
 pub struct PoolBlock {

@@ -46,9 +46,7 @@ impl Destination {
             Destination::Plain => "a new buffer for each result, without a pool",
             Destination::Fresh => "a new buffer for each result, from the pool",
             Destination::Reused => "two buffers in turn, by DeviceBuffer::ensure_len",
-            Destination::HandedOn => {
-                "as fresh; a second stream reads each, which StreamCore::record_use says"
-            }
+            Destination::HandedOn => "as fresh; a second stream reads each, which Stream::record_use says",
         }
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use hip_driver::{DeviceId, Driver, Work};
 use hip_driver_layers::validation::{ValidationDriver, Violation};
+use hiplaunch::Stream;
 use hiplaunch::memory::{PoolBlock, PoolOptions};
-use hiplaunch::stream::StreamCore;
 use hiplaunch::{Error, Event};
 
 use super::play::{Place, Rig, Used};
@@ -58,7 +58,7 @@ struct Writer {
 
 impl Writer {
     /// Fills all of a block in the order of `stream`, and records an event behind it.
-    fn write(&mut self, index: usize, block: &PoolBlock, stream: &StreamCore) -> Result<(), Error> {
+    fn write(&mut self, index: usize, block: &PoolBlock, stream: &Stream) -> Result<(), Error> {
         let (device, bytes): (DeviceId, usize) = (block.device_id(), block.bytes().max(1) as usize);
         // SAFETY: the bytes are a live block's, and the stream one of its device. Whoever gets them next is what is being
         // looked for: the fill does no harm then, as nobody reads them.
@@ -83,12 +83,12 @@ impl Writer {
 }
 
 impl Used for Writer {
-    fn allocated(&mut self, at: Place, block: &PoolBlock, stream: &StreamCore) -> Result<(), Error> {
+    fn allocated(&mut self, at: Place, block: &PoolBlock, stream: &Stream) -> Result<(), Error> {
         self.write(at.block, block, stream)
     }
 
     /// Behind the last write, as a program would order it.
-    fn recorded(&mut self, at: Place, block: &PoolBlock, stream: &StreamCore) -> Result<(), Error> {
+    fn recorded(&mut self, at: Place, block: &PoolBlock, stream: &Stream) -> Result<(), Error> {
         if let Some(Some(event)) = self.written.get(at.block) {
             event.wait_on(stream)?;
         }
@@ -139,7 +139,7 @@ mod tests {
             let layer = ValidationDriver::new(NoneDriver::open(1));
             let over: Arc<dyn Driver> = layer.clone();
             let device = Device::open(over.clone(), DeviceId(0)).unwrap();
-            let streams = [0, 1].map(|_| StreamCore::new(&device, StreamOptions::default()).unwrap());
+            let streams = [0, 1].map(|_| Stream::new(&device, StreamOptions::default()).unwrap());
             let mut writer = Writer { driver: over, written: vec![None, None], events: Vec::new() };
             let block = device.pool().allocate(&streams[0], 1000).unwrap();
             let address = block.ptr();

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hip_driver::{DeviceId, Driver, StreamOptions};
+use hiplaunch::Stream;
 use hiplaunch::memory::{Pool, PoolBlock, PoolCounters, PoolOptions, PoolSnapshot};
-use hiplaunch::stream::StreamCore;
 use hiplaunch::{Device, Error};
 
 use super::read::{Kind, Op, Trace};
@@ -15,7 +15,7 @@ pub(super) struct Rig {
     // Blocks go before their streams, so that these leave nothing in use.
     blocks: Vec<Option<PoolBlock>>,
     /// A stream, and its device's index.
-    pub(super) streams: Vec<(StreamCore, usize)>,
+    pub(super) streams: Vec<(Stream, usize)>,
     pools: Vec<Pool>,
     pub(super) devices: Vec<Device>,
     /// Allocations that found no memory.
@@ -28,12 +28,12 @@ impl Rig {
         let count = driver.device_count()?.max(1);
         let open = |i: usize| Device::open_with(driver.clone(), DeviceId(i as u32 % count), options);
         let devices = (0..trace.devices.len()).map(open).collect::<Result<Vec<_>, _>>()?;
-        let stream = |device: usize| -> Result<(StreamCore, usize), Error> {
+        let stream = |device: usize| -> Result<(Stream, usize), Error> {
             let on = devices.get(device).ok_or_else(|| Error::Invalid {
                 what: "replay",
                 problem: format!("device {device} of {}", devices.len()).into(),
             })?;
-            Ok((StreamCore::new(on, StreamOptions::default())?, device))
+            Ok((Stream::new(on, StreamOptions::default())?, device))
         };
         let streams = trace.streams.iter().map(|s| stream(s.device)).collect::<Result<Vec<_>, _>>()?;
         let pools = devices.iter().map(Device::pool).collect();
@@ -99,11 +99,11 @@ pub(super) struct Place {
 /// Sees what becomes of blocks.
 pub(super) trait Used {
     /// A block was allocated.
-    fn allocated(&mut self, _at: Place, _block: &PoolBlock, _stream: &StreamCore) -> Result<(), Error> {
+    fn allocated(&mut self, _at: Place, _block: &PoolBlock, _stream: &Stream) -> Result<(), Error> {
         Ok(())
     }
     /// Another stream uses it.
-    fn recorded(&mut self, _at: Place, _block: &PoolBlock, _stream: &StreamCore) -> Result<(), Error> {
+    fn recorded(&mut self, _at: Place, _block: &PoolBlock, _stream: &Stream) -> Result<(), Error> {
         Ok(())
     }
     /// It goes back.
@@ -148,7 +148,7 @@ struct Requested {
 }
 
 impl Used for Requested {
-    fn allocated(&mut self, at: Place, block: &PoolBlock, _: &StreamCore) -> Result<(), Error> {
+    fn allocated(&mut self, at: Place, block: &PoolBlock, _: &Stream) -> Result<(), Error> {
         if let (Some(now), Some(peak)) = (self.now.get_mut(at.device), self.peak.get_mut(at.device)) {
             *now += block.bytes();
             if *now > peak.0 {

@@ -2,15 +2,15 @@
 //!
 //! The head has a count beside the number of the slot on top, which goes up with each change: a thread that was asleep
 //! between reading the head and changing it finds another count, though the same slot be on top again. Should it ever come
-//! round, a slot may come out twice or not at all: who takes one [claims](super::gate::Gate::claim) it before use, which
+//! round, a slot may come out twice or not at all: who takes one [claims](super::slot_lock::SlotLock::claim) it before use, which
 //! only one can.
 
 use super::sync::{AtomicU32, AtomicU64, Ordering};
 
 /// The stack's head: the count in the high half, in the low one the slot on top, 0 for none.
-pub(crate) struct FreeList {
+pub struct FreeStack {
     /// 0 at first.
-    pub(crate) head: AtomicU64,
+    pub head: AtomicU64,
 }
 
 /// The head with `top` instead.
@@ -19,10 +19,10 @@ fn changed(head: u64, top: u32) -> u64 {
     (head >> 32).wrapping_add(1) << 32 | u64::from(top)
 }
 
-impl FreeList {
+impl FreeStack {
     /// Takes the slot on top. `find` gives a slot by its number, and where it says which is below it.
     #[inline(always)]
-    pub(crate) fn pop<'t, S>(&self, find: impl Fn(u32) -> Option<(S, &'t AtomicU32)>) -> Option<(u32, S)> {
+    pub fn pop<'t, S>(&self, find: impl Fn(u32) -> Option<(S, &'t AtomicU32)>) -> Option<(u32, S)> {
         let mut head = self.head.load(Ordering::Acquire);
         loop {
             let top = head as u32;
@@ -41,7 +41,7 @@ impl FreeList {
 
     /// Puts a slot on top, which nobody else has; `next` is its own place for the one below.
     #[inline(always)]
-    pub(crate) fn push(&self, slot: u32, next: &AtomicU32) {
+    pub fn push(&self, slot: u32, next: &AtomicU32) {
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
             next.store(head as u32, Ordering::Relaxed);

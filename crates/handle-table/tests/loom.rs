@@ -1,22 +1,10 @@
-//! The C API's slots under every interleaving: nobody looks at an object that is changed or gone, nobody sleeps for ever,
-//! what is made while its launcher closes is found by one of the two, and no free slot comes out twice.
+//! The slots of a table under every interleaving: nobody looks at an object that is changed or gone, nobody sleeps for ever,
+//! what is made while its owner closes is found by one of the two, and no free slot comes out twice.
 
-#![allow(dead_code, reason = "the library's files, of which each model needs a part")]
+#![cfg(loom)]
 
-/// What the two files take their atomics and locks from; std's in the library.
-mod sync {
-    pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-    pub(crate) use loom::sync::{Condvar, Mutex};
-    pub(crate) use std::sync::PoisonError;
-}
-
-#[path = "../src/free_list.rs"]
-mod free_list;
-#[path = "../src/gate.rs"]
-mod gate;
-
-use free_list::FreeList;
-use gate::{Entry, Gate, Gone, Key, Parking};
+use handle_table::free_stack::FreeStack;
+use handle_table::slot_lock::{Entry, Gone, Key, SlotLock, WaitQueue};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -24,12 +12,12 @@ use loom::thread;
 
 /// A slot with an object, as the table has it. loom's cell finds who looks at it while another changes it.
 struct Slot {
-    gate: Gate,
-    parking: Parking,
+    lock: SlotLock,
+    queue: WaitQueue,
     object: UnsafeCell<Option<u32>>,
 }
 
-// SAFETY: the gate says who may be at the object; loom checks that it does.
+// SAFETY: the lock says who may be at the object; loom checks that it does.
 unsafe impl Sync for Slot {}
 // SAFETY: as above.
 unsafe impl Send for Slot {}
@@ -37,8 +25,8 @@ unsafe impl Send for Slot {}
 impl Slot {
     fn free() -> Arc<Slot> {
         Arc::new(Slot {
-            gate: Gate { word: AtomicU64::new(0) },
-            parking: Parking { lock: loom::sync::Mutex::new(()), left: loom::sync::Condvar::new() },
+            lock: SlotLock { word: AtomicU64::new(0) },
+            queue: WaitQueue { lock: loom::sync::Mutex::new(()), left: loom::sync::Condvar::new() },
             object: UnsafeCell::new(None),
         })
     }
@@ -50,39 +38,39 @@ impl Slot {
     }
 
     fn insert(&self, object: u32) -> Option<Key> {
-        let key = self.gate.claim()?;
+        let key = self.lock.claim()?;
         // SAFETY: claimed.
         let before = self.object.with_mut(|at| unsafe { (*at).replace(object) });
         assert_eq!(before, None, "an object is written over");
-        self.gate.publish(key);
+        self.lock.publish(key);
         Some(key)
     }
 
     fn look(&self) -> Option<u32> {
-        // SAFETY: the caller is in the gate.
+        // SAFETY: the caller has locked the slot.
         self.object.with(|at| unsafe { *at })
     }
 
     fn read(&self, key: Key) -> Result<u32, Gone> {
-        self.gate.read(key, &self.parking)?;
+        self.lock.read(key, &self.queue)?;
         let object = self.look().expect("there is an object while a reader is in");
-        self.gate.leave(&self.parking);
+        self.lock.leave(&self.queue);
         Ok(object)
     }
 
     fn change(&self, key: Key) -> Result<(), Gone> {
-        self.gate.write(key, &self.parking)?;
-        // SAFETY: alone in the gate.
+        self.lock.write(key, &self.queue)?;
+        // SAFETY: locked for itself.
         self.object.with_mut(|at| unsafe { *at = (*at).map(|n| n + 1) });
-        self.gate.open(key, &self.parking);
+        self.lock.open(key, &self.queue);
         Ok(())
     }
 
     fn close(&self, key: Key) -> Result<u32, Gone> {
-        self.gate.write(key, &self.parking)?;
-        // SAFETY: alone in the gate.
+        self.lock.write(key, &self.queue)?;
+        // SAFETY: locked for itself.
         let object = self.object.with_mut(|at| unsafe { (*at).take() });
-        self.gate.end(key, &self.parking);
+        self.lock.end(key, &self.queue);
         Ok(object.expect("there is an object to close"))
     }
 }
@@ -107,7 +95,7 @@ fn readers_see_the_object_or_that_it_is_gone() {
         assert_eq!(slot.close(key), Ok(7));
         assert_eq!(slot.close(key), Err(Gone));
         readers.into_iter().for_each(|reader| reader.join().unwrap());
-        assert_eq!((slot.read(key), slot.gate.is_live(key)), (Err(Gone), false));
+        assert_eq!((slot.read(key), slot.lock.is_live(key)), (Err(Gone), false));
     });
 }
 
@@ -138,15 +126,15 @@ fn trying_never_waits_and_never_sees_a_change_half_done() {
                 slot.close(key).unwrap();
             })
         };
-        match slot.gate.try_read(key) {
+        match slot.lock.try_read(key) {
             Entry::In => {
                 assert!(matches!(slot.look(), Some(1 | 2)));
-                slot.gate.leave(&slot.parking);
+                slot.lock.leave(&slot.queue);
             }
             Entry::Busy | Entry::Gone => {}
         }
         changing.join().unwrap();
-        assert_eq!((slot.gate.try_read(key), slot.gate.try_write(key)), (Entry::Gone, Entry::Gone));
+        assert_eq!((slot.lock.try_read(key), slot.lock.try_write(key)), (Entry::Gone, Entry::Gone));
     });
 }
 
@@ -156,10 +144,10 @@ fn an_old_handle_never_gets_the_slots_next_object() {
         let (slot, old) = Slot::with(1);
         let reader = {
             let slot = slot.clone();
-            thread::spawn(move || match slot.gate.try_read(old) {
+            thread::spawn(move || match slot.lock.try_read(old) {
                 Entry::In => {
                     assert_eq!(slot.look(), Some(1));
-                    slot.gate.leave(&slot.parking);
+                    slot.lock.leave(&slot.queue);
                 }
                 Entry::Busy | Entry::Gone => {}
             })
@@ -181,13 +169,13 @@ fn what_is_made_while_its_owner_closes_is_found() {
             let (slot, (owner, key)) = (slot.clone(), owner.clone());
             thread::spawn(move || {
                 owner.close(key).unwrap();
-                slot.gate.look().is_some_and(|key| slot.close(key).is_ok())
+                slot.lock.look().is_some_and(|key| slot.close(key).is_ok())
             })
         };
         let key = slot.insert(5).unwrap();
-        let found_closed = !owner.0.gate.is_live(owner.1) && slot.close(key).is_ok();
+        let found_closed = !owner.0.lock.is_live(owner.1) && slot.close(key).is_ok();
         let taken = closing.join().unwrap();
-        let left = slot.gate.is_live(key);
+        let left = slot.lock.is_live(key);
         assert!(!left && found_closed != taken, "taken twice, or not");
     });
 }
@@ -208,11 +196,11 @@ fn a_free_slot_is_taken_by_one() {
 #[test]
 fn no_free_slot_comes_out_twice_or_gets_lost() {
     model(|| {
-        let list = Arc::new((FreeList { head: AtomicU64::new(0) }, [0, 1, 2].map(|_| AtomicU32::new(0))));
+        let list = Arc::new((FreeStack { head: AtomicU64::new(0) }, [0, 1, 2].map(|_| AtomicU32::new(0))));
         // Slots count from 1.
         (1..=3).for_each(|slot| list.0.push(slot, &list.1[slot as usize - 1]));
         let out = Arc::new([0, 1, 2].map(|_| AtomicU32::new(0)));
-        let pop = |list: &(FreeList, [AtomicU32; 3]), out: &[AtomicU32; 3]| {
+        let pop = |list: &(FreeStack, [AtomicU32; 3]), out: &[AtomicU32; 3]| {
             let (slot, ()) = list.0.pop(|slot| Some(((), list.1.get(slot as usize - 1)?)))?;
             assert_eq!(
                 out[slot as usize - 1].fetch_add(1, Ordering::Relaxed),
@@ -221,7 +209,7 @@ fn no_free_slot_comes_out_twice_or_gets_lost() {
             );
             Some(slot)
         };
-        let push = |list: &(FreeList, [AtomicU32; 3]), out: &[AtomicU32; 3], slot: u32| {
+        let push = |list: &(FreeStack, [AtomicU32; 3]), out: &[AtomicU32; 3], slot: u32| {
             out[slot as usize - 1].fetch_sub(1, Ordering::Relaxed);
             list.0.push(slot, &list.1[slot as usize - 1]);
         };

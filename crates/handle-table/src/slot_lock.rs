@@ -12,7 +12,7 @@
 //! free slots are not live, and equal no key.
 //!
 //! Who has to wait says so in the word (`waited for`, which keeps new readers out too, so that a writer gets its turn) and
-//! sleeps on a [`Parking`]; who leaves and sees that wakes all. The flag is only ever set under the parking's lock, and a
+//! sleeps on a [`WaitQueue`]; who leaves and sees that wakes all. The flag is only ever set under the queue's lock, and a
 //! waker takes that lock after it cleared the flag: whoever it wakes, or was about to sleep, looks at the word again.
 
 use super::sync::{AtomicU64, Condvar, Mutex, Ordering, PoisonError};
@@ -24,20 +24,20 @@ const LIVE: u64 = 1 << 27;
 const GENERATION_SHIFT: u32 = 28;
 
 /// Generations count from 1 to this: 36 bits.
-pub(crate) const LAST_GENERATION: u64 = (1 << (64 - GENERATION_SHIFT)) - 1;
+pub const LAST_GENERATION: u64 = (1 << (64 - GENERATION_SHIFT)) - 1;
 
 /// The word of a slot with an object that nobody is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Key(u64);
+pub struct Key(u64);
 
 impl Key {
     /// The key of a generation, whose bits above the 36th do not count.
     #[inline(always)]
-    pub(crate) fn of(generation: u64) -> Key {
+    pub fn of(generation: u64) -> Key {
         Key(generation << GENERATION_SHIFT | LIVE)
     }
 
-    pub(crate) fn generation(self) -> u64 {
+    pub fn generation(self) -> u64 {
         self.0 >> GENERATION_SHIFT
     }
 
@@ -49,33 +49,33 @@ impl Key {
 
 /// The slot's object is not the key's any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Gone;
+pub struct Gone;
 
 /// What came of trying.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Entry {
+pub enum Entry {
     In,
     /// Another has it to itself, or waits to.
     Busy,
     Gone,
 }
 
-/// Where those sleep who wait for one of several gates.
-pub(crate) struct Parking {
-    pub(crate) lock: Mutex<()>,
-    pub(crate) left: Condvar,
+/// Where those sleep who wait for one of several slots.
+pub struct WaitQueue {
+    pub lock: Mutex<()>,
+    pub left: Condvar,
 }
 
 /// The word.
-pub(crate) struct Gate {
+pub struct SlotLock {
     /// 0 at first.
-    pub(crate) word: AtomicU64,
+    pub word: AtomicU64,
 }
 
-impl Gate {
-    /// Enters beside other readers, unless that takes waiting. Whoever is in leaves by [`leave`](Gate::leave).
+impl SlotLock {
+    /// Enters beside other readers, unless that takes waiting. Whoever is in leaves by [`leave`](SlotLock::leave).
     #[inline(always)]
-    pub(crate) fn try_read(&self, key: Key) -> Entry {
+    pub fn try_read(&self, key: Key) -> Entry {
         let mut seen = self.word.load(Ordering::Relaxed);
         loop {
             // Of this generation, live, no flag, and room for one more: all in one comparison.
@@ -92,35 +92,35 @@ impl Gate {
 
     /// Enters beside other readers.
     #[inline(always)]
-    pub(crate) fn read(&self, key: Key, parking: &Parking) -> Result<(), Gone> {
+    pub fn read(&self, key: Key, queue: &WaitQueue) -> Result<(), Gone> {
         loop {
             match self.try_read(key) {
                 Entry::In => return Ok(()),
                 Entry::Gone => return Err(Gone),
-                Entry::Busy => self.wait(key, parking, |seen| seen.wrapping_sub(key.0) >= READERS),
+                Entry::Busy => self.wait(key, queue, |seen| seen.wrapping_sub(key.0) >= READERS),
             }
         }
     }
 
     /// A reader leaves.
     #[inline(always)]
-    pub(crate) fn leave(&self, parking: &Parking) {
+    pub fn leave(&self, queue: &WaitQueue) {
         let before = self.word.fetch_sub(1, Ordering::Release);
         if before & (READERS | WAITED_FOR) == WAITED_FOR | 1 {
-            self.last_reader_left(parking);
+            self.last_reader_left(queue);
         }
     }
 
     #[cold]
-    fn last_reader_left(&self, parking: &Parking) {
+    fn last_reader_left(&self, queue: &WaitQueue) {
         // Whoever waits for another that came meanwhile says so again.
         self.word.fetch_and(!WAITED_FOR, Ordering::Relaxed);
-        wake(parking);
+        wake(queue);
     }
 
-    /// Enters alone, unless that takes waiting. Whoever is in leaves by [`open`](Gate::open) or [`end`](Gate::end).
+    /// Enters alone, unless that takes waiting. Whoever is in leaves by [`open`](SlotLock::open) or [`end`](SlotLock::end).
     #[inline(always)]
-    pub(crate) fn try_write(&self, key: Key) -> Entry {
+    pub fn try_write(&self, key: Key) -> Entry {
         let mut seen = self.word.load(Ordering::Relaxed);
         loop {
             if !key.fits(seen) {
@@ -139,37 +139,37 @@ impl Gate {
 
     /// Enters alone.
     #[inline(always)]
-    pub(crate) fn write(&self, key: Key, parking: &Parking) -> Result<(), Gone> {
+    pub fn write(&self, key: Key, queue: &WaitQueue) -> Result<(), Gone> {
         loop {
             match self.try_write(key) {
                 Entry::In => return Ok(()),
                 Entry::Gone => return Err(Gone),
-                Entry::Busy => self.wait(key, parking, |seen| seen & (EXCLUSIVE | READERS) != 0),
+                Entry::Busy => self.wait(key, queue, |seen| seen & (EXCLUSIVE | READERS) != 0),
             }
         }
     }
 
     /// Who was in alone leaves, and the object stays.
     #[inline(always)]
-    pub(crate) fn open(&self, key: Key, parking: &Parking) {
+    pub fn open(&self, key: Key, queue: &WaitQueue) {
         // `Release`: who enters next sees the object as it was left.
         if self.word.swap(key.0, Ordering::Release) & WAITED_FOR != 0 {
-            wake(parking);
+            wake(queue);
         }
     }
 
     /// Who was in alone took the object out: the slot is free, and the key good for nothing. A closed owner is found by
-    /// `AcqRel`: see [`look`](Gate::look).
+    /// `AcqRel`: see [`look`](SlotLock::look).
     #[inline(always)]
-    pub(crate) fn end(&self, key: Key, parking: &Parking) {
+    pub fn end(&self, key: Key, queue: &WaitQueue) {
         if self.word.swap(key.0 & !LIVE, Ordering::AcqRel) & WAITED_FOR != 0 {
-            wake(parking);
+            wake(queue);
         }
     }
 
     /// Takes a free slot for the next generation. `None` where it is not free, or its generations are used up.
     #[inline(always)]
-    pub(crate) fn claim(&self) -> Option<Key> {
+    pub fn claim(&self) -> Option<Key> {
         let seen = self.word.load(Ordering::Relaxed);
         let generation = seen >> GENERATION_SHIFT;
         if seen & (LIVE | EXCLUSIVE) != 0 || generation == LAST_GENERATION {
@@ -182,28 +182,28 @@ impl Gate {
 
     /// An object was put into the claimed slot: its key is good from now on. Nobody waits for a free slot.
     #[inline(always)]
-    pub(crate) fn publish(&self, key: Key) {
+    pub fn publish(&self, key: Key) {
         self.word.swap(key.0, Ordering::AcqRel);
     }
 
     /// Whether the key is good.
     #[inline(always)]
-    pub(crate) fn is_live(&self, key: Key) -> bool {
+    pub fn is_live(&self, key: Key) -> bool {
         key.fits(self.word.load(Ordering::Acquire))
     }
 
-    /// The key of the object that is there. This writes, what it read, so that of one that [publishes](Gate::publish) and
+    /// The key of the object that is there. This writes, what it read, so that of one that [publishes](SlotLock::publish) and
     /// one that looks here, the later sees all that the earlier did before: either the object is found here, or whoever
     /// put it in finds its owner closed.
-    pub(crate) fn look(&self) -> Option<Key> {
+    pub fn look(&self) -> Option<Key> {
         let word = self.word.fetch_or(0, Ordering::AcqRel);
         (word & LIVE != 0).then(|| Key::of(word >> GENERATION_SHIFT))
     }
 
     /// Sleeps while the object is the key's and `blocked` is true of the word.
     #[cold]
-    fn wait(&self, key: Key, parking: &Parking, blocked: impl Fn(u64) -> bool) {
-        let mut guard = parking.lock.lock().unwrap_or_else(PoisonError::into_inner);
+    fn wait(&self, key: Key, queue: &WaitQueue, blocked: impl Fn(u64) -> bool) {
+        let mut guard = queue.lock.lock().unwrap_or_else(PoisonError::into_inner);
         let mut seen = self.word.load(Ordering::Relaxed);
         while key.fits(seen) && blocked(seen) {
             if seen & WAITED_FOR == 0
@@ -213,7 +213,7 @@ impl Gate {
                 seen = now;
                 continue;
             }
-            guard = parking.left.wait(guard).unwrap_or_else(PoisonError::into_inner);
+            guard = queue.left.wait(guard).unwrap_or_else(PoisonError::into_inner);
             seen = self.word.load(Ordering::Relaxed);
         }
         drop(guard);
@@ -222,7 +222,7 @@ impl Gate {
 
 /// Wakes all; with the lock, so that it misses nobody who looked at the word before and is about to sleep.
 #[cold]
-fn wake(parking: &Parking) {
-    drop(parking.lock.lock().unwrap_or_else(PoisonError::into_inner));
-    parking.left.notify_all();
+fn wake(queue: &WaitQueue) {
+    drop(queue.lock.lock().unwrap_or_else(PoisonError::into_inner));
+    queue.left.notify_all();
 }
