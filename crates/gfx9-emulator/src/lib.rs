@@ -41,9 +41,9 @@ mod state;
 #[cfg(test)]
 mod testing;
 
-pub use exec::level::Level;
+pub use exec::level::SimdLevel;
 pub use host::config::Config;
-pub use host::hostcall::{Printer, Stream};
+pub use host::hostcall::{Printer, PrintfStream};
 pub use host::launch::{Dispatch, MAX_BLOCK};
 pub use host::machine::Machine;
 pub use host::program::Program;
@@ -53,7 +53,7 @@ pub use memory::lds::MAX_LDS;
 pub use observe::{
     InstructionClass, InstructionTrace, Profile, TraceFilter, TracedInstruction, TracedRegister, Traffic,
 };
-pub use report::access::{Access, LaneAddress, Space};
+pub use report::access::{AccessKind, LaneAddress, Space};
 pub use report::defect::{Defect, DefectKind, Site};
 pub use report::error::{Error, Result};
 pub use report::fault::{FaultCause, FaultReport, WaitingWave, WaitsFor};

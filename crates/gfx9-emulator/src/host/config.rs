@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::exec::level::Level;
+use crate::exec::level::SimdLevel;
 use crate::host::hostcall::Printer;
 use crate::observe::InstructionTrace;
 
@@ -15,7 +15,7 @@ pub struct Config {
     /// Host threads that run workgroups, the dispatching one included; at least 1.
     pub threads: usize,
     /// How wide the host's vectors may be. [`Machine::new`](crate::Machine::new) refuses what the host can't run.
-    pub level: Level,
+    pub level: SimdLevel,
     /// Bytes of scratch that each lane gets besides what the kernel declares, if it uses a dynamic stack (recursion,
     /// calls through pointers), whose need no compiler knows.
     pub dynamic_stack: u32,
@@ -48,7 +48,7 @@ impl Default for Config {
         Config {
             device_memory: 16 << 30,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
-            level: Level::best(),
+            level: SimdLevel::best(),
             dynamic_stack: 16 << 10,
             instruction_budget: None,
             time_budget: None,

@@ -15,7 +15,7 @@ use crate::host::hostcall::{Hostcall, PRINTF_SIZE, PrintfBuffer};
 use crate::host::program;
 use crate::memory::apertures::{PRIVATE_BASE_HI, SCRATCH_BASE, SHARED_BASE_HI};
 use crate::memory::lds::MAX_LDS;
-use crate::memory::{AddressSpace, Block};
+use crate::memory::{AddressSpace, DispatchMemory};
 use crate::report::error::{Error, Result};
 use crate::state::wave::{LANES, Mode, POOL, Wave};
 
@@ -48,9 +48,9 @@ pub struct Dispatch<'a> {
 }
 
 /// What all waves of a dispatch have in common.
-pub(crate) struct Setup {
+pub(crate) struct DispatchSetup {
     pub(crate) code: Arc<Code>,
-    pub(crate) block: Arc<Block>,
+    pub(crate) block: Arc<DispatchMemory>,
     pub(crate) hostcall: Option<Arc<Hostcall>>,
     pub(crate) printf: Option<PrintfBuffer>,
     /// Index of the first instruction.
@@ -76,13 +76,13 @@ pub(crate) struct Setup {
     pub(crate) waves: u32,
 }
 
-impl Setup {
+impl DispatchSetup {
     pub(crate) fn new(
         program: &program::Inner,
         config: &Config,
         space: &Arc<AddressSpace>,
         d: &Dispatch<'_>,
-    ) -> Result<Setup> {
+    ) -> Result<DispatchSetup> {
         let kernels = program.object().kernels();
         let Some(k) = kernels.get(d.kernel) else {
             return Err(Error::InvalidArgument(format!("kernel number {} of {}", d.kernel, kernels.len())));
@@ -144,8 +144,8 @@ impl Setup {
         let printf_at = hostcall_at + hostcall_len;
         let prints = k.hidden_arg(HiddenArg::PrintfBuffer).is_some();
         let printf_len = if prints { PRINTF_SIZE } else { 0 };
-        let block = Arc::new(Block::new(BLOCK_BASE, printf_at - BLOCK_BASE + printf_len)?);
-        let w = block.window();
+        let block = Arc::new(DispatchMemory::new(BLOCK_BASE, printf_at - BLOCK_BASE + printf_len)?);
+        let w = block.range();
         w.write_bytes(KERNARG, d.kernarg);
         write_hidden(k, d, hostcall_at, printf_at, &block);
         write_packet(program, k, d, lds, scratch, &block);
@@ -208,7 +208,7 @@ impl Setup {
         let target = program.target();
         let accum = kd.accum_offset().min(256) as u16;
         let total = kd.vgprs().min(512) as u16;
-        Ok(Setup {
+        Ok(DispatchSetup {
             code,
             block,
             hostcall,
@@ -317,8 +317,8 @@ impl Setup {
 }
 
 /// Fills the hidden arguments that the metadata lists.
-fn write_hidden(k: &KernelSignature, d: &Dispatch<'_>, hostcall: u64, printf: u64, block: &Block) {
-    let w = block.window();
+fn write_hidden(k: &KernelSignature, d: &Dispatch<'_>, hostcall: u64, printf: u64, block: &DispatchMemory) {
+    let w = block.range();
     let dims = (1..=3).rev().find(|n| d.grid[n - 1] > 1 || d.block[n - 1] > 1).unwrap_or(1);
     for arg in k.hidden_args() {
         let ValueKind::Hidden(hidden) = arg.kind else { continue };
@@ -352,9 +352,9 @@ fn write_packet(
     d: &Dispatch<'_>,
     lds: u32,
     scratch: u32,
-    block: &Block,
+    block: &DispatchMemory,
 ) {
-    let w = block.window();
+    let w = block.range();
     let mut packet = [0; 64];
     let mut put = |at: usize, bytes: &[u8]| packet[at..at + bytes.len()].copy_from_slice(bytes);
     // HSA_PACKET_TYPE_KERNEL_DISPATCH, and the number of dimensions.

@@ -9,13 +9,13 @@ use std::time::Instant;
 use code_object::CodeObject;
 
 use crate::host::config::Config;
-use crate::host::launch::{Dispatch, Setup};
+use crate::host::launch::{Dispatch, DispatchSetup};
 use crate::host::program::Program;
-use crate::host::run::{DispatchStats, Job, Stash};
+use crate::host::run::{DispatchStats, Job, WorkgroupCache};
 use crate::memory::AddressSpace;
 use crate::observe::{Observers, Sanitizer, Tracing};
 use crate::report::error::{Error, Result};
-use crate::state::gws::Kept;
+use crate::state::gws::CounterTable;
 
 /// An emulated gfx90a or gfx942: whichever a program is compiled for.
 ///
@@ -23,8 +23,8 @@ use crate::state::gws::Kept;
 pub struct Machine {
     config: Config,
     memory: Arc<AddressSpace>,
-    stash: Arc<Stash>,
-    gws: Arc<Kept>,
+    cache: Arc<WorkgroupCache>,
+    gws: Arc<CounterTable>,
     queue: Arc<Queue>,
     helpers: Vec<JoinHandle<()>>,
 }
@@ -91,8 +91,8 @@ impl Machine {
         }
         let mut machine = Machine {
             memory,
-            stash: Arc::new(Stash::new(config.threads)),
-            gws: crate::state::gws::kept(),
+            cache: Arc::new(WorkgroupCache::new(config.threads)),
+            gws: crate::state::gws::counter_table(),
             queue: Arc::default(),
             helpers: Vec::new(),
             config,
@@ -134,7 +134,7 @@ impl Machine {
     /// [`Error::Sanitizer`] when it has run and [`Config::sanitize`] found defects, and [`Error::Incomplete`] when a thread
     /// panics that runs it, after which the machine goes on as before.
     pub fn dispatch(&self, program: &Program, dispatch: &Dispatch<'_>) -> Result<DispatchStats> {
-        let setup = Setup::new(&program.inner, &self.config, &self.memory, dispatch)?;
+        let setup = DispatchSetup::new(&program.inner, &self.config, &self.memory, dispatch)?;
         let infos = || program.inner.infos(&setup.code);
         let sanitizer = self.config.sanitize.then(|| {
             Arc::new(Sanitizer::new(
@@ -153,7 +153,7 @@ impl Machine {
             dispatch.kernel,
             setup,
             Arc::clone(&self.memory),
-            Arc::clone(&self.stash),
+            Arc::clone(&self.cache),
             dispatch.grid,
             self.config.instruction_budget,
             self.config.time_budget.map(|budget| Instant::now() + budget),

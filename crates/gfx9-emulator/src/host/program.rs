@@ -7,7 +7,7 @@ use code_object::{CodeObject, KernelSignature};
 use gfx9_isa::Target;
 
 use crate::exec::inst::Code;
-use crate::exec::level::Level;
+use crate::exec::level::SimdLevel;
 use crate::host::images;
 use crate::memory::AddressSpace;
 use crate::memory::image::Image;
@@ -26,7 +26,7 @@ pub struct Program {
 pub(crate) struct Inner {
     image: Arc<Image>,
     target: Target,
-    level: Level,
+    level: SimdLevel,
     code: OnceLock<Arc<Code>>,
     infos: OnceLock<Arc<[Info]>>,
 }
@@ -43,7 +43,7 @@ impl fmt::Debug for Program {
 
 impl Program {
     /// Maps a code object into guest memory.
-    pub(crate) fn load(object: &CodeObject, space: &Arc<AddressSpace>, level: Level) -> Result<Program> {
+    pub(crate) fn load(object: &CodeObject, space: &Arc<AddressSpace>, level: SimdLevel) -> Result<Program> {
         let target = Target::of(object)?;
         images::refuse(object, target)?;
         let image = Arc::new(Image::load(object, space)?);

@@ -11,25 +11,25 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::exec::inst::{Ctx, Host, Observer, REPORTED, Stop};
+use crate::exec::inst::{ExecContext, Host, Observer, REPORTED, StopReason};
 use crate::exec::interpret::{run_wave, run_wave_observed};
-use crate::host::launch::Setup;
+use crate::host::launch::DispatchSetup;
 use crate::host::program::Program;
-use crate::host::schedule::{Dice, Schedule};
+use crate::host::schedule::{Schedule, ScheduleRng};
 use crate::memory::lds::Lds;
-use crate::memory::{AddressSpace, Snapshot, View};
-use crate::observe::{Observers, Profile, Watch};
+use crate::memory::{AddressSpace, RangeTable, View};
+use crate::observe::{Observers, Profile, WorkgroupObserver};
 use crate::report::access::{LaneAddress, Space};
 use crate::report::error::{Error, Result};
 use crate::report::fault::{FaultCause, FaultReport, WaitingWave, WaitsFor};
-use crate::state::gws::{Gws, Kept};
+use crate::state::gws::{CounterTable, Gws};
 use crate::state::wave::Wave;
 
 /// Wave instructions after which the next wave of a workgroup runs.
 const SLICE: u64 = 20_000;
 /// Wave instructions after which a workgroup is parked if others wait.
 const TURN: u64 = 2_000_000;
-/// Wave instructions that the dispatching thread runs before it calls for help: to wake another thread takes about as long.
+/// Wave instructions that the dispatching thread runs before it calls for recruiter: to wake another thread takes about as long.
 const ALONE: u64 = 5_000;
 /// What giving way counts as, in instructions of a turn.
 const GIVE_WAY: u64 = 20_000;
@@ -71,7 +71,7 @@ enum State {
 
 /// How a workgroup's turn ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Turn {
+enum TurnResult {
     /// The workgroup has ended, or the dispatch has to stop.
     Ended,
     /// Others run first.
@@ -107,55 +107,55 @@ struct Workgroup {
     members: Vec<Member>,
     /// The order in which they run.
     order: Vec<usize>,
-    cx: Ctx,
+    cx: ExecContext,
     /// Who watches it, if anyone does.
-    watch: Option<Box<Watch>>,
+    observer: Option<Box<WorkgroupObserver>>,
     /// With a schedule seed: what that order and the lengths of slices and turns are drawn with.
-    dice: Option<Dice>,
+    rng: Option<ScheduleRng>,
 }
 
-/// Registers and LDS of workgroups, kept for the next ones: a shelf for each thread, as what the other one has used is
+/// Registers and LDS of workgroups, kept for the next ones: a thread_cache for each thread, as what the other one has used is
 /// in that one's cache.
-pub(crate) struct Stash {
-    shelves: Box<[Mutex<Shelf>]>,
+pub(crate) struct WorkgroupCache {
+    threads: Box<[Mutex<ThreadCache>]>,
 }
 
 #[derive(Default)]
 #[repr(align(128))]
-struct Shelf {
+struct ThreadCache {
     waves: Vec<Wave>,
     lds: Vec<Lds>,
 }
 
-/// Waves that a stash keeps in all, but for [`SHELVED`] in any case.
-const STASHED: usize = 256;
-/// Waves that a shelf keeps at least: those of two full workgroups.
-const SHELVED: usize = 32;
+/// Waves that a cache keeps in all, but for [`MIN_CACHED_WAVES`] in any case.
+const CACHED_WAVES: usize = 256;
+/// Waves that a thread_cache keeps at least: those of two full workgroups.
+const MIN_CACHED_WAVES: usize = 32;
 
-impl Stash {
-    pub(crate) fn new(threads: usize) -> Stash {
-        Stash { shelves: (0..threads).map(|_| Mutex::default()).collect() }
+impl WorkgroupCache {
+    pub(crate) fn new(threads: usize) -> WorkgroupCache {
+        WorkgroupCache { threads: (0..threads).map(|_| Mutex::default()).collect() }
     }
 
-    /// A thread's own; threads beyond those that the stash was made for share.
-    fn shelf(&self, thread: usize) -> Option<MutexGuard<'_, Shelf>> {
-        self.shelves.get(thread % self.shelves.len().max(1)).map(lock)
+    /// A thread's own; threads beyond those that the cache was made for share.
+    fn thread_cache(&self, thread: usize) -> Option<MutexGuard<'_, ThreadCache>> {
+        self.threads.get(thread % self.threads.len().max(1)).map(lock)
     }
 
     /// Waves with any content, as many as there are, `count` at most; and LDS if there is one.
     fn take(&self, thread: usize, count: usize) -> (Vec<Wave>, Option<Lds>) {
-        let Some(mut shelf) = self.shelf(thread) else { return (Vec::new(), None) };
-        let from = shelf.waves.len().saturating_sub(count);
-        (shelf.waves.split_off(from), shelf.lds.pop())
+        let Some(mut thread_cache) = self.thread_cache(thread) else { return (Vec::new(), None) };
+        let from = thread_cache.waves.len().saturating_sub(count);
+        (thread_cache.waves.split_off(from), thread_cache.lds.pop())
     }
 
     fn give_back(&self, thread: usize, waves: impl Iterator<Item = Wave>, lds: Lds) {
-        let most = (STASHED / self.shelves.len().max(1)).max(SHELVED);
-        let Some(mut shelf) = self.shelf(thread) else { return };
-        let room = most.saturating_sub(shelf.waves.len());
-        shelf.waves.extend(waves.take(room));
-        if shelf.lds.len() < most / 16 {
-            shelf.lds.push(lds);
+        let most = (CACHED_WAVES / self.threads.len().max(1)).max(MIN_CACHED_WAVES);
+        let Some(mut thread_cache) = self.thread_cache(thread) else { return };
+        let room = most.saturating_sub(thread_cache.waves.len());
+        thread_cache.waves.extend(waves.take(room));
+        if thread_cache.lds.len() < most / 16 {
+            thread_cache.lds.push(lds);
         }
     }
 }
@@ -182,10 +182,10 @@ struct Counts {
 pub(crate) struct Job {
     program: Program,
     kernel: usize,
-    setup: Setup,
-    snapshot: Arc<Snapshot>,
+    setup: DispatchSetup,
+    snapshot: Arc<RangeTable>,
     space: Arc<AddressSpace>,
-    stash: Arc<Stash>,
+    cache: Arc<WorkgroupCache>,
     grid: [u32; 3],
     total: u64,
     counts: Counts,
@@ -207,13 +207,13 @@ pub(crate) struct Job {
 }
 
 /// How the other threads are called, once it is worth it.
-struct Help<'a> {
+struct ThreadRecruiter<'a> {
     call: Option<&'a dyn Fn()>,
     /// Wave instructions that this thread has run.
     ran: u64,
 }
 
-impl Help<'_> {
+impl ThreadRecruiter<'_> {
     fn ran(&mut self, instructions: u64) {
         self.ran += instructions;
         if self.ran > ALONE
@@ -225,9 +225,9 @@ impl Help<'_> {
 }
 
 /// Says when a thread is no longer at work.
-struct Leave<'a>(&'a Job);
+struct ActiveGuard<'a>(&'a Job);
 
-impl Drop for Leave<'_> {
+impl Drop for ActiveGuard<'_> {
     fn drop(&mut self) {
         *lock(&self.0.active) -= 1;
         self.0.idle.notify_all();
@@ -239,15 +239,15 @@ impl Job {
     pub(crate) fn new(
         program: Program,
         kernel: usize,
-        setup: Setup,
+        setup: DispatchSetup,
         space: Arc<AddressSpace>,
-        stash: Arc<Stash>,
+        cache: Arc<WorkgroupCache>,
         grid: [u32; 3],
         instruction_budget: Option<u64>,
         deadline: Option<Instant>,
         schedule_seed: Option<u64>,
         observers: Option<Observers>,
-        gws: Arc<Kept>,
+        gws: Arc<CounterTable>,
     ) -> Job {
         let total = grid.iter().fold(1, |total: u64, n| total.saturating_mul((*n).into()));
         Job {
@@ -256,7 +256,7 @@ impl Job {
             setup,
             snapshot: space.snapshot(),
             space,
-            stash,
+            cache,
             grid,
             total,
             counts: Counts::default(),
@@ -285,7 +285,7 @@ impl Job {
     /// printing, or by a mistake of ours) ends the dispatch, not the thread.
     pub(crate) fn work(&self, thread: usize, call: Option<&dyn Fn()>) {
         *lock(&self.active) += 1;
-        let _leave = Leave(self);
+        let _active = ActiveGuard(self);
         // The workgroup that was running is lost with its waves and LDS; nothing else is left half-changed, but for
         // the guest's memory, as after a fault.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run_all(thread, call))) {
@@ -295,24 +295,24 @@ impl Job {
     }
 
     fn run_all(&self, thread: usize, call: Option<&dyn Fn()>) {
-        let mut help = Help { call, ran: 0 };
+        let mut recruiter = ThreadRecruiter { call, ran: 0 };
         lock(&self.queue).running += 1;
         while !self.stop.load(Relaxed) {
             let Some(mut workgroup) = self.take(thread) else { break };
             let changes = self.gws.changes();
-            match self.run(&mut workgroup, &mut help) {
-                Turn::Ended => {
+            match self.run(&mut workgroup, &mut recruiter) {
+                TurnResult::Ended => {
                     self.give_back(*workgroup, thread);
                     // It may have been cut short.
                     if !self.stop.load(Relaxed) {
                         self.counts.ended.fetch_add(1, Relaxed);
                     }
                 }
-                Turn::Parked => {
+                TurnResult::Parked => {
                     lock(&self.queue).parked.push_back(workgroup);
                     self.changed.notify_one();
                 }
-                Turn::Blocked => {
+                TurnResult::Blocked => {
                     let mut queue = lock(&self.queue);
                     // What has changed since may be what it waits for.
                     queue.unblock(changes);
@@ -441,7 +441,7 @@ impl Job {
         let [x, y, _] = self.grid.map(u64::from);
         let workgroup = [(number % x) as u32, (number / x % y) as u32, (number / (x * y)) as u32];
         let count = self.setup.waves as usize;
-        let (mut waves, lds) = self.stash.take(thread, count);
+        let (mut waves, lds) = self.cache.take(thread, count);
         waves.resize_with(count, Wave::new);
         let mut lds = lds.unwrap_or_else(Lds::new);
         lds.reset(self.setup.lds);
@@ -453,7 +453,7 @@ impl Job {
                 Member { wave, state: State::Ready }
             })
             .collect();
-        let cx = Ctx {
+        let cx = ExecContext {
             code: Arc::clone(&self.setup.code),
             mem: View::new(Arc::clone(&self.snapshot), Arc::clone(&self.setup.block))
                 .with_live(Arc::clone(&self.space)),
@@ -465,34 +465,39 @@ impl Job {
             host: self.setup.hostcall.clone().map(|hostcall| hostcall as Arc<dyn Host>),
             gws: Arc::clone(&self.gws),
         };
-        let watch = self.observers.as_ref().map(|observers| observers.begin(number, workgroup, count));
+        let observer = self.observers.as_ref().map(|observers| observers.begin(number, workgroup, count));
         let order = (0..members.len()).collect();
-        let dice = self.schedule.as_ref().map(|schedule| schedule.of_workgroup(number));
-        Workgroup { members, order, cx, watch, dice }
+        let rng = self.schedule.as_ref().map(|schedule| schedule.of_workgroup(number));
+        Workgroup { members, order, cx, observer, rng }
     }
 
     fn give_back(&self, mut workgroup: Workgroup, thread: usize) {
-        if let (Some(observers), Some(watch)) = (&self.observers, workgroup.watch.take()) {
-            observers.end(*watch);
+        if let (Some(observers), Some(observer)) = (&self.observers, workgroup.observer.take()) {
+            observers.end(*observer);
         }
         self.counts.resident.fetch_sub(1, Relaxed);
         let Workgroup { members, cx, .. } = workgroup;
-        self.stash.give_back(thread, members.into_iter().map(|m| m.wave), cx.lds);
+        self.cache.give_back(thread, members.into_iter().map(|m| m.wave), cx.lds);
     }
 
     /// Runs a workgroup for a turn.
-    fn run(&self, workgroup: &mut Workgroup, help: &mut Help<'_>) -> Turn {
-        let limit = workgroup.dice.as_mut().map_or(TURN, |dice| dice.spread(TURN));
+    fn run(&self, workgroup: &mut Workgroup, recruiter: &mut ThreadRecruiter<'_>) -> TurnResult {
+        let limit = workgroup.rng.as_mut().map_or(TURN, |rng| rng.spread(TURN));
         let counted = workgroup.cx.count;
-        let ended = self.run_turn(workgroup, limit, help);
+        let ended = self.run_turn(workgroup, limit, recruiter);
         if self.instruction_budget.is_none() {
             self.counts.instructions.fetch_add(workgroup.cx.count - counted, Relaxed);
         }
         ended
     }
 
-    fn run_turn(&self, workgroup: &mut Workgroup, limit: u64, help: &mut Help<'_>) -> Turn {
-        let Workgroup { members, order, cx, watch, dice } = workgroup;
+    fn run_turn(
+        &self,
+        workgroup: &mut Workgroup,
+        limit: u64,
+        recruiter: &mut ThreadRecruiter<'_>,
+    ) -> TurnResult {
+        let Workgroup { members, order, cx, observer, rng } = workgroup;
         let code = &*self.setup.code;
         let mut turn = 0;
         // A small budget isn't overrun by a slice of each wave.
@@ -501,8 +506,8 @@ impl Job {
         loop {
             let before = cx.count;
             let mut ready = false;
-            if let Some(dice) = dice {
-                dice.shuffle(order);
+            if let Some(rng) = rng {
+                rng.shuffle(order);
             }
             for member in members.iter_mut().filter(|member| member.state == State::Waiting) {
                 if member.wave.wait.is_none_or(|wait| self.gws.goes_on(wait)) {
@@ -515,33 +520,33 @@ impl Job {
                     continue;
                 };
                 let count = cx.count;
-                let slice = dice.as_mut().map_or(slice, |dice| dice.spread(slice));
-                let stop = if dice.is_some() || watch.is_some() {
-                    let observer = watch.as_deref_mut().map(|watch| watch as &mut dyn Observer);
+                let slice = rng.as_mut().map_or(slice, |rng| rng.spread(slice));
+                let stop = if rng.is_some() || observer.is_some() {
+                    let observer = observer.as_deref_mut().map(|observer| observer as &mut dyn Observer);
                     run_wave_observed(&mut member.wave, cx, code, slice, observer)
                 } else {
                     run_wave(&mut member.wave, cx, code, slice)
                 };
                 match stop {
-                    Stop::Slice => {
+                    StopReason::Slice => {
                         ready = true;
                         if cx.count - count < slice {
                             turn += GIVE_WAY;
                         }
                     }
-                    Stop::Barrier => member.state = State::AtBarrier,
-                    Stop::Wait => member.state = State::Waiting,
-                    Stop::End => member.state = State::Ended,
-                    Stop::Fault => {
+                    StopReason::Barrier => member.state = State::AtBarrier,
+                    StopReason::Wait => member.state = State::Waiting,
+                    StopReason::End => member.state = State::Ended,
+                    StopReason::Fault => {
                         let cause = cx.fault.take().unwrap_or(FaultCause::IllegalInstruction);
                         self.fail(cause, &member.wave, cx);
-                        return Turn::Ended;
+                        return TurnResult::Ended;
                     }
                 }
             }
             let ran = cx.count - before;
             turn += ran;
-            help.ran(ran);
+            recruiter.ran(ran);
             // Only a budget needs the sum before the end, and threads that count together wait for each other.
             let within = self
                 .instruction_budget
@@ -554,14 +559,14 @@ impl Job {
                     member.state = State::Ready;
                     at_barrier = true;
                 }
-                if let Some(watch) = watch.as_mut().filter(|_| !blocked) {
-                    watch.barrier();
+                if let Some(observer) = observer.as_mut().filter(|_| !blocked) {
+                    observer.barrier();
                 }
                 if blocked && ran == 0 && !self.stop.load(Relaxed) && within {
-                    return Turn::Blocked;
+                    return TurnResult::Blocked;
                 }
                 if !blocked && !at_barrier {
-                    return Turn::Ended;
+                    return TurnResult::Ended;
                 }
             }
             if !within || self.deadline.is_some_and(|d| Instant::now() > d) {
@@ -575,10 +580,10 @@ impl Job {
                     }
                     self.fail(FaultCause::OverBudget { instructions, at_barrier }, &member.wave, cx);
                 }
-                return Turn::Ended;
+                return TurnResult::Ended;
             }
             if self.stop.load(Relaxed) {
-                return Turn::Ended;
+                return TurnResult::Ended;
             }
             if turn > limit {
                 turn = 0;
@@ -588,7 +593,7 @@ impl Job {
                     !queue.parked.is_empty()
                 };
                 if others {
-                    return Turn::Parked;
+                    return TurnResult::Parked;
                 }
                 std::thread::yield_now();
             }
@@ -635,7 +640,7 @@ impl Job {
 
     /// Stops the dispatch; the first fault is reported.
     #[cold]
-    fn fail(&self, cause: FaultCause, wave: &Wave, cx: &Ctx) {
+    fn fail(&self, cause: FaultCause, wave: &Wave, cx: &ExecContext) {
         let cause = match cause {
             FaultCause::OutOfBounds { access, space: Space::Scratch, size, lanes } => {
                 let (scratch, dynamic) = (self.setup.scratch, self.setup.dynamic_stack);

@@ -18,11 +18,11 @@ fn mix(z: u64) -> u64 {
 
 /// Random numbers of one owner.
 #[derive(Debug, Clone)]
-pub(crate) struct Dice(u64);
+pub(crate) struct ScheduleRng(u64);
 
-impl Dice {
-    pub(crate) fn new(seed: u64) -> Dice {
-        Dice(seed)
+impl ScheduleRng {
+    pub(crate) fn new(seed: u64) -> ScheduleRng {
+        ScheduleRng(seed)
     }
 
     pub(crate) fn next(&mut self) -> u64 {
@@ -63,13 +63,13 @@ impl Schedule {
     }
 
     /// Draws numbers for a choice that any thread makes.
-    pub(crate) fn draw(&self) -> Dice {
-        Dice::new(self.seed ^ mix(self.drawn.fetch_add(1, Relaxed)))
+    pub(crate) fn draw(&self) -> ScheduleRng {
+        ScheduleRng::new(self.seed ^ mix(self.drawn.fetch_add(1, Relaxed)))
     }
 
     /// The numbers of a workgroup, whichever thread runs it.
-    pub(crate) fn of_workgroup(&self, number: u64) -> Dice {
-        Dice::new(mix(self.seed.wrapping_add(mix(number))))
+    pub(crate) fn of_workgroup(&self, number: u64) -> ScheduleRng {
+        ScheduleRng::new(mix(self.seed.wrapping_add(mix(number))))
     }
 
     /// Which of `total` workgroups is the `n`th to begin: a permutation, by a Feistel network over the next even power of
@@ -117,17 +117,17 @@ mod tests {
 
     #[test]
     fn draws_are_in_range_and_differ() {
-        let mut dice = Dice::new(7);
+        let mut rng = ScheduleRng::new(7);
         let mut seen = [0; 10];
         for _ in 0..1000 {
-            seen[dice.below(10)] += 1;
-            assert!((1..=20_000).contains(&dice.spread(20_000)));
+            seen[rng.below(10)] += 1;
+            assert!((1..=20_000).contains(&rng.spread(20_000)));
         }
         assert!(seen.iter().all(|n| *n > 50), "{seen:?}");
-        assert!((0..100).any(|_| dice.spread(20_000) == 1) && (0..100).any(|_| dice.spread(20_000) > 10_000));
-        assert_eq!((dice.below(0), dice.below(1), dice.spread(1)), (0, 0, 1));
+        assert!((0..100).any(|_| rng.spread(20_000) == 1) && (0..100).any(|_| rng.spread(20_000) > 10_000));
+        assert_eq!((rng.below(0), rng.below(1), rng.spread(1)), (0, 0, 1));
         let mut list: Vec<u32> = (0..50).collect();
-        dice.shuffle(&mut list);
+        rng.shuffle(&mut list);
         assert!(!list.is_sorted());
         list.sort_unstable();
         assert_eq!(list, (0..50).collect::<Vec<u32>>());

@@ -2,9 +2,9 @@
 
 use code_object::occupancy::Occupancy;
 
-use crate::observe::accesses::Touch;
-use crate::observe::class::{InstructionClass, Shape};
-use crate::report::access::{Access, Space};
+use crate::observe::accesses::AccessedBytes;
+use crate::observe::class::{AddressingKind, InstructionClass};
+use crate::report::access::{AccessKind, Space};
 use crate::state::wave::{LANES, Wave};
 
 /// Bytes moved, over all lanes. A scalar access counts once for the wave.
@@ -19,11 +19,11 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    fn add(&mut self, access: Access, bytes: u64) {
+    fn add(&mut self, access: AccessKind, bytes: u64) {
         match access {
-            Access::Read => self.read += bytes,
-            Access::Write => self.written += bytes,
-            Access::Atomic => self.atomic += bytes,
+            AccessKind::Read => self.read += bytes,
+            AccessKind::Write => self.written += bytes,
+            AccessKind::Atomic => self.atomic += bytes,
         }
     }
 
@@ -139,13 +139,13 @@ impl Counter {
         w: &Wave,
         name: &str,
         class: InstructionClass,
-        shape: Shape,
-        touches: &[Touch],
+        addressing: AddressingKind,
+        accesses: &[AccessedBytes],
     ) {
         let p = &mut self.profile;
         // On gfx90a MUBUF is how scratch is reached.
-        let is_scratch = matches!(shape, Shape::Buffer(..))
-            && touches.first().is_some_and(|touch| touch.space == Space::Scratch);
+        let is_scratch = matches!(addressing, AddressingKind::Buffer(..))
+            && accesses.first().is_some_and(|accessed| accessed.space == Space::Scratch);
         let class = if is_scratch { InstructionClass::Scratch } else { class };
         p.instructions[class as usize] += 1;
         let exec = w.exec();
@@ -153,17 +153,17 @@ impl Counter {
             p.vector_instructions += 1;
             p.active_lanes += u64::from(exec.count_ones());
         }
-        for touch in touches {
-            let bytes = u64::from(touch.size) * u64::from(touch.lanes.count_ones());
-            let traffic = match touch.space {
-                Space::Global if touch.is_scalar => &mut p.scalar,
+        for accessed in accesses {
+            let bytes = u64::from(accessed.size) * u64::from(accessed.lanes.count_ones());
+            let traffic = match accessed.space {
+                Space::Global if accessed.is_scalar => &mut p.scalar,
                 Space::Global => &mut p.global,
                 Space::Lds => &mut p.lds,
                 Space::Scratch => &mut p.scratch,
             };
-            traffic.add(touch.access, bytes);
-            if touch.space == Space::Lds {
-                let (cycles, conflicts) = bank_cycles(touch);
+            traffic.add(accessed.access, bytes);
+            if accessed.space == Space::Lds {
+                let (cycles, conflicts) = bank_cycles(accessed);
                 p.lds_cycles += cycles;
                 p.lds_bank_conflicts += conflicts;
             }
@@ -192,8 +192,8 @@ impl Counter {
 
 /// Cycles that an access to LDS takes without conflicts, and those that conflicts add; see
 /// [`Profile::lds_bank_conflicts`].
-fn bank_cycles(touch: &Touch) -> (u64, u64) {
-    let together = match touch.size {
+fn bank_cycles(accessed: &AccessedBytes) -> (u64, u64) {
+    let together = match accessed.size {
         0..=4 => 32,
         5..=8 => 16,
         _ => 8,
@@ -202,9 +202,9 @@ fn bank_cycles(touch: &Touch) -> (u64, u64) {
     let mut dwords: Vec<u64> = Vec::with_capacity(2 * together);
     for first in (0..LANES).step_by(together) {
         dwords.clear();
-        for (lane, at) in touch.each().filter(|(lane, _)| (first..first + together).contains(lane)) {
+        for (lane, at) in accessed.each().filter(|(lane, _)| (first..first + together).contains(lane)) {
             debug_assert!(lane < LANES);
-            dwords.extend(at / 4..=(at + u64::from(touch.size) - 1) / 4);
+            dwords.extend(at / 4..=(at + u64::from(accessed.size) - 1) / 4);
         }
         if dwords.is_empty() {
             continue;
@@ -225,10 +225,10 @@ fn bank_cycles(touch: &Touch) -> (u64, u64) {
 mod tests {
     use super::*;
 
-    fn touch(size: u32, lanes: u64, at: impl Fn(u64) -> u64) -> Touch {
-        Touch {
+    fn accessed(size: u32, lanes: u64, at: impl Fn(u64) -> u64) -> AccessedBytes {
+        AccessedBytes {
             space: Space::Lds,
-            access: Access::Read,
+            access: AccessKind::Read,
             size,
             lanes,
             is_scalar: false,
@@ -239,17 +239,17 @@ mod tests {
     #[test]
     fn bank_conflicts() {
         // One dword after the other; all the same; the bytes of dwords.
-        assert_eq!(bank_cycles(&touch(4, !0, |lane| 4 * lane)), (2, 0));
-        assert_eq!(bank_cycles(&touch(4, !0, |_| 64)), (2, 0));
-        assert_eq!(bank_cycles(&touch(1, !0, |lane| lane)), (2, 0));
+        assert_eq!(bank_cycles(&accessed(4, !0, |lane| 4 * lane)), (2, 0));
+        assert_eq!(bank_cycles(&accessed(4, !0, |_| 64)), (2, 0));
+        assert_eq!(bank_cycles(&accessed(1, !0, |lane| lane)), (2, 0));
         // Every second dword, a column of a matrix of 32 dwords a row, and the same with a dword of padding.
-        assert_eq!(bank_cycles(&touch(4, !0, |lane| 8 * lane)), (2, 2));
-        assert_eq!(bank_cycles(&touch(4, !0, |lane| 128 * lane)), (2, 62));
-        assert_eq!(bank_cycles(&touch(4, !0, |lane| 132 * lane)), (2, 0));
+        assert_eq!(bank_cycles(&accessed(4, !0, |lane| 8 * lane)), (2, 2));
+        assert_eq!(bank_cycles(&accessed(4, !0, |lane| 128 * lane)), (2, 62));
+        assert_eq!(bank_cycles(&accessed(4, !0, |lane| 132 * lane)), (2, 0));
         // Wider ones, fewer lanes.
-        assert_eq!(bank_cycles(&touch(8, !0, |lane| 8 * lane)), (4, 0));
-        assert_eq!(bank_cycles(&touch(16, !0, |lane| 16 * lane)), (8, 0));
-        assert_eq!(bank_cycles(&touch(16, 3, |lane| 128 * lane)), (1, 1));
-        assert_eq!(bank_cycles(&touch(4, 0, |lane| lane)), (0, 0));
+        assert_eq!(bank_cycles(&accessed(8, !0, |lane| 8 * lane)), (4, 0));
+        assert_eq!(bank_cycles(&accessed(16, !0, |lane| 16 * lane)), (8, 0));
+        assert_eq!(bank_cycles(&accessed(16, 3, |lane| 128 * lane)), (1, 1));
+        assert_eq!(bank_cycles(&accessed(4, 0, |lane| lane)), (0, 0));
     }
 }

@@ -2,7 +2,7 @@
 
 /// Which kind of access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Access {
+pub enum AccessKind {
     /// A load.
     Read,
     /// A store.
@@ -31,12 +31,12 @@ pub struct LaneAddress {
     pub address: u64,
 }
 
-impl Access {
+impl AccessKind {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Access::Read => "read",
-            Access::Write => "write",
-            Access::Atomic => "atomic",
+            AccessKind::Read => "read",
+            AccessKind::Write => "write",
+            AccessKind::Atomic => "atomic",
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::access::{Access, LaneAddress, Space};
+use super::access::{AccessKind, LaneAddress, Space};
 
 /// What is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -17,7 +17,7 @@ pub enum DefectKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Site {
     /// What it did.
-    pub access: Access,
+    pub access: AccessKind,
     /// The workgroup.
     pub workgroup: [u32; 3],
     /// The wave in the workgroup.

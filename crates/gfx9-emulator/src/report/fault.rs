@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::access::{Access, LaneAddress, Space};
+use super::access::{AccessKind, LaneAddress, Space};
 use super::defect::Defect;
 
 /// What a wave waits for.
@@ -44,7 +44,7 @@ pub enum FaultCause {
     /// [`StackOverflow`](Self::StackOverflow).)
     OutOfBounds {
         /// Which kind.
-        access: Access,
+        access: AccessKind,
         /// Which memory.
         space: Space,
         /// Bytes that each lane accesses.
@@ -64,7 +64,7 @@ pub enum FaultCause {
     /// An access past the end of the lane's scratch: on hardware to another lane's, or to another wave's.
     StackOverflow {
         /// Which kind.
-        access: Access,
+        access: AccessKind,
         /// Bytes that each lane accesses.
         size: u32,
         /// The lanes that are out of bounds and their offsets, the first sixteen. Scalar accesses (`s_scratch_*`) have an
@@ -78,7 +78,7 @@ pub enum FaultCause {
     /// A buffer access through the descriptor of scratch, with an offset that moves lanes into each other's scratch.
     OtherLanesScratch {
         /// Which kind.
-        access: Access,
+        access: AccessKind,
         /// Bytes that each lane accesses.
         size: u32,
         /// The scalar offset, which has to be a multiple of 256 bytes: one dword of each lane.

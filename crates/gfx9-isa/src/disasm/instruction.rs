@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::text::Text;
-use super::words::{Bad, Words};
+use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::target::Target;
 
@@ -108,8 +108,8 @@ pub fn encoded_length(target: Target, first: u32, second: Option<u32>) -> Option
 }
 
 /// Reads an instruction, and writes its text to `t`.
-fn read(words: &mut Words, t: &mut Text<'_>) -> Result<(), Bad> {
-    match Encoding::of(words.first).ok_or(Bad)? {
+fn read(words: &mut Words, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
+    match Encoding::of(words.first).ok_or(NotAnInstruction)? {
         Encoding::Sop1 => words.sop1(t),
         Encoding::Sop2 => words.sop2(t),
         Encoding::Sopk => words.sopk(t),

@@ -6,7 +6,7 @@ use crate::target::Target;
 
 /// Why an encoding is no instruction.
 #[derive(Debug)]
-pub(super) struct Bad;
+pub(super) struct NotAnInstruction;
 
 /// The dwords of an instruction, being read.
 pub(super) struct Words {
@@ -29,22 +29,22 @@ impl Words {
 
     /// For bits that LLVM wants to be zero, or forms that only newer LLVMs have of a processor's instructions. The
     /// hardware ignores what an instruction has no use for, so the emulator executes them.
-    pub(super) fn reserved(&self, set: bool) -> Result<(), Bad> {
-        if set && !self.lenient { Err(Bad) } else { Ok(()) }
+    pub(super) fn reserved(&self, set: bool) -> Result<(), NotAnInstruction> {
+        if set && !self.lenient { Err(NotAnInstruction) } else { Ok(()) }
     }
 
-    pub(super) fn row(&self, encoding: Encoding, op: u32) -> Result<&'static Row, Bad> {
-        encoding.row(self.target, op).ok_or(Bad)
+    pub(super) fn row(&self, encoding: Encoding, op: u32) -> Result<&'static Row, NotAnInstruction> {
+        encoding.row(self.target, op).ok_or(NotAnInstruction)
     }
 
     /// The second dword: a literal, or SDWA's or DPP's controls. An instruction has but one.
-    pub(super) fn literal(&mut self) -> Result<u32, Bad> {
+    pub(super) fn literal(&mut self) -> Result<u32, NotAnInstruction> {
         self.len = 2;
-        self.second.ok_or(Bad)
+        self.second.ok_or(NotAnInstruction)
     }
 
     /// An encoding of two dwords, the first in the low half.
-    pub(super) fn long(&mut self) -> Result<u64, Bad> {
+    pub(super) fn long(&mut self) -> Result<u64, NotAnInstruction> {
         Ok(u64::from(self.first) | u64::from(self.literal()?) << 32)
     }
 }

@@ -10,4 +10,4 @@ mod printer;
 
 pub(crate) use buffered::{PrintfBuffer, SIZE as PRINTF_SIZE};
 pub(crate) use packets::Hostcall;
-pub use printer::{Printer, Stream};
+pub use printer::{Printer, PrintfStream};

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Where a kernel prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Stream {
+pub enum PrintfStream {
     /// `printf`.
     Stdout,
     /// What asserts write.
@@ -19,12 +19,12 @@ pub enum Stream {
 /// [`std::io::stdout`] and [`std::io::stderr`], so a program may hold them while it waits for a kernel that prints (on
 /// Unix; elsewhere it must not). Text that the program has printed without ending its line may come out after the kernel's.
 #[derive(Clone)]
-pub struct Printer(pub(super) Arc<dyn Fn(Stream, &[u8]) + Send + Sync>);
+pub struct Printer(pub(super) Arc<dyn Fn(PrintfStream, &[u8]) + Send + Sync>);
 
 impl Printer {
     /// Calls `print` with the text of each `printf`, from whichever thread runs the kernel. If it panics, the dispatch
     /// ends with [`Error::Incomplete`](crate::Error::Incomplete).
-    pub fn new(print: impl Fn(Stream, &[u8]) + Send + Sync + 'static) -> Printer {
+    pub fn new(print: impl Fn(PrintfStream, &[u8]) + Send + Sync + 'static) -> Printer {
         Printer(Arc::new(print))
     }
 }
@@ -34,8 +34,8 @@ impl Default for Printer {
         Printer::new(|stream, text| {
             // Nobody could be told of a failure.
             let _ = match stream {
-                Stream::Stdout => write(io::stdout(), text),
-                Stream::Stderr => write(io::stderr(), text),
+                PrintfStream::Stdout => write(io::stdout(), text),
+                PrintfStream::Stderr => write(io::stderr(), text),
             };
         })
     }

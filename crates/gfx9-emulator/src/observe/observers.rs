@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::accesses::{self, Touch};
-use super::class::{Info, Shape};
+use super::accesses::{self, AccessedBytes};
+use super::class::{AddressingKind, Info};
 use super::lock::lock;
 use super::profile::{Counter, Profile};
 use super::sanitizer::{self, Sanitizer};
 use super::trace::{Tracer, Tracing};
-use crate::exec::inst::{Code, Ctx, Inst, Observer};
+use crate::exec::inst::{Code, ExecContext, Inst, Observer};
 use crate::report::defect::Defect;
 use crate::state::wave::Wave;
 
@@ -38,10 +38,10 @@ impl Observers {
     }
 
     /// For a workgroup of so many waves that begins.
-    pub(crate) fn begin(&self, number: u64, workgroup: [u32; 3], waves: usize) -> Box<Watch> {
-        Box::new(Watch {
+    pub(crate) fn begin(&self, number: u64, workgroup: [u32; 3], waves: usize) -> Box<WorkgroupObserver> {
+        Box::new(WorkgroupObserver {
             infos: Arc::clone(&self.infos),
-            touches: Vec::new(),
+            accesses: Vec::new(),
             counter: self.profile.as_ref().map(|_| Counter::default()),
             sanitizer: self.sanitizer.as_ref().map(|shared| sanitizer::Local::new(shared, number, waves)),
             tracer: self.tracing.as_ref().and_then(|tracing| tracing.begin(workgroup)),
@@ -49,8 +49,8 @@ impl Observers {
     }
 
     /// Takes in what was seen of a workgroup that has ended.
-    pub(crate) fn end(&self, watch: Watch) {
-        if let (Some(profile), Some(counter)) = (&self.profile, watch.counter) {
+    pub(crate) fn end(&self, observer: WorkgroupObserver) {
+        if let (Some(profile), Some(counter)) = (&self.profile, observer.counter) {
             lock(profile).merge(&counter.profile);
         }
     }
@@ -67,15 +67,15 @@ impl Observers {
 }
 
 /// What watches one workgroup.
-pub(crate) struct Watch {
+pub(crate) struct WorkgroupObserver {
     infos: Arc<[Info]>,
-    touches: Vec<Touch>,
+    accesses: Vec<AccessedBytes>,
     counter: Option<Counter>,
     sanitizer: Option<sanitizer::Local>,
     tracer: Option<Tracer>,
 }
 
-impl Watch {
+impl WorkgroupObserver {
     /// All waves of the workgroup have met at a barrier, or ended.
     pub(crate) fn barrier(&mut self) {
         if let Some(sanitizer) = &mut self.sanitizer {
@@ -84,19 +84,19 @@ impl Watch {
     }
 }
 
-impl Observer for Watch {
-    fn before(&mut self, w: &mut Wave, cx: &mut Ctx, at: usize, i: &Inst) {
+impl Observer for WorkgroupObserver {
+    fn before(&mut self, w: &mut Wave, cx: &mut ExecContext, at: usize, i: &Inst) {
         let Some(info) = self.infos.get(at).copied().filter(|info| info.is_known) else { return };
-        self.touches.clear();
+        self.accesses.clear();
         let looked_at = self.counter.is_some() || self.sanitizer.is_some();
-        if looked_at && info.shape != Shape::None {
-            accesses::find(w, i, info.shape, &mut self.touches);
+        if looked_at && info.addressing != AddressingKind::None {
+            accesses::find(w, i, info.addressing, &mut self.accesses);
         }
         if let Some(counter) = &mut self.counter {
-            counter.count(w, i.row.name, info.class, info.shape, &self.touches);
+            counter.count(w, i.row.name, info.class, info.addressing, &self.accesses);
         }
         if let Some(sanitizer) = &mut self.sanitizer {
-            sanitizer.see(w, cx, at, i, info, &self.touches);
+            sanitizer.see(w, cx, at, i, info, &self.accesses);
         }
         if let Some(tracer) = &mut self.tracer {
             tracer.before(w, &cx.code, i);
