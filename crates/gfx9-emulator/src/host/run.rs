@@ -1,8 +1,8 @@
-//! Running a dispatch: workgroups over host threads, waves of a workgroup in turn.
+//! Running a dispatch: distributes its workgroups over host threads, and runs the waves of a workgroup one after the other.
 //!
-//! A thread runs one workgroup at a time. A workgroup that has had its turn, or whose waves all give way, is parked
-//! with its state while others run, so that workgroups that wait for each other make progress however few threads
-//! there are.
+//! A thread runs one workgroup at a time, for a turn of [`TURN`] instructions. Within it each wave runs for a time slice of
+//! [`SLICE`] instructions. At the end of its turn a workgroup is parked with its state while others run, so that workgroups
+//! that wait for each other make progress with any number of threads.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -25,36 +25,36 @@ use crate::report::fault::{FaultCause, FaultReport, WaitingWave, WaitsFor};
 use crate::state::gws::{CounterTable, Gws};
 use crate::state::wave::Wave;
 
-/// Wave instructions after which the next wave of a workgroup runs.
+/// Length of a time slice: wave instructions after which the next wave of a workgroup runs.
 const SLICE: u64 = 20_000;
-/// Wave instructions after which a workgroup is parked if others wait.
+/// Length of a turn: wave instructions after which a workgroup is parked if others wait.
 const TURN: u64 = 2_000_000;
-/// Wave instructions that the dispatching thread runs before it calls for recruiter: to wake another thread takes about as long.
-const ALONE: u64 = 5_000;
-/// What giving way counts as, in instructions of a turn.
-const GIVE_WAY: u64 = 20_000;
-/// Workgroups that have begun and not ended, at most: as many as a GPU of 104 compute units holds of 256 work-items,
-/// or so.
+/// Wave instructions that the dispatching thread runs before it wakes other threads. Waking one takes about as long.
+const RECRUIT_AFTER: u64 = 5_000;
+/// Instructions that a slice that ended early (`s_sleep` and the like) counts as in addition, towards the turn.
+const YIELD_COST: u64 = 20_000;
+/// The largest number of workgroups that have begun and not ended: about as many workgroups of 256 work-items as a GPU
+/// with 104 compute units holds.
 const RESIDENT: usize = 1024;
 
-/// After which a thread looks again whether blocked workgroups can go on.
+/// The interval at which an idle thread checks whether blocked workgroups can continue.
 const RETRY: Duration = Duration::from_micros(200);
 
-/// What a dispatch did.
+/// Counts of what a dispatch executed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct DispatchStats {
-    /// Instructions executed, one for a wave.
+    /// The number of instructions executed. An instruction that a wave executes counts once, not once for each lane.
     pub wave_instructions: u64,
-    /// Waves run.
+    /// The number of waves.
     pub waves: u64,
-    /// Workgroups run.
+    /// The number of workgroups.
     pub workgroups: u64,
-    /// With [`Config::profile`](crate::Config::profile): the counts.
+    /// More detailed counts; `None` unless [`Config::profile`](crate::Config::profile) is set.
     pub profile: Option<Box<Profile>>,
 }
 
-/// A wave in a workgroup.
+/// A wave of a workgroup, and its scheduling state.
 struct Member {
     wave: Wave,
     state: State,
@@ -64,37 +64,37 @@ struct Member {
 enum State {
     Ready,
     AtBarrier,
-    /// For other workgroups: `Wave::wait`.
+    /// The wave waits for waves of other workgroups; `Wave::wait` says for what.
     Waiting,
     Ended,
 }
 
-/// How a workgroup's turn ended.
+/// The reason why a workgroup's turn ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TurnResult {
-    /// The workgroup has ended, or the dispatch has to stop.
+    /// The workgroup has ended, or the dispatch was stopped.
     Ended,
-    /// Others run first.
+    /// The turn is over and other workgroups are waiting to run.
     Parked,
-    /// None of its waves can go on before something of [`Gws`] changes.
+    /// None of the workgroup's waves can continue before a counter of [`Gws`] changes.
     Blocked,
 }
 
-/// Workgroups that have begun and don't run.
+/// The workgroups that have begun and are not running.
 #[derive(Default)]
 struct Queue {
-    /// Which can go on.
+    /// Workgroups that can continue.
     parked: VecDeque<Box<Workgroup>>,
-    /// Which could not when they were last looked at.
+    /// Workgroups that could not continue when they last ran.
     blocked: VecDeque<Box<Workgroup>>,
-    /// Up to when: [`Gws::changes`].
+    /// The value of [`Gws::changes`] when `blocked` was last checked.
     seen: u64,
-    /// Threads that run a workgroup, or look for one. When they are none, those blocked are stuck.
+    /// The number of threads that run a workgroup or look for one. If it is 0, the blocked workgroups wait for each other.
     running: usize,
 }
 
 impl Queue {
-    /// Lets the blocked ones be looked at again if anything has changed.
+    /// Parks the blocked workgroups if anything has changed since they were last checked.
     fn unblock(&mut self, changes: u64) {
         if self.seen != changes {
             self.seen = changes;
@@ -103,19 +103,20 @@ impl Queue {
     }
 }
 
+/// A workgroup that has begun.
 struct Workgroup {
     members: Vec<Member>,
-    /// The order in which they run.
+    /// Indices into `members`, in the order in which they run.
     order: Vec<usize>,
     cx: ExecContext,
-    /// Who watches it, if anyone does.
+    /// Observes the workgroup's instructions; `None` if the dispatch is not observed.
     observer: Option<Box<WorkgroupObserver>>,
-    /// With a schedule seed: what that order and the lengths of slices and turns are drawn with.
+    /// Draws that order and the lengths of slices and turns; `None` without a schedule seed.
     rng: Option<ScheduleRng>,
 }
 
-/// Registers and LDS of workgroups, kept for the next ones: a thread_cache for each thread, as what the other one has used is
-/// in that one's cache.
+/// The registers and LDS of workgroups that have ended, for the next ones. Each host thread has its own, because they are
+/// in the caches of the core that used them last.
 pub(crate) struct WorkgroupCache {
     threads: Box<[Mutex<ThreadCache>]>,
 }
@@ -127,9 +128,9 @@ struct ThreadCache {
     lds: Vec<Lds>,
 }
 
-/// Waves that a cache keeps in all, but for [`MIN_CACHED_WAVES`] in any case.
+/// The number of waves that a cache keeps, divided among its threads.
 const CACHED_WAVES: usize = 256;
-/// Waves that a thread_cache keeps at least: those of two full workgroups.
+/// The number of waves that each thread may keep in any case: those of two full workgroups.
 const MIN_CACHED_WAVES: usize = 32;
 
 impl WorkgroupCache {
@@ -137,21 +138,21 @@ impl WorkgroupCache {
         WorkgroupCache { threads: (0..threads).map(|_| Mutex::default()).collect() }
     }
 
-    /// A thread's own; threads beyond those that the cache was made for share.
-    fn thread_cache(&self, thread: usize) -> Option<MutexGuard<'_, ThreadCache>> {
+    /// Returns the cache of a thread. A thread whose number is too high shares the cache of another.
+    fn of_thread(&self, thread: usize) -> Option<MutexGuard<'_, ThreadCache>> {
         self.threads.get(thread % self.threads.len().max(1)).map(lock)
     }
 
-    /// Waves with any content, as many as there are, `count` at most; and LDS if there is one.
+    /// Takes up to `count` waves and one LDS, if there are any. Their contents are arbitrary.
     fn take(&self, thread: usize, count: usize) -> (Vec<Wave>, Option<Lds>) {
-        let Some(mut thread_cache) = self.thread_cache(thread) else { return (Vec::new(), None) };
+        let Some(mut thread_cache) = self.of_thread(thread) else { return (Vec::new(), None) };
         let from = thread_cache.waves.len().saturating_sub(count);
         (thread_cache.waves.split_off(from), thread_cache.lds.pop())
     }
 
-    fn give_back(&self, thread: usize, waves: impl Iterator<Item = Wave>, lds: Lds) {
+    fn put_back(&self, thread: usize, waves: impl Iterator<Item = Wave>, lds: Lds) {
         let most = (CACHED_WAVES / self.threads.len().max(1)).max(MIN_CACHED_WAVES);
-        let Some(mut thread_cache) = self.thread_cache(thread) else { return };
+        let Some(mut thread_cache) = self.of_thread(thread) else { return };
         let room = most.saturating_sub(thread_cache.waves.len());
         thread_cache.waves.extend(waves.take(room));
         if thread_cache.lds.len() < most / 16 {
@@ -164,21 +165,22 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What threads count together, on cache lines of its own: they look at the rest of the job all the time.
+/// The counters that all threads of a dispatch write. They are on cache lines of their own, because the threads read the
+/// rest of the job all the time.
 #[derive(Default)]
 #[repr(align(128))]
 struct Counts {
-    /// Workgroups begun.
+    /// The number of workgroups that have begun.
     next: AtomicU64,
-    /// Workgroups ended.
+    /// The number of workgroups that have ended.
     ended: AtomicU64,
-    /// Workgroups begun and not ended.
+    /// The number of workgroups that have begun and not ended.
     resident: AtomicUsize,
-    /// Wave instructions; without a budget, those of workgroups that have had their turn.
+    /// The number of wave instructions. Without a budget it is updated only at the end of a workgroup's turn.
     instructions: AtomicU64,
 }
 
-/// One dispatch being run by several threads.
+/// A dispatch that is being run, by one or more threads.
 pub(crate) struct Job {
     program: Program,
     kernel: usize,
@@ -190,33 +192,34 @@ pub(crate) struct Job {
     total: u64,
     counts: Counts,
     queue: Mutex<Queue>,
-    /// The queue has.
+    /// Notified when a workgroup is parked.
     changed: Condvar,
     gws: Arc<Gws>,
     stop: AtomicBool,
     fault: Mutex<Option<FaultReport>>,
-    /// What the first thread that panicked said.
+    /// The message of the first panic.
     panic: Mutex<Option<String>>,
     instruction_budget: Option<u64>,
     deadline: Option<Instant>,
     schedule: Option<Schedule>,
     observers: Option<Observers>,
-    /// Threads at work.
+    /// The number of threads that are in [`Job::work`].
     active: Mutex<usize>,
+    /// Notified when `active` decreases.
     idle: Condvar,
 }
 
-/// How the other threads are called, once it is worth it.
+/// Wakes the other threads once the dispatch has turned out to be long enough.
 struct ThreadRecruiter<'a> {
     call: Option<&'a dyn Fn()>,
-    /// Wave instructions that this thread has run.
+    /// The number of wave instructions that this thread has run.
     ran: u64,
 }
 
 impl ThreadRecruiter<'_> {
     fn ran(&mut self, instructions: u64) {
         self.ran += instructions;
-        if self.ran > ALONE
+        if self.ran > RECRUIT_AFTER
             && let Some(call) = self.call.take()
         {
             call();
@@ -224,7 +227,7 @@ impl ThreadRecruiter<'_> {
     }
 }
 
-/// Says when a thread is no longer at work.
+/// Decrements [`Job::active`] when it is dropped.
 struct ActiveGuard<'a>(&'a Job);
 
 impl Drop for ActiveGuard<'_> {
@@ -275,19 +278,20 @@ impl Job {
         }
     }
 
-    /// Workgroups in all.
+    /// Returns the number of workgroups of the dispatch.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
 
-    /// Runs workgroups until there is nothing left to begin or go on with, on the machine's thread of that number (0 is
-    /// whoever dispatches). `call` calls the others, and is called once there is work for them. A panic (in what the caller gave for
-    /// printing, or by a mistake of ours) ends the dispatch, not the thread.
+    /// Runs workgroups until none is left that can begin or continue. `thread` is the number of the calling thread; 0 is
+    /// the thread that called [`Machine::dispatch`](crate::Machine::dispatch). `call` wakes the other threads; it is called
+    /// once, when there is enough work for them. A panic (in the caller's printer, or because of a bug) ends the dispatch
+    /// and not the thread.
     pub(crate) fn work(&self, thread: usize, call: Option<&dyn Fn()>) {
         *lock(&self.active) += 1;
         let _active = ActiveGuard(self);
-        // The workgroup that was running is lost with its waves and LDS; nothing else is left half-changed, but for
-        // the guest's memory, as after a fault.
+        // The workgroup that was running is dropped with its waves and LDS. The guest's memory may be partly written, as
+        // after a fault. Nothing else is in an inconsistent state.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run_all(thread, call))) {
             lock(&self.panic).get_or_insert_with(|| panic_text(panic.as_ref()).into());
             self.stop.store(true, Relaxed);
@@ -302,8 +306,8 @@ impl Job {
             let changes = self.gws.changes();
             match self.run(&mut workgroup, &mut recruiter) {
                 TurnResult::Ended => {
-                    self.give_back(*workgroup, thread);
-                    // It may have been cut short.
+                    self.finish(*workgroup, thread);
+                    // If the dispatch was stopped, the workgroup may not have run to its end.
                     if !self.stop.load(Relaxed) {
                         self.counts.ended.fetch_add(1, Relaxed);
                     }
@@ -314,7 +318,7 @@ impl Job {
                 }
                 TurnResult::Blocked => {
                     let mut queue = lock(&self.queue);
-                    // What has changed since may be what it waits for.
+                    // A change since `changes` was read may be what the workgroup waits for.
                     queue.unblock(changes);
                     queue.blocked.push_back(workgroup);
                 }
@@ -322,7 +326,7 @@ impl Job {
         }
     }
 
-    /// Waits until no thread is at work.
+    /// Waits until no thread is in [`work`](Self::work).
     pub(crate) fn wait(&self) {
         let mut active = lock(&self.active);
         while *active > 0 {
@@ -330,7 +334,7 @@ impl Job {
         }
     }
 
-    /// Prints what kernels have put into the printf buffer, when nobody is at work.
+    /// Prints what the kernel has written to its printf buffer. Must be called after [`wait`](Self::wait).
     pub(crate) fn print(&self) {
         let Some(printf) = &self.setup.printf else { return };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| printf.print())) {
@@ -338,7 +342,7 @@ impl Job {
         }
     }
 
-    /// What came of it, when nobody is at work.
+    /// Returns the result of the dispatch. Must be called after [`wait`](Self::wait).
     pub(crate) fn result(&self) -> Result<DispatchStats> {
         self.gws.keep();
         let defects = self.observers.as_ref().map(Observers::defects).unwrap_or_default();
@@ -376,8 +380,8 @@ impl Job {
         self.program.inner.object().kernels().get(self.kernel).map_or_else(String::new, |k| k.name.clone())
     }
 
-    /// A workgroup to run; with none left, the thread is no longer running. If some are blocked and no other thread is
-    /// running, they wait for each other.
+    /// Returns a workgroup to run. Returns `None` if none is left, and the thread then no longer counts as running. If
+    /// workgroups are blocked and no other thread is running, they wait for each other, and the dispatch fails.
     fn take(&self, thread: usize) -> Option<Box<Workgroup>> {
         loop {
             let found = self.find(thread);
@@ -399,14 +403,15 @@ impl Job {
                 self.fail_blocked(blocked);
                 return None;
             }
-            // Others run, and may let them go on.
+            // A workgroup that another thread runs may unblock them.
             let (mut queue, _) =
                 self.changed.wait_timeout(queue, RETRY).unwrap_or_else(PoisonError::into_inner);
             queue.running += 1;
         }
     }
 
-    /// A new workgroup while there is room, else the one parked longest; with a schedule seed either.
+    /// Returns a new workgroup, or, if [`RESIDENT`] have begun, the one that was parked first. With a schedule seed it
+    /// chooses at random between the two.
     fn find(&self, thread: usize) -> Option<Box<Workgroup>> {
         if self.schedule.as_ref().is_some_and(|schedule| schedule.draw().below(2) == 0)
             && let Some(workgroup) = self.take_parked()
@@ -424,7 +429,7 @@ impl Job {
         self.take_parked()
     }
 
-    /// The workgroup parked longest; with a schedule seed any.
+    /// Returns the workgroup that was parked first. With a schedule seed it returns a random one.
     fn take_parked(&self) -> Option<Box<Workgroup>> {
         let mut queue = lock(&self.queue);
         queue.unblock(self.gws.changes());
@@ -471,16 +476,16 @@ impl Job {
         Workgroup { members, order, cx, observer, rng }
     }
 
-    fn give_back(&self, mut workgroup: Workgroup, thread: usize) {
+    fn finish(&self, mut workgroup: Workgroup, thread: usize) {
         if let (Some(observers), Some(observer)) = (&self.observers, workgroup.observer.take()) {
             observers.end(*observer);
         }
         self.counts.resident.fetch_sub(1, Relaxed);
         let Workgroup { members, cx, .. } = workgroup;
-        self.cache.give_back(thread, members.into_iter().map(|m| m.wave), cx.lds);
+        self.cache.put_back(thread, members.into_iter().map(|m| m.wave), cx.lds);
     }
 
-    /// Runs a workgroup for a turn.
+    /// Runs a workgroup for one turn, and counts its instructions.
     fn run(&self, workgroup: &mut Workgroup, recruiter: &mut ThreadRecruiter<'_>) -> TurnResult {
         let limit = workgroup.rng.as_mut().map_or(TURN, |rng| rng.spread(TURN));
         let counted = workgroup.cx.count;
@@ -500,7 +505,7 @@ impl Job {
         let Workgroup { members, order, cx, observer, rng } = workgroup;
         let code = &*self.setup.code;
         let mut turn = 0;
-        // A small budget isn't overrun by a slice of each wave.
+        // With a small budget, a slice of each wave must not exceed it by far.
         let slice = self.instruction_budget.map_or(SLICE, |budget| budget.clamp(1, SLICE));
         let begun = cx.count;
         loop {
@@ -531,7 +536,7 @@ impl Job {
                     StopReason::Slice => {
                         ready = true;
                         if cx.count - count < slice {
-                            turn += GIVE_WAY;
+                            turn += YIELD_COST;
                         }
                     }
                     StopReason::Barrier => member.state = State::AtBarrier,
@@ -547,12 +552,12 @@ impl Job {
             let ran = cx.count - before;
             turn += ran;
             recruiter.ran(ran);
-            // Only a budget needs the sum before the end, and threads that count together wait for each other.
+            // Only a budget needs the sum before the end of the turn. Threads that update a counter slow each other down.
             let within = self
                 .instruction_budget
                 .is_none_or(|budget| self.counts.instructions.fetch_add(ran, Relaxed) + ran <= budget);
             if !ready {
-                // Every wave has ended or waits; those that have ended don't count.
+                // Every wave has ended or waits. The barrier is met by the waves that have not ended.
                 let blocked = members.iter().any(|m| m.state == State::Waiting);
                 let mut at_barrier = false;
                 for member in members.iter_mut().filter(|m| !blocked && m.state == State::AtBarrier) {
@@ -570,7 +575,7 @@ impl Job {
                 }
             }
             if !within || self.deadline.is_some_and(|d| Instant::now() > d) {
-                // One that runs, rather than one that waits for it.
+                // Report a wave that runs in preference to one that waits.
                 let at_barrier = members.iter().filter(|m| m.state == State::AtBarrier).count() as u32;
                 let runs = members.iter().find(|m| m.state == State::Ready);
                 if let Some(member) = runs.or_else(|| members.iter().find(|m| m.state != State::Ended)) {
@@ -600,7 +605,7 @@ impl Job {
         }
     }
 
-    /// Stops the dispatch for workgroups whose waves can never go on.
+    /// Stops the dispatch because the waves of `blocked` wait for each other.
     #[cold]
     fn fail_blocked(&self, mut blocked: VecDeque<Box<Workgroup>>) {
         blocked.make_contiguous().sort_by_key(|workgroup| {
@@ -632,13 +637,13 @@ impl Job {
             members.iter_mut().find(|m| m.state == State::Waiting).map(|member| (member, cx))
         });
         if let Some((member, cx)) = stuck {
-            // What it executed last.
+            // Report the instruction that the wave executed last.
             member.wave.next = member.wave.next.saturating_sub(1);
             self.fail(cause, &member.wave, cx);
         }
     }
 
-    /// Stops the dispatch; the first fault is reported.
+    /// Stops the dispatch with a fault. If several waves fault, the first report is kept.
     #[cold]
     fn fail(&self, cause: FaultCause, wave: &Wave, cx: &ExecContext) {
         let cause = match cause {
@@ -685,7 +690,7 @@ impl Job {
     }
 }
 
-/// What a panic said.
+/// Returns the message of a panic.
 fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")

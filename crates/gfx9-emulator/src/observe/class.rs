@@ -38,7 +38,7 @@ pub enum InstructionClass {
 }
 
 impl InstructionClass {
-    /// All, in the order in which they are shown.
+    /// All classes, in the order in which reports show them.
     pub const ALL: [InstructionClass; 14] = [
         InstructionClass::Valu,
         InstructionClass::Mfma,
@@ -56,7 +56,7 @@ impl InstructionClass {
         InstructionClass::Other,
     ];
 
-    /// Its name in tables and JSON, such as `vmem_load`.
+    /// Returns the name of the class in tables and JSON, such as `vmem_load`.
     pub fn name(self) -> &'static str {
         match self {
             InstructionClass::Valu => "valu",
@@ -76,7 +76,7 @@ impl InstructionClass {
         }
     }
 
-    /// Whether EXEC says which lanes it is done for.
+    /// Returns whether instructions of this class execute for the lanes in EXEC only.
     pub(crate) fn is_vector(self) -> bool {
         matches!(
             self,
@@ -91,10 +91,10 @@ impl InstructionClass {
     }
 }
 
-/// How an instruction finds the bytes that it accesses; sizes are those of a lane, in bytes.
+/// How an instruction computes the addresses that it accesses. Sizes are in bytes for each lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AddressingKind {
-    /// It accesses none.
+    /// The instruction doesn't access memory.
     None,
     /// SMEM, through a base address.
     Scalar(AccessKind, u32),
@@ -104,7 +104,7 @@ pub(crate) enum AddressingKind {
     ScalarScratch(AccessKind, u32),
     /// DS at one address.
     Ds(AccessKind, u32),
-    /// DS at two addresses, with offsets in such units.
+    /// DS at two addresses. The last number is the unit of their offsets in bytes.
     DsTwo(AccessKind, u32, u32),
     /// DS at a multiple of 8, whatever the address's low bits.
     DsAligned(AccessKind, u32),
@@ -119,21 +119,21 @@ pub(crate) enum AddressingKind {
     Scratch(AccessKind, u32),
     ScratchToLds(u32),
     Buffer(AccessKind, u32),
-    /// As large as the format says.
+    /// MUBUF and MTBUF with a format, which determines the size.
     Format(AccessKind),
 }
 
-/// What is known of an instruction before it is executed.
+/// What observers need to know of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Info {
     pub(crate) class: InstructionClass,
     pub(crate) addressing: AddressingKind,
-    /// Whether it is in the tables. What isn't faults, or is where runs of decoding meet.
+    /// Whether the instruction is in the tables. An entry that is not either faults, or joins two runs of decoded code.
     pub(crate) is_known: bool,
 }
 
 impl Info {
-    /// Of a row.
+    /// Returns the information about the instruction of a row.
     pub(crate) fn of(row: &Row) -> Info {
         match row.encoding() {
             Some(encoding) => Info {
@@ -186,7 +186,7 @@ fn class(encoding: Encoding, name: &str) -> InstructionClass {
     }
 }
 
-/// Which access a name of memory instructions is of; none for cache control.
+/// Returns the kind of access of the memory instruction with a name; `None` for cache control.
 fn access(name: &str) -> Option<AccessKind> {
     if name.contains("_atomic_") {
         Some(AccessKind::Atomic)
@@ -199,7 +199,7 @@ fn access(name: &str) -> Option<AccessKind> {
     }
 }
 
-/// Bytes of a lane of a load or store of `ty`, or of an atomic.
+/// Returns the bytes that each lane accesses in a load or store of `ty`, or in an atomic.
 fn size(name: &str, access: AccessKind, ty: Ty) -> u32 {
     match access {
         AccessKind::Atomic if name.ends_with("_x2") || name.ends_with("_f64") => 8,

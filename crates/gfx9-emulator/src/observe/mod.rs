@@ -1,7 +1,7 @@
-//! Watching a dispatch: each instruction, and the bytes that it accesses, before it is executed.
+//! Observing a dispatch: each instruction, and the bytes that it accesses, before the instruction is executed.
 //!
-//! Off by default, and then nothing of it runs: a dispatch that is watched uses an interpreter loop of its own
-//! (`interpret::run_wave_observed`).
+//! An observed dispatch runs in a separate interpreter loop (`interpret::run_wave_observed`), so that other dispatches are
+//! not slowed down.
 
 mod accesses;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Who watches a dispatch, and what each of them sees of an instruction.
+//! The observers of a dispatch and of a workgroup. They pass each instruction on to the profile, the sanitizer and the trace.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,12 +12,12 @@ use crate::exec::inst::{Code, ExecContext, Inst, Observer};
 use crate::report::defect::Defect;
 use crate::state::wave::Wave;
 
-/// What is known of each instruction of a program, in the order of `Code::insts`.
+/// Returns what observers need to know of each instruction of a program, in the order of `Code::insts`.
 pub(crate) fn infos(code: &Code) -> Arc<[Info]> {
     code.insts.iter().map(|i| Info::of(i.row)).collect()
 }
 
-/// What watches a dispatch.
+/// The observers of a dispatch.
 pub(crate) struct Observers {
     infos: Arc<[Info]>,
     profile: Option<Mutex<Profile>>,
@@ -26,7 +26,8 @@ pub(crate) struct Observers {
 }
 
 impl Observers {
-    /// For a program whose instructions are `infos`; none if nobody watches.
+    /// Returns the observers of a dispatch of a program whose instructions are `infos`; `None` if the dispatch is not
+    /// observed.
     pub(crate) fn new(
         infos: impl FnOnce() -> Arc<[Info]>,
         profile: bool,
@@ -37,7 +38,7 @@ impl Observers {
         any.then(|| Observers { infos: infos(), profile: profile.then(Mutex::default), sanitizer, tracing })
     }
 
-    /// For a workgroup of so many waves that begins.
+    /// Returns the observer of a workgroup that begins, and has the given number of waves.
     pub(crate) fn begin(&self, number: u64, workgroup: [u32; 3], waves: usize) -> Box<WorkgroupObserver> {
         Box::new(WorkgroupObserver {
             infos: Arc::clone(&self.infos),
@@ -48,25 +49,25 @@ impl Observers {
         })
     }
 
-    /// Takes in what was seen of a workgroup that has ended.
+    /// Adds the counts of a workgroup that has ended.
     pub(crate) fn end(&self, observer: WorkgroupObserver) {
         if let (Some(profile), Some(counter)) = (&self.profile, observer.counter) {
             lock(profile).merge(&counter.profile);
         }
     }
 
-    /// What the sanitizer found.
+    /// Returns what the sanitizer has found, and removes it.
     pub(crate) fn defects(&self) -> Vec<Defect> {
         self.sanitizer.as_ref().map(|sanitizer| sanitizer.take()).unwrap_or_default()
     }
 
-    /// The counts so far.
+    /// Returns the counts of the workgroups that have ended; `None` if the dispatch is not profiled.
     pub(crate) fn profile(&self) -> Option<Profile> {
         self.profile.as_ref().map(|profile| lock(profile).clone())
     }
 }
 
-/// What watches one workgroup.
+/// The observer of one workgroup.
 pub(crate) struct WorkgroupObserver {
     infos: Arc<[Info]>,
     accesses: Vec<AccessedBytes>,
@@ -76,7 +77,7 @@ pub(crate) struct WorkgroupObserver {
 }
 
 impl WorkgroupObserver {
-    /// All waves of the workgroup have met at a barrier, or ended.
+    /// Called when all waves of the workgroup have met at a barrier or ended.
     pub(crate) fn barrier(&mut self) {
         if let Some(sanitizer) = &mut self.sanitizer {
             sanitizer.barrier();

@@ -1,6 +1,6 @@
-//! Accesses to memory, as reports name them.
+//! Memory accesses in reports.
 
-/// Which kind of access.
+/// A kind of memory access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AccessKind {
     /// A load.
@@ -11,23 +11,23 @@ pub enum AccessKind {
     Atomic,
 }
 
-/// Which memory.
+/// A memory that instructions access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Space {
     /// Device memory and mapped host memory.
     Global,
     /// The workgroup's LDS.
     Lds,
-    /// The work-item's scratch.
+    /// The private memory of a work-item, which AMD's documents also call scratch.
     Scratch,
 }
 
-/// One lane's access that faulted.
+/// A lane and the address that it accessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LaneAddress {
-    /// The lane, 0 to 63; none for scalar accesses.
+    /// The lane, 0 to 63; `None` for scalar accesses.
     pub lane: Option<u8>,
-    /// The address; in LDS and scratch the offset.
+    /// The guest address. For LDS and scratch, the offset in bytes.
     pub address: u64,
 }
 

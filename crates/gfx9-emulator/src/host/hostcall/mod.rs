@@ -1,5 +1,6 @@
-//! Calls from kernels to the host: `printf`, and memory for the device's `malloc`. (`printf` into a buffer is in
-//! buffered.rs.)
+//! Calls from kernels to the host: `printf`, and memory for the device's `malloc`.
+//!
+//! packets.rs serves calls while the kernel waits for them. buffered.rs prints what kernels wrote to a buffer.
 
 mod buffered;
 mod format;
