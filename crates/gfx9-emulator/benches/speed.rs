@@ -6,7 +6,7 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use code_object::CodeObject;
-use gfx9_emulator::{Config, Dispatch, Level, Machine, Program};
+use gfx9_emulator::{Config, Dispatch, Machine, Program, SimdLevel};
 
 const KERNELS: &[u8] = include_bytes!("data/kernels.gfx90a.co");
 
@@ -35,9 +35,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         match arg.as_str() {
             "--level" => {
                 config.level = match args.next().as_deref() {
-                    Some("portable") => Level::Portable,
-                    Some("avx512") => Level::Avx512,
-                    _ => Level::Avx2,
+                    Some("portable") => SimdLevel::Portable,
+                    Some("avx512") => SimdLevel::Avx512,
+                    _ => SimdLevel::Avx2,
                 }
             }
             "--threads" => config.threads = args.next().ok_or("--threads N")?.parse()?,

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use code_object::CodeObject;
-use gfx9_emulator::{Config, Dispatch, Level, Machine};
+use gfx9_emulator::{Config, Dispatch, Machine, SimdLevel};
 use toml::{Table, Value};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -25,9 +25,9 @@ fn main() -> ExitCode {
             "--threads" => config.threads = args.next().and_then(|n| n.parse().ok()).unwrap_or(1),
             "--level" => {
                 config.level = match args.next().as_deref() {
-                    Some("portable") => Level::Portable,
-                    Some("avx512") => Level::Avx512,
-                    _ => Level::Avx2,
+                    Some("portable") => SimdLevel::Portable,
+                    Some("avx512") => SimdLevel::Avx512,
+                    _ => SimdLevel::Avx2,
                 }
             }
             _ => scripts.push(arg),

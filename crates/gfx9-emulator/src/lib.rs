@@ -1,17 +1,20 @@
-//! Executes gfx90a and gfx942 code objects on the CPU. Knows no HIP.
+//! Executes gfx90a and gfx942 code objects on the CPU.
 //!
-//! Six floors, each of which uses those below it and none above:
+//! A [`Machine`] has memory ([`AddressSpace`]), loads code objects ([`Machine::load`]) and runs their kernels
+//! ([`Machine::dispatch`]). The crate does not depend on HIP.
 //!
-//! | | |
+//! It has six modules. Each uses the modules below it in this table and none above it:
+//!
+//! | Module | Contents |
 //! |---|---|
-//! | host | the [`Machine`]: programs, dispatches, threads, what kernels ask of the host |
-//! | observe | profiles, traces and the sanitizer, which see the instructions of a dispatch |
+//! | host | the [`Machine`]: loaded programs, dispatches, threads, and calls from kernels to the host |
+//! | observe | profiles, traces and the sanitizer, which observe the instructions of a dispatch |
 //! | exec | decoding and executing instructions |
-//! | memory | the [`AddressSpace`], LDS, a code object's image |
-//! | state | a wave's registers, scratch and modes |
-//! | report | errors, faults and defects: what callers are told |
+//! | memory | the [`AddressSpace`], LDS, the image of a code object |
+//! | state | the registers, private memory and modes of a wave |
+//! | report | errors, faults and defects |
 //!
-//! The instructions themselves, their encodings and texts are the crate [`gfx9_isa`]'s.
+//! The crate [`gfx9_isa`] lists the instructions, their encodings and their text.
 
 #![allow(
     clippy::needless_range_loop,
@@ -29,7 +32,7 @@
 #![allow(
     clippy::result_large_err,
     clippy::type_complexity,
-    reason = "a fault's report ends a dispatch: it is made once and moved seldom"
+    reason = "a fault's report ends a dispatch: it is created once and moved rarely"
 )]
 
 mod exec;
@@ -41,9 +44,9 @@ mod state;
 #[cfg(test)]
 mod testing;
 
-pub use exec::level::Level;
+pub use exec::level::SimdLevel;
 pub use host::config::Config;
-pub use host::hostcall::{Printer, Stream};
+pub use host::hostcall::{Printer, PrintfStream};
 pub use host::launch::{Dispatch, MAX_BLOCK};
 pub use host::machine::Machine;
 pub use host::program::Program;
@@ -53,7 +56,7 @@ pub use memory::lds::MAX_LDS;
 pub use observe::{
     InstructionClass, InstructionTrace, Profile, TraceFilter, TracedInstruction, TracedRegister, Traffic,
 };
-pub use report::access::{Access, LaneAddress, Space};
+pub use report::access::{AccessKind, LaneAddress, Space};
 pub use report::defect::{Defect, DefectKind, Site};
 pub use report::error::{Error, Result};
 pub use report::fault::{FaultCause, FaultReport, WaitingWave, WaitsFor};

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use code_object::CodeObject;
 use common::{Arg, Rig, U32, U64, threads};
-use gfx9_emulator::{Config, Dispatch, Machine, Printer, Stream};
+use gfx9_emulator::{Config, Dispatch, Machine, Printer, PrintfStream};
 
 const OPENCL: &[u8] = include_bytes!("data/compilers/opencl.gfx90a.co");
 const BUFFERED: &[u8] = include_bytes!("data/compilers/buffered.gfx942.co");
@@ -54,7 +54,7 @@ fn printed(
     grid: u32,
     block: u32,
     args: impl Fn(&Rig) -> Vec<Arg>,
-) -> Vec<(Stream, String)> {
+) -> Vec<(PrintfStream, String)> {
     let lines = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&lines);
     let mut config = threads(2);
@@ -73,7 +73,7 @@ fn opencl_printf() {
     assert_eq!(lines.len(), 2 * 210);
     assert_eq!(lines.iter().filter(|(_, line)| line == text).count(), 210);
     assert_eq!(lines.iter().filter(|(_, line)| line == "no arguments, 100%\n").count(), 210);
-    assert!(lines.iter().all(|(stream, _)| *stream == Stream::Stdout));
+    assert!(lines.iter().all(|(stream, _)| *stream == PrintfStream::Stdout));
 }
 
 /// A buffer that is full loses what comes after, and nothing else.

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Rig, U32, U64, threads};
-use gfx9_emulator::{Error, Level};
+use gfx9_emulator::{Error, SimdLevel};
 
 #[test]
 fn ids_and_sizes_in_three_dimensions() {
@@ -141,7 +141,7 @@ fn workgroups_that_wait_for_each_other_make_progress() {
 #[test]
 fn all_levels_count_and_compute_the_same() {
     let mut outcomes = Vec::new();
-    for level in Level::ALL.into_iter().filter(|level| level.is_available()) {
+    for level in SimdLevel::ALL.into_iter().filter(|level| level.is_available()) {
         let mut config = threads(1);
         config.level = level;
         for rig in Rig::all(&config) {

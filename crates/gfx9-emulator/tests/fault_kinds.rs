@@ -5,7 +5,7 @@ mod common;
 use std::time::{Duration, Instant};
 
 use common::{Arg, Rig, U32, U64, threads};
-use gfx9_emulator::{Access, Config, Error, FaultCause, FaultReport, Space, WaitingWave, WaitsFor};
+use gfx9_emulator::{AccessKind, Config, Error, FaultCause, FaultReport, Space, WaitingWave, WaitsFor};
 
 fn fault(rig: &Rig, kernel: &str, grid: u32, block: u32, args: &[Arg]) -> FaultReport {
     match rig.launch(kernel, [grid, 1, 1], [block, 1, 1], 0, args) {
@@ -29,7 +29,7 @@ fn an_array_index_out_of_scratch_is_a_stack_overflow() {
     for rig in Rig::waiting(&threads(1)) {
         let out = rig.words(&[0; 64]);
         for (kernel, access, bytes) in
-            [("index_array", Access::Write, 32), ("index_pointer", Access::Read, 512)]
+            [("index_array", AccessKind::Write, 32), ("index_pointer", AccessKind::Read, 512)]
         {
             let index = rig.program.kernel_index(kernel).unwrap();
             let declared = rig.program.kernels()[index].private_segment_fixed_size;

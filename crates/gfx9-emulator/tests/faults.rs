@@ -5,7 +5,7 @@ mod common;
 use std::time::{Duration, Instant};
 
 use common::{Rig, U32, U64, threads};
-use gfx9_emulator::{Access, Error, FaultCause, FaultReport, Space};
+use gfx9_emulator::{AccessKind, Error, FaultCause, FaultReport, Space};
 
 fn fault(result: Result<gfx9_emulator::DispatchStats, Error>) -> FaultReport {
     match result {
@@ -26,7 +26,7 @@ fn stray_accesses_name_the_lane_and_the_allocation() {
     for rig in Rig::all(&threads(2)) {
         let base = rig.words(&[0; 16]);
         let report = fault(rig.launch("store_at", [3, 1, 1], [128, 1, 1], 0, &[U64(base), U64(20), U32(70)]));
-        let FaultCause::OutOfBounds { access: Access::Write, space: Space::Global, size: 4, lanes } =
+        let FaultCause::OutOfBounds { access: AccessKind::Write, space: Space::Global, size: 4, lanes } =
             &report.cause
         else {
             panic!("{}: {report}", rig.name);
@@ -47,7 +47,7 @@ fn stray_accesses_name_the_lane_and_the_allocation() {
             let args = [U64(address), U64(0), U32(0), U64(out)];
             let report = fault(rig.launch("load_at", [1, 1, 1], [64, 1, 1], 0, &args));
             assert!(
-                matches!(&report.cause, FaultCause::OutOfBounds { access: Access::Read, lanes, .. }
+                matches!(&report.cause, FaultCause::OutOfBounds { access: AccessKind::Read, lanes, .. }
                     if lanes[0].address == address),
                 "{}: {report}",
                 rig.name
@@ -81,7 +81,7 @@ fn lds_beyond_what_the_kernel_has() {
         launch(0).unwrap();
         let report = fault(launch(10));
         match &report.cause {
-            FaultCause::OutOfBounds { access: Access::Read, space: Space::Lds, size: 4, lanes } => {
+            FaultCause::OutOfBounds { access: AccessKind::Read, space: Space::Lds, size: 4, lanes } => {
                 assert_eq!(lanes.len(), 10, "{report}");
                 assert_eq!((lanes[0].lane, lanes[0].address), (Some(54), 256));
             }

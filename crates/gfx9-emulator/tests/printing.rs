@@ -10,7 +10,7 @@ use std::{env, io, thread};
 
 use code_object::{CodeObject, Processor, TargetId};
 use common::{Rig, U32, U64, threads};
-use gfx9_emulator::{Error, FaultCause, Machine, Printer, Stream};
+use gfx9_emulator::{Error, FaultCause, Machine, Printer, PrintfStream};
 
 const BUNDLE: &[u8] = include_bytes!("data/printing.gfx90a.bundle");
 
@@ -24,7 +24,7 @@ fn rig_with(count: usize, printer: Printer) -> Rig {
     Rig { machine, program, name: "printing" }
 }
 
-type Lines = Arc<Mutex<Vec<(Stream, String)>>>;
+type Lines = Arc<Mutex<Vec<(PrintfStream, String)>>>;
 
 /// A machine with the kernels, and what they print.
 fn rig(count: usize) -> (Rig, Lines) {
@@ -53,7 +53,7 @@ fn printf_prints() {
             })
             .collect();
         expected.sort();
-        assert!(got.iter().all(|(stream, _)| *stream == Stream::Stdout));
+        assert!(got.iter().all(|(stream, _)| *stream == PrintfStream::Stdout));
         assert_eq!(got.into_iter().map(|(_, text)| text).collect::<Vec<_>>(), expected);
     }
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Arg, Rig, U32, U64, threads};
-use gfx9_emulator::{Access, Config, Defect, DefectKind, Error, Space};
+use gfx9_emulator::{AccessKind, Config, Defect, DefectKind, Error, Space};
 
 fn sanitizing(count: usize, seed: Option<u64>) -> Config {
     let mut config = threads(count);
@@ -46,10 +46,16 @@ fn races_between_workgroups() {
         let data = rig.words(&[0; 64]);
         let found = defects(&rig, "read_next", 8, 1, 0, &[U64(data), U64(out), U32(8)]);
         let both = |d: &Defect| [d.site.access, d.other.as_ref().unwrap().access];
-        assert!(found.iter().all(|d| both(d).contains(&Access::Write) && both(d).contains(&Access::Read)));
+        assert!(
+            found.iter().all(|d| both(d).contains(&AccessKind::Write) && both(d).contains(&AccessKind::Read))
+        );
 
         let found = defects(&rig, "mixed", 8, 64, 0, &[U64(data), U64(out)]);
-        assert!(found.iter().any(|d| both(d).contains(&Access::Atomic) && both(d).contains(&Access::Read)));
+        assert!(
+            found
+                .iter()
+                .any(|d| both(d).contains(&AccessKind::Atomic) && both(d).contains(&AccessKind::Read))
+        );
         let text = Error::Sanitizer { kernel: "mixed".into(), defects: found }.to_string();
         assert!(text.contains("data race in global memory") && text.contains("global_atomic_add"), "{text}");
     }
@@ -106,7 +112,7 @@ fn reads_of_what_nothing_wrote() {
 
     let counter = memory.alloc(4, 0).unwrap();
     let found = defects(&rig, "count_up", 1, 1, 0, &[U64(counter)]);
-    assert_eq!((found[0].kind, found[0].site.access), (DefectKind::UninitializedRead, Access::Atomic));
+    assert_eq!((found[0].kind, found[0].site.access), (DefectKind::UninitializedRead, AccessKind::Atomic));
 
     let found = defects(&rig, "read_lds", 1, 64, 256, &[U64(to)]);
     let read = found.iter().find(|d| d.kind == DefectKind::UninitializedRead).unwrap();

@@ -1,4 +1,4 @@
-//! The encodings, and how to tell which one a dword begins.
+//! The instruction encodings: which one an instruction has, and how its first dword is composed.
 
 /// Instruction encodings, as the ISA documents name them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -47,7 +47,7 @@ impl Encoding {
         Encoding::Mimg,
     ];
 
-    /// The encoding of an instruction, from its first dword; `None` if there is no such encoding.
+    /// Returns the encoding of the instruction that begins with a dword; `None` if no encoding does.
     ///
     /// `Vop3` includes the long forms of VOP1, VOP2 and VOPC: see [`fields::Vop3::operation`](crate::fields::Vop3).
     ///
@@ -93,7 +93,8 @@ impl Encoding {
         }
     }
 
-    /// Dwords of an instruction, without the literal or control dword that may follow a short encoding.
+    /// Returns the number of dwords of an instruction, 1 or 2. The literal or control dword that may follow an encoding of
+    /// one dword is not counted.
     #[inline]
     pub fn dwords(self) -> usize {
         match self {
@@ -109,8 +110,8 @@ impl Encoding {
         }
     }
 
-    /// The first dword of the instruction with an opcode. The bits of `rest` that neither say the encoding nor belong to
-    /// the opcode are its other fields.
+    /// Composes the first dword of an instruction. The other fields are taken from `rest`, whose bits in the positions of
+    /// the encoding's prefix and the opcode are ignored.
     ///
     /// ```
     /// use gfx9_isa::Encoding;
@@ -145,7 +146,7 @@ impl Encoding {
         }
     }
 
-    /// The documents' name, such as `VOP2`.
+    /// Returns the name that the ISA documents use, such as `VOP2`.
     pub fn name(self) -> &'static str {
         match self {
             Encoding::Sop1 => "SOP1",
@@ -176,7 +177,7 @@ mod tests {
     use crate::target::Target;
 
     #[test]
-    fn every_opcode_encodes_to_its_encoding() {
+    fn first_dwords_have_the_encoding_they_were_composed_for() {
         for encoding in Encoding::ALL {
             for target in [Target::Gfx90a, Target::Gfx942] {
                 for (opcode, name) in encoding.opcodes(target) {
@@ -188,13 +189,13 @@ mod tests {
     }
 
     #[test]
-    fn other_fields_leave_encoding_and_opcode_alone() {
+    fn other_fields_change_neither_encoding_nor_opcode() {
         for encoding in Encoding::ALL {
             for (opcode, name) in encoding.opcodes(Target::Gfx90a) {
                 let (zeros, ones) =
                     (encoding.first_dword(opcode.into(), 0), encoding.first_dword(opcode.into(), !0));
                 assert_eq!(Encoding::of(ones), Some(encoding), "{name}");
-                assert_eq!(zeros & ones, zeros, "{name}: a bit that was set is not");
+                assert_eq!(zeros & ones, zeros, "{name}: a bit of the encoding or opcode was cleared");
             }
         }
     }

@@ -3,14 +3,14 @@
 /// A `Result` with [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why code can't be disassembled.
+/// An error of this crate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The code object is for a processor that this crate doesn't know.
     #[error("the code object is for {target}, which is neither gfx90a nor gfx942 nor gfx9-4-generic")]
     UnsupportedTarget {
-        /// The code object's target.
+        /// The code object's target, as its file names it.
         target: String,
     },
 }

@@ -1,8 +1,8 @@
-//! The fields of the encodings: where each lies is written here, and nowhere else.
+//! The fields of each encoding, and their positions.
 //!
-//! A type for each encoding, with the documents' names of its fields. `of` takes an instruction's bits apart; it looks
-//! neither at the bits that say which encoding it is nor at whether the target has such an instruction. Encodings of two
-//! dwords are given as one number with the first dword in its low half.
+//! Each encoding has a type whose fields have the ISA documents' names. Its function `of` reads the fields of an
+//! instruction. It checks neither that the instruction has this encoding nor that the target has such an instruction. It
+//! takes an encoding of two dwords as one `u64` with the first dword in the low half.
 //!
 //! ```
 //! use gfx9_isa::fields;
@@ -14,7 +14,7 @@
 
 use crate::encoding::Encoding;
 
-/// What a field can be read as.
+/// A type that a field can be read as.
 trait Field {
     fn from_bits(bits: u32) -> Self;
 }
@@ -38,13 +38,13 @@ macro_rules! fields {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub struct $Name {
             $(
-                #[doc = concat!("Number of bits: ", $bits, "; the first is bit ", $at, ".")]
+                #[doc = concat!("The field of ", $bits, " bits that begins at bit ", $at, ".")]
                 pub $field: $Type,
             )*
         }
 
         impl $Name {
-            /// Takes an instruction's bits apart.
+            /// Reads the fields of an instruction.
             #[inline]
             pub fn of(word: $Word) -> $Name {
                 let long = u64::from(word);
@@ -117,7 +117,7 @@ fields! {
         src1: u32 = 9, 8;
         op: u32 = 17, 8;
     }
-    /// VOP3: vector, three sources, and the long forms of VOP1, VOP2 and VOPC. Instructions that write a mask besides
+    /// VOP3: vector, three sources, and the long forms of VOP1, VOP2 and VOPC. Instructions that also write a mask
     /// (VOP3B) have `sdst` in place of `abs` and `op_sel`.
     Vop3(u64) {
         vdst: u32 = 0, 8;
@@ -132,7 +132,7 @@ fields! {
         omod: u32 = 59, 2;
         neg: u32 = 61, 3;
     }
-    /// VOP3P: packed arithmetic. Bit 2 of `op_sel_hi` lies apart: see [`Vop3p::op_sel_hi`].
+    /// VOP3P: packed arithmetic. `op_sel_hi` is in two fields; [`Vop3p::op_sel_hi`] joins them.
     Vop3p(u64) {
         vdst: u32 = 0, 8;
         neg_hi: u32 = 8, 3;
@@ -203,7 +203,7 @@ fields! {
         data1: u32 = 48, 8;
         vdst: u32 = 56, 8;
     }
-    /// FLAT, GLOBAL and SCRATCH. gfx942's SCRATCH has the bit `sve`, "there is a vaddr", in place of `lds`.
+    /// FLAT, GLOBAL and SCRATCH. On gfx942, SCRATCH has the bit `sve` in place of `lds`: it says that `addr` is used.
     Flat(u64) {
         offset: u32 = 0, 13;
         lds: bool = 13, 1;
@@ -218,7 +218,7 @@ fields! {
         acc: bool = 55, 1;
         vdst: u32 = 56, 8;
     }
-    /// What MUBUF and MTBUF have in common.
+    /// The fields that MUBUF and MTBUF have in common.
     Buffer(u64) {
         offset: u32 = 0, 12;
         offen: bool = 12, 1;
@@ -230,14 +230,14 @@ fields! {
         acc: bool = 55, 1;
         soffset: u32 = 56, 8;
     }
-    /// What MUBUF has besides [`Buffer`].
+    /// The fields of MUBUF that are not in [`Buffer`].
     Mubuf(u64) {
         scc: bool = 15, 1;
         lds: bool = 16, 1;
         slc: bool = 17, 1;
         op: u32 = 18, 7;
     }
-    /// What MTBUF has besides [`Buffer`].
+    /// The fields of MTBUF that are not in [`Buffer`].
     Mtbuf(u64) {
         op: u32 = 15, 4;
         format: u32 = 19, 7;
@@ -265,19 +265,20 @@ fields! {
     }
 }
 
-/// A number of `bits` bits with its sign.
+/// Sign-extends a number of `bits` bits.
 fn signed(value: u32, bits: u32) -> i32 {
     (value << (32 - bits)) as i32 >> (32 - bits)
 }
 
 impl Smem {
-    /// The signed offset in bytes; it counts if `imm` is set.
+    /// Returns the signed offset in bytes. The instruction uses it only if `imm` is set.
     #[inline]
     pub fn signed_offset(&self) -> i32 {
         signed(self.offset, 21)
     }
 
-    /// The SGPR that holds an offset, if there is one: `soffset`, or, without an immediate, the low bits of `offset`.
+    /// Returns the number of the SGPR that holds an offset: `soffset`, or, if there is no immediate, the low bits of
+    /// `offset`. `None` if no SGPR does.
     #[inline]
     pub fn offset_register(&self) -> Option<u32> {
         match (self.soffset_en, self.imm) {
@@ -289,7 +290,8 @@ impl Smem {
 }
 
 impl Vop3 {
-    /// The encoding whose long form it is, and the opcode there. `Vop3` itself begins after VOPC's, VOP2's and VOP1's.
+    /// Returns the encoding whose long form this is, and the opcode in that encoding. Opcodes above the ranges of VOPC,
+    /// VOP2 and VOP1 are VOP3's own.
     #[inline]
     pub fn operation(&self) -> (Encoding, u32) {
         match self.op {
@@ -300,7 +302,7 @@ impl Vop3 {
         }
     }
 
-    /// The three sources.
+    /// Returns the three sources.
     #[inline]
     pub fn src(&self) -> [u32; 3] {
         [self.src0, self.src1, self.src2]
@@ -308,13 +310,13 @@ impl Vop3 {
 }
 
 impl Vop3p {
-    /// Which half of each source makes the high half of the result: a bit a source.
+    /// Returns one bit for each source: which half of the source the high half of the result is computed from.
     #[inline]
     pub fn op_sel_hi(&self) -> u32 {
         self.op_sel_hi_01 | self.op_sel_hi_2 << 2
     }
 
-    /// The three sources.
+    /// Returns the three sources.
     #[inline]
     pub fn src(&self) -> [u32; 3] {
         [self.src0, self.src1, self.src2]
@@ -322,7 +324,7 @@ impl Vop3p {
 }
 
 impl Flat {
-    /// The encoding: FLAT, GLOBAL or SCRATCH. `None` for the fourth value of `seg`.
+    /// Returns the encoding: FLAT, GLOBAL or SCRATCH. `None` for the fourth value of `seg`.
     #[inline]
     pub fn encoding(&self) -> Option<Encoding> {
         match self.seg {
@@ -333,7 +335,7 @@ impl Flat {
         }
     }
 
-    /// The signed offset in bytes of GLOBAL and SCRATCH. FLAT's is unsigned.
+    /// Returns the signed offset in bytes of GLOBAL and SCRATCH. The offset of FLAT is unsigned.
     #[inline]
     pub fn signed_offset(&self) -> i32 {
         signed(self.offset, 13)
@@ -345,7 +347,7 @@ mod tests {
     use super::*;
     use crate::target::Target;
 
-    /// The opcode that `fields` reads from a first dword.
+    /// Returns the opcode that `fields` reads from a first dword.
     fn opcode(encoding: Encoding, word: u32) -> u32 {
         let long = u64::from(word);
         match encoding {
@@ -369,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn an_opcode_is_read_where_it_is_written() {
+    fn opcodes_are_read_as_they_were_composed() {
         for encoding in Encoding::ALL {
             for target in [Target::Gfx90a, Target::Gfx942] {
                 for (op, name) in encoding.opcodes(target) {
@@ -383,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn offsets_have_signs() {
+    fn offsets_are_sign_extended() {
         let smem = Smem::of(0x001f_ffff << 32 | 1 << 17);
         assert_eq!((smem.signed_offset(), smem.offset_register()), (-1, None));
         assert_eq!(Smem::of(0x05 << 32).offset_register(), Some(5));

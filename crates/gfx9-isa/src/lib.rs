@@ -1,8 +1,10 @@
-//! The instructions of gfx90a (MI200) and gfx942 (MI300): which there are, how they are encoded, and their text.
+//! The instruction tables of gfx90a (MI200) and gfx942 (MI300), the fields of each encoding, and a disassembler.
 //!
-//! The crate executes nothing. [`Encoding::rows`] gives the instructions of an encoding, [`fields`] takes an encoding
-//! apart, [`disassemble`], [`Instructions`] and [`Listing`] give LLVM's text. The crate `gfx9-emulator` executes what is
-//! listed here.
+//! - [`Encoding::rows`] returns the instructions of an encoding, and [`Encoding::row`] finds one by its opcode.
+//! - [`fields`] splits an instruction into its fields.
+//! - [`disassemble`], [`Instructions`] and [`Listing`] return the text that LLVM prints.
+//!
+//! The crate executes nothing. The crate `gfx9-emulator` executes the instructions that are listed here.
 
 mod disasm;
 mod encoding;

@@ -1,9 +1,9 @@
-//! The mnemonics: an enum for each encoding, and one of them all.
+//! The mnemonics: an enum for each encoding, and [`Mnemonic`], which contains all of them.
 
 use crate::encoding::Encoding;
 use crate::lists;
 
-/// Makes an enum of a list's mnemonics.
+/// Generates an enum from a list's mnemonics.
 macro_rules! mnemonics {
     ($(#[$doc:meta])* $Encoding:ident: $($name:ident $_90a:literal $_942:literal $_d:expr, $_s:expr, $_f:expr;)*) => {
         $(#[$doc])*
@@ -36,10 +36,10 @@ lists::mimg!(mnemonics);
 
 macro_rules! of_all {
     ($($Encoding:ident),*) => {
-        /// An instruction, whatever its opcode: its encoding, and its mnemonic there.
+        /// An instruction of any encoding, independent of the target and its opcodes.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Mnemonic {
-            /// No instruction: that of [`ILLEGAL`](crate::ILLEGAL).
+            /// Not an instruction: the mnemonic of [`ILLEGAL`](crate::ILLEGAL).
             Illegal,
             $(
                 #[doc = concat!("An instruction of [`Encoding::", stringify!($Encoding), "`].")]
@@ -48,7 +48,7 @@ macro_rules! of_all {
         }
 
         impl Mnemonic {
-            /// The encoding; `None` for [`Mnemonic::Illegal`].
+            /// Returns the encoding; `None` for [`Mnemonic::Illegal`].
             pub fn encoding(self) -> Option<Encoding> {
                 match self {
                     Mnemonic::Illegal => None,

@@ -1,39 +1,39 @@
-//! What the tables say about an instruction.
+//! The rows of the instruction tables.
 
 use crate::encoding::Encoding;
 use crate::mnemonic::Mnemonic;
 use crate::target::Target;
 
-/// An instruction: a row of the tables.
+/// A row of the instruction tables: one instruction, with its opcodes and operands.
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Row {
-    /// Its mnemonic, without the suffixes `_e32`, `_e64`, `_sdwa` and `_dpp`.
+    /// The mnemonic as text, without the suffixes `_e32`, `_e64`, `_sdwa` and `_dpp`.
     pub name: &'static str,
-    /// Which instruction it is, to match on.
+    /// The mnemonic as an enum that code can match on.
     pub mnemonic: Mnemonic,
-    /// Its opcode on gfx90a and on gfx942; -1 where the target doesn't have it. See [`Row::opcode`].
+    /// The opcodes on gfx90a and on gfx942; -1 if the target doesn't have the instruction. See [`Row::opcode`].
     pub op: [i16; 2],
-    /// The destination.
+    /// The type of the destination.
     pub dst: Ty,
-    /// The sources.
+    /// The types of the sources; [`Ty::None`] for sources that the instruction doesn't have.
     pub src: [Ty; 3],
-    /// Bits of [`flags`].
+    /// Properties of the instruction: bits of [`flags`].
     pub flags: u8,
 }
 
 impl Row {
-    /// Its opcode on a target, if the target has it.
+    /// Returns the opcode on a target; `None` if the target doesn't have the instruction.
     pub fn opcode(&self, target: Target) -> Option<u16> {
         u16::try_from(self.op[target as usize]).ok()
     }
 
-    /// Its encoding; `None` for [`ILLEGAL`].
+    /// Returns the encoding; `None` for [`ILLEGAL`].
     pub fn encoding(&self) -> Option<Encoding> {
         self.mnemonic.encoding()
     }
 
-    /// Whether it is a vector ALU instruction.
+    /// Returns whether this is a vector ALU instruction.
     pub fn is_valu(&self) -> bool {
         matches!(
             self.mnemonic,
@@ -45,7 +45,7 @@ impl Row {
         )
     }
 
-    /// Whether it is an instruction of the vector units, memory included: one that VSKIP skips.
+    /// Returns whether this is a vector instruction, arithmetic or memory. VSKIP skips these.
     pub fn is_vector(&self) -> bool {
         !matches!(
             self.mnemonic,
@@ -60,7 +60,7 @@ impl Row {
     }
 }
 
-/// Stands for an encoding that is no instruction.
+/// The row of encodings that are not instructions.
 pub static ILLEGAL: Row = Row {
     name: "(illegal)",
     mnemonic: Mnemonic::Illegal,
@@ -72,23 +72,24 @@ pub static ILLEGAL: Row = Row {
 
 /// Properties of an instruction: the bits of [`Row::flags`].
 pub mod flags {
-    /// Writes a mask of lanes: to VCC in short encodings, else to `sdst` (VOP3B).
+    /// The instruction writes a mask of lanes: to VCC in short encodings, else to `sdst` (VOP3B).
     pub const SDST: u8 = 1;
-    /// Reads a mask of lanes: VCC in short encodings, else `src2`.
+    /// The instruction reads a mask of lanes: VCC in short encodings, else `src2`.
     pub const MASK_IN: u8 = 2;
-    /// The destination is a source too, after the others.
+    /// The destination is also the last source.
     pub const ACC: u8 = 4;
-    /// A literal always follows.
+    /// A literal always follows the first dword.
     pub const LIT: u8 = 8;
     /// The destination is an SGPR.
     pub const SGPR_DST: u8 = 16;
-    /// Leaves the other half of the destination as it is. Other 16-bit instructions clear the high half.
+    /// The instruction preserves the other half of the destination. Other 16-bit instructions clear the high half.
     pub const KEEP: u8 = 32;
-    /// An integer instruction whose result saturates with the clamp bit.
+    /// The instruction is an integer one whose result saturates if the clamp bit is set.
     pub const SAT: u8 = 64;
 }
 
-/// What an operand holds: its size, how inline constants are widened to it, and which modifiers it takes.
+/// The type of an operand. It determines the operand's size, how inline constants are widened to it, and which modifiers
+/// it accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ty {
     /// There is no such operand.
@@ -109,18 +110,18 @@ pub enum Ty {
     P16I,
     /// Two floats of 16 bits.
     P16F,
-    /// Two of 32 bits, in two registers.
+    /// Two values of 32 bits, in two registers.
     P32,
-    /// A source of `v_fma_mix_f32` and its like: f32 or f16, as the modifiers say.
+    /// A source of `v_fma_mix_f32` and similar instructions: f32 or f16, depending on the modifiers.
     Mix,
     /// A mask of lanes, in a pair of scalar registers.
     Mask,
-    /// So many dwords.
+    /// The given number of dwords.
     Wide(u8),
 }
 
 impl Ty {
-    /// Its size in dwords.
+    /// Returns the size in dwords, 0 for [`Ty::None`].
     #[inline]
     pub const fn dwords(self) -> u8 {
         match self {

@@ -17,10 +17,10 @@ mod columns {
     pub(super) use crate::row::flags::*;
 }
 
-/// In a table by opcode: there is no such instruction.
+/// Marks the opcodes without an instruction in a table by opcode.
 const NONE: u16 = u16::MAX;
 
-/// One more than the highest opcode of a list, on either target.
+/// Returns one more than the highest opcode of a list on either target.
 const fn opcodes(list: &[[i16; 2]]) -> usize {
     let (mut end, mut n) = (0, 0);
     while n < list.len() {
@@ -34,7 +34,7 @@ const fn opcodes(list: &[[i16; 2]]) -> usize {
     end
 }
 
-/// The number of the row that each opcode has on a target.
+/// Returns a table from a target's opcodes to the indices of their rows.
 const fn by_opcode<const N: usize>(list: &[[i16; 2]], target: Target) -> [u16; N] {
     let (mut table, mut n) = ([NONE; N], 0);
     while n < list.len() {
@@ -47,7 +47,7 @@ const fn by_opcode<const N: usize>(list: &[[i16; 2]], target: Target) -> [u16; N
     table
 }
 
-/// Makes functions that give the table of a list, and a row by its opcode.
+/// Generates the functions that return the table of a list, and one row by its opcode.
 macro_rules! rows {
     (
         $(#[$doc:meta])* $Encoding:ident:
@@ -104,7 +104,7 @@ lists::mtbuf!(rows);
 lists::mimg!(rows);
 
 impl Encoding {
-    /// The instructions of this encoding, on either target.
+    /// Returns the instructions of this encoding, those of both targets.
     pub fn rows(self) -> &'static [Row] {
         match self {
             Encoding::Sop1 => Sop1::rows(),
@@ -128,7 +128,7 @@ impl Encoding {
         }
     }
 
-    /// The instruction that has an opcode on a target.
+    /// Returns the instruction with an opcode on a target; `None` if the target has no such instruction.
     ///
     /// ```
     /// use gfx9_isa::{Encoding, Target};
@@ -161,7 +161,7 @@ impl Encoding {
         }
     }
 
-    /// The instructions of a target: opcode and mnemonic, without `_e32`, `_e64`, `_sdwa` and `_dpp`.
+    /// Returns the opcode and name ([`Row::name`]) of each instruction that a target has.
     ///
     /// ```
     /// use gfx9_isa::{Encoding, Target};
@@ -181,12 +181,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_opcode_belongs_to_one_instruction() {
+    fn each_opcode_belongs_to_one_instruction() {
         for encoding in Encoding::ALL {
             for target in [Target::Gfx90a, Target::Gfx942] {
                 let all: Vec<u16> = encoding.opcodes(target).map(|(opcode, _)| opcode).collect();
                 let distinct: BTreeSet<u16> = all.iter().copied().collect();
-                assert_eq!(distinct.len(), all.len(), "{encoding:?} on {target:?} has an opcode twice");
+                assert_eq!(distinct.len(), all.len(), "{encoding:?} has the same opcode twice on {target:?}");
             }
         }
     }

@@ -1,10 +1,10 @@
-//! The processors that code can be for.
+//! The processors whose code the crate knows.
 
 use code_object::{CodeObject, Processor};
 
 use crate::error::{Error, Result};
 
-/// The processors that code can be for.
+/// A processor whose code the crate knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Target {
     /// MI200 (CDNA 2).
@@ -14,16 +14,16 @@ pub enum Target {
 }
 
 impl Target {
-    /// The processor that a code object is for; code for `gfx9-4-generic` is gfx942's.
+    /// Returns the processor that a code object is compiled for. Code for `gfx9-4-generic` is read as gfx942's.
     ///
     /// # Errors
-    /// [`Error::UnsupportedTarget`] if it is neither.
+    /// [`Error::UnsupportedTarget`] if the code object is for any other processor.
     pub fn of(object: &CodeObject) -> Result<Target> {
         match object.target().processor {
             Processor::Gfx90a => Ok(Target::Gfx90a),
             Processor::Gfx942 => Ok(Target::Gfx942),
-            // Its instructions and its ABI are what gfx942 shares with its relatives (LLVM AMDGPU usage, "AMDGPU
-            // Generic Processors").
+            // The generic processor has the instructions and the ABI that gfx942 shares with related processors (LLVM
+            // AMDGPU usage, "AMDGPU Generic Processors").
             ref generic if generic.name() == "gfx9-4-generic" => Ok(Target::Gfx942),
             _ => Err(Error::UnsupportedTarget { target: object.target().to_string() }),
         }

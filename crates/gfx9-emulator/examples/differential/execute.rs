@@ -3,7 +3,7 @@
 use std::fmt;
 
 use code_object::CodeObject;
-use gfx9_emulator::{Config, Dispatch, Level, Machine};
+use gfx9_emulator::{Config, Dispatch, Machine, SimdLevel};
 
 use super::compile::{Compiler, Failure, Variation, Workshop};
 use super::generate::OWN_WORDS;
@@ -78,7 +78,7 @@ fn on_emulator(object: &[u8], job: &Job<'_>) -> Result<Vec<u8>, Box<dyn std::err
     config.instruction_budget = Some(INSTRUCTIONS);
     // All vector widths and both interpreter loops have their turn.
     if job.seed % 3 == 1 {
-        config.level = Level::Portable;
+        config.level = SimdLevel::Portable;
     }
     if job.seed % 8 == 5 {
         config.schedule_seed = Some(job.seed);

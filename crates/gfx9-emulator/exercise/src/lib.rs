@@ -5,7 +5,7 @@ mod stream;
 mod template;
 
 use code_object::CodeObject;
-use gfx9_emulator::{Dispatch, Error, Level};
+use gfx9_emulator::{Dispatch, Error, SimdLevel};
 use gfx9_isa::Listing;
 
 pub use stream::stream;
@@ -30,7 +30,7 @@ pub fn load(bytes: &[u8]) {
             function.instructions().for_each(drop);
         }
     }
-    let machine = machine(Level::best(), 1);
+    let machine = machine(SimdLevel::best(), 1);
     let Ok(program) = machine.load(&object) else { return };
     for kernel in 0..program.kernels().len().min(4) {
         let kernarg = vec![0; program.kernels()[kernel].explicit_size() as usize];

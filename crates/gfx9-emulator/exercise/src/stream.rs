@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 
 use arbitrary::{Result, Unstructured};
 use code_object::CodeObject;
-use gfx9_emulator::{Dispatch, DispatchStats, Error, Level};
+use gfx9_emulator::{Dispatch, DispatchStats, Error, SimdLevel};
 use gfx9_isa::{Encoding, Instructions, Target};
 
 use crate::template::{TARGETS, assemble, machine};
@@ -60,10 +60,10 @@ pub fn stream(bytes: &[u8]) -> bool {
     // At one address for all runs, as programs may compute with it.
     let mut host = vec![CANARY; MARGIN + BUFFER + MARGIN];
     for _ in 0..REPAIRS {
-        let outcome = stream.run(Level::best(), &mut host);
+        let outcome = stream.run(SimdLevel::best(), &mut host);
         if !stream.concurrent {
             for level in
-                Level::ALL.into_iter().filter(|level| level.is_available() && *level != Level::best())
+                SimdLevel::ALL.into_iter().filter(|level| level.is_available() && *level != SimdLevel::best())
             {
                 stream.compare(level, &stream.run(level, &mut host), &outcome);
             }
@@ -109,7 +109,7 @@ impl Stream {
     }
 
     /// Panics, with the program, unless both are the same.
-    fn compare(&self, level: Level, narrow: &Outcome, wide: &Outcome) {
+    fn compare(&self, level: SimdLevel, narrow: &Outcome, wide: &Outcome) {
         if narrow == wide {
             return;
         }
@@ -156,7 +156,7 @@ impl Stream {
         code
     }
 
-    fn run(&self, level: Level, host: &mut [u8]) -> Outcome {
+    fn run(&self, level: SimdLevel, host: &mut [u8]) -> Outcome {
         let content = content();
         host[MARGIN..MARGIN + BUFFER].copy_from_slice(&content);
         let machine = machine(level, 1 + usize::from(self.concurrent));

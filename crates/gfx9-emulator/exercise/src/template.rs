@@ -1,6 +1,6 @@
 //! A kernel with room for code, and a machine to run it.
 
-use gfx9_emulator::{Config, Level, Machine, Printer};
+use gfx9_emulator::{Config, SimdLevel, Machine, Printer};
 use gfx9_isa::Target;
 
 /// Instructions after which the kernels here are stopped.
@@ -30,7 +30,7 @@ pub(crate) fn assemble(target: Target, words: &[u32]) -> Vec<u8> {
 }
 
 /// A small machine.
-pub(crate) fn machine(level: Level, threads: usize) -> Machine {
+pub(crate) fn machine(level: SimdLevel, threads: usize) -> Machine {
     let mut config = Config::default();
     config.device_memory = 64 << 20;
     config.threads = threads;

@@ -1,10 +1,10 @@
 //! Loads and stores of each size, and how they move between registers and global memory, LDS and scratch.
 
-use crate::exec::inst::{Ctx, Flow};
+use crate::exec::inst::{ExecContext, Flow};
 use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
 use crate::memory::lds::CheckedLds;
 use crate::memory::{Addresses, Checked, Element};
-use crate::report::access::{Access, Space};
+use crate::report::access::{AccessKind, Space};
 use crate::state::bytes::Bytes;
 use crate::state::wave::{Active, LANES, Lanes, Wave, lanes_of};
 
@@ -200,7 +200,7 @@ narrow_stores! {
 
 /// What a flat address leads to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum FlatTarget {
     Global(u64),
     /// Byte offset.
     Lds(u32),
@@ -208,29 +208,29 @@ pub(crate) enum Place {
     Scratch(u32),
 }
 
-impl Place {
+impl FlatTarget {
     #[inline(always)]
-    pub(crate) fn of(address: u64) -> Place {
+    pub(crate) fn of(address: u64) -> FlatTarget {
         match (address >> 32) as u32 {
-            SHARED_BASE_HI => Place::Lds(address as u32),
-            PRIVATE_BASE_HI => Place::Scratch(address as u32),
-            _ => Place::Global(address),
+            SHARED_BASE_HI => FlatTarget::Lds(address as u32),
+            PRIVATE_BASE_HI => FlatTarget::Scratch(address as u32),
+            _ => FlatTarget::Global(address),
         }
     }
 
     pub(crate) fn space(self) -> Space {
         match self {
-            Place::Global(_) => Space::Global,
-            Place::Lds(_) => Space::Lds,
-            Place::Scratch(_) => Space::Scratch,
+            FlatTarget::Global(_) => Space::Global,
+            FlatTarget::Lds(_) => Space::Lds,
+            FlatTarget::Scratch(_) => Space::Scratch,
         }
     }
 
     /// The address; in LDS and scratch the offset.
     pub(crate) fn offset(self) -> u64 {
         match self {
-            Place::Global(address) => address,
-            Place::Lds(offset) | Place::Scratch(offset) => offset.into(),
+            FlatTarget::Global(address) => address,
+            FlatTarget::Lds(offset) | FlatTarget::Scratch(offset) => offset.into(),
         }
     }
 }
@@ -250,7 +250,7 @@ macro_rules! transfers {
         #[inline(always)]
         pub(crate) fn $global<K: $Kind, A: Addresses>(
             $w: &mut Wave,
-            cx: &mut Ctx,
+            cx: &mut ExecContext,
             slot: u32,
             $register: u16,
             at: &A,
@@ -270,14 +270,14 @@ macro_rules! transfers {
         #[inline(never)]
         fn $global_apart<K: $Kind>(
             w: &mut Wave,
-            cx: &mut Ctx,
+            cx: &mut ExecContext,
             register: u16,
             at: &dyn Fn(usize) -> u64,
             exec: u64,
         ) -> Flow {
-            match $each::<K>(w, cx, register, exec, |lane| Place::Global(at(lane))) {
+            match $each::<K>(w, cx, register, exec, |lane| FlatTarget::Global(at(lane))) {
                 Ok(()) => Flow::Next,
-                Err(_) => global_fault(cx, Access::$access, at, exec, K::E::SIZE),
+                Err(_) => global_fault(cx, AccessKind::$access, at, exec, K::E::SIZE),
             }
         }
 
@@ -285,7 +285,7 @@ macro_rules! transfers {
         #[inline(always)]
         pub(crate) fn $flat<K: $Kind, A: Addresses>(
             $w: &mut Wave,
-            cx: &mut Ctx,
+            cx: &mut ExecContext,
             slot: u32,
             $register: u16,
             at: &A,
@@ -301,11 +301,11 @@ macro_rules! transfers {
             Flow::Next
         }
 
-        /// Through flat addresses, in LDS, scratch, or several places.
+        /// Through flat addresses, in LDS, scratch, or in several of them.
         #[inline(never)]
         fn $flat_apart<K: $Kind>(
             w: &mut Wave,
-            cx: &mut Ctx,
+            cx: &mut ExecContext,
             register: u16,
             at: &dyn Fn(usize) -> u64,
             exec: u64,
@@ -315,22 +315,27 @@ macro_rules! transfers {
                 Some((_, at)) => return $scratch::<K>(w, cx, register, &at),
                 None => {}
             }
-            match $each::<K>(w, cx, register, exec, |lane| Place::of(at(lane))) {
+            match $each::<K>(w, cx, register, exec, |lane| FlatTarget::of(at(lane))) {
                 Ok(()) => Flow::Next,
-                Err(lane) => flat_fault(w, cx, Access::$access, at, exec, K::E::SIZE, lane),
+                Err(lane) => flat_fault(w, cx, AccessKind::$access, at, exec, K::E::SIZE, lane),
             }
         }
 
         /// In LDS.
         #[inline(always)]
-        pub(crate) fn $lds<K: $Kind>($w: &mut Wave, cx: &mut Ctx, $register: u16, at: &[u32; LANES]) -> Flow {
+        pub(crate) fn $lds<K: $Kind>(
+            $w: &mut Wave,
+            cx: &mut ExecContext,
+            $register: u16,
+            at: &[u32; LANES],
+        ) -> Flow {
             let Some(active) = $w.active() else { return Flow::Next };
             let (exec, all) = (active.exec(), active.all());
             match cx.lds.checked::<K::E>(at, &active) {
                 Some(mut $cells) if all => K::all_lds($w, $register, &mut $cells),
                 #[allow(unused_mut, reason = "stores need it")]
                 Some(mut $cells) => $some,
-                None => return lds_fault(cx, Access::$access, at, exec, K::E::SIZE),
+                None => return lds_fault(cx, AccessKind::$access, at, exec, K::E::SIZE),
             }
             Flow::Next
         }
@@ -339,7 +344,7 @@ macro_rules! transfers {
         #[inline(always)]
         pub(crate) fn $scratch<K: $Kind>(
             w: &mut Wave,
-            cx: &mut Ctx,
+            cx: &mut ExecContext,
             register: u16,
             at: &[u32; LANES],
         ) -> Flow {
@@ -350,7 +355,7 @@ macro_rules! transfers {
             }
             for lane in lanes_of(exec) {
                 if $lane::<K>(w, register, lane, at[lane]).is_none() {
-                    return scratch_fault(w, cx, Access::$access, at, exec, K::E::SIZE);
+                    return scratch_fault(w, cx, AccessKind::$access, at, exec, K::E::SIZE);
                 }
             }
             Flow::Next
@@ -392,18 +397,18 @@ fn store_lane<K: Store>(w: &mut Wave, src: u16, lane: usize, offset: u32) -> Opt
 /// Loads the lanes of `exec`; an error is the first lane that is out of bounds.
 fn load_each<K: Load>(
     w: &mut Wave,
-    cx: &mut Ctx,
+    cx: &mut ExecContext,
     dst: u16,
     exec: u64,
-    place: impl Fn(usize) -> Place,
+    target: impl Fn(usize) -> FlatTarget,
 ) -> Result<(), usize> {
     // No register is written before all lanes are known to be in bounds: a destination may be an address.
     let mut values = [K::E::from_bytes([0; 16]); LANES];
     for lane in lanes_of(exec) {
-        let value = match place(lane) {
-            Place::Global(address) => cx.mem.load_one(address),
-            Place::Lds(offset) => cx.lds.load_one(offset),
-            Place::Scratch(offset) => w.scratch.load(lane, offset),
+        let value = match target(lane) {
+            FlatTarget::Global(address) => cx.mem.load_one(address),
+            FlatTarget::Lds(offset) => cx.lds.load_one(offset),
+            FlatTarget::Scratch(offset) => w.scratch.load(lane, offset),
         };
         values[lane] = value.ok_or(lane)?;
     }
@@ -416,17 +421,17 @@ fn load_each<K: Load>(
 /// Stores the lanes of `exec`; an error is the first lane that is out of bounds.
 fn store_each<K: Store>(
     w: &mut Wave,
-    cx: &mut Ctx,
+    cx: &mut ExecContext,
     src: u16,
     exec: u64,
-    place: impl Fn(usize) -> Place,
+    target: impl Fn(usize) -> FlatTarget,
 ) -> Result<(), usize> {
     for lane in lanes_of(exec) {
         let value = K::get(w, src, lane);
-        let done = match place(lane) {
-            Place::Global(address) => cx.mem.store_one(address, value),
-            Place::Lds(offset) => cx.lds.store_one(offset, value),
-            Place::Scratch(offset) => w.scratch.store(lane, offset, value),
+        let done = match target(lane) {
+            FlatTarget::Global(address) => cx.mem.store_one(address, value),
+            FlatTarget::Lds(offset) => cx.lds.store_one(offset, value),
+            FlatTarget::Scratch(offset) => w.scratch.store(lane, offset, value),
         };
         done.ok_or(lane)?;
     }
@@ -434,19 +439,19 @@ fn store_each<K: Store>(
 }
 
 /// Whether `size` bytes of global memory are out of bounds.
-fn outside(cx: &mut Ctx, access: Access, address: u64, size: usize) -> bool {
-    let window = match access {
-        Access::Write => cx.mem.window(address, size as u64),
+fn outside(cx: &mut ExecContext, access: AccessKind, address: u64, size: usize) -> bool {
+    let range = match access {
+        AccessKind::Write => cx.mem.range(address, size as u64),
         _ => cx.mem.readable(address, size as u64),
     };
-    window.is_none()
+    range.is_none()
 }
 
 /// Reports the lanes whose `size` bytes are out of bounds.
 #[cold]
 pub(crate) fn global_fault(
-    cx: &mut Ctx,
-    access: Access,
+    cx: &mut ExecContext,
+    access: AccessKind,
     at: &dyn Fn(usize) -> u64,
     exec: u64,
     size: usize,
@@ -460,7 +465,13 @@ pub(crate) fn global_fault(
 
 /// Reports the lanes whose `size` bytes are outside of LDS.
 #[cold]
-pub(crate) fn lds_fault(cx: &mut Ctx, access: Access, at: &[u32; LANES], exec: u64, size: usize) -> Flow {
+pub(crate) fn lds_fault(
+    cx: &mut ExecContext,
+    access: AccessKind,
+    at: &[u32; LANES],
+    exec: u64,
+    size: usize,
+) -> Flow {
     let end = u64::from(cx.lds.size());
     let lanes: Vec<(u8, u64)> = lanes_of(exec)
         .map(|lane| (lane as u8, u64::from(at[lane])))
@@ -490,8 +501,8 @@ fn same(at: &[u32; LANES], active: &Active<'_>) -> bool {
 #[cold]
 pub(crate) fn scratch_fault(
     w: &Wave,
-    cx: &mut Ctx,
-    access: Access,
+    cx: &mut ExecContext,
+    access: AccessKind,
     at: &[u32; LANES],
     exec: u64,
     size: usize,
@@ -508,12 +519,12 @@ fn one_aperture(at: &dyn Fn(usize) -> u64, exec: u64) -> Option<(Space, [u32; LA
     let mut offsets = [0; LANES];
     let mut space = None;
     for lane in lanes_of(exec) {
-        let place = Place::of(at(lane));
-        match place {
-            Place::Global(_) => return None,
-            Place::Lds(offset) | Place::Scratch(offset) => offsets[lane] = offset,
+        let target = FlatTarget::of(at(lane));
+        match target {
+            FlatTarget::Global(_) => return None,
+            FlatTarget::Lds(offset) | FlatTarget::Scratch(offset) => offsets[lane] = offset,
         }
-        if *space.get_or_insert(place.space()) != place.space() {
+        if *space.get_or_insert(target.space()) != target.space() {
             return None;
         }
     }
@@ -524,24 +535,24 @@ fn one_aperture(at: &dyn Fn(usize) -> u64, exec: u64) -> Option<(Space, [u32; LA
 #[cold]
 pub(crate) fn flat_fault(
     w: &Wave,
-    cx: &mut Ctx,
-    access: Access,
+    cx: &mut ExecContext,
+    access: AccessKind,
     at: &dyn Fn(usize) -> u64,
     exec: u64,
     size: usize,
     first: usize,
 ) -> Flow {
-    let space = Place::of(at(first)).space();
+    let space = FlatTarget::of(at(first)).space();
     let lds = u64::from(cx.lds.size());
     let mut lanes = Vec::new();
     for lane in lanes_of(exec) {
-        let place = Place::of(at(lane));
-        let (bad, address) = match place {
-            Place::Global(address) => (outside(cx, access, address, size), address),
-            Place::Lds(offset) => (u64::from(offset) + size as u64 > lds, u64::from(offset)),
-            Place::Scratch(offset) => (!w.scratch.contains(offset, size), u64::from(offset)),
+        let target = FlatTarget::of(at(lane));
+        let (bad, address) = match target {
+            FlatTarget::Global(address) => (outside(cx, access, address, size), address),
+            FlatTarget::Lds(offset) => (u64::from(offset) + size as u64 > lds, u64::from(offset)),
+            FlatTarget::Scratch(offset) => (!w.scratch.contains(offset, size), u64::from(offset)),
         };
-        if bad && place.space() == space {
+        if bad && target.space() == space {
             lanes.push((lane as u8, address));
         }
     }

@@ -7,7 +7,9 @@
 use gfx9_isa::Ty;
 use gfx9_isa::flags::SGPR_DST;
 
-use crate::exec::inst::{Code, Ctx, Exec, Ext, Flow, Inst, NONE, Observing, Stop, flag};
+use crate::exec::inst::{
+    Code, Exec, ExecContext, Flow, Inst, ModifierInst, NONE, Observing, StopReason, flag,
+};
 use crate::exec::operand::Operand;
 use crate::state::wave::{Mode, VROWS, Wave, sreg};
 
@@ -21,18 +23,18 @@ pub(crate) fn after_mode(w: &Wave) -> Flow {
 #[cold]
 pub(crate) fn run(
     w: &mut Wave,
-    cx: &mut Ctx,
+    cx: &mut ExecContext,
     code: &Code,
     slice: u64,
     mut observer: Observing<'_>,
-) -> Option<Stop> {
+) -> Option<StopReason> {
     let mut count = 0;
     let stop = loop {
         if !w.mode.alters() {
             break None;
         }
         if count >= slice {
-            break Some(Stop::Slice);
+            break Some(StopReason::Slice);
         }
         let at = w.next;
         // Decoding ends every run of instructions with one that jumps or faults, so there is a next one.
@@ -59,13 +61,13 @@ pub(crate) fn run(
         }
         match flow {
             Flow::Next | Flow::Altered | Flow::Jump => {}
-            Flow::Yield => break Some(Stop::Slice),
-            Flow::Barrier => break Some(Stop::Barrier),
-            Flow::Wait => break Some(Stop::Wait),
-            Flow::End => break Some(Stop::End),
+            Flow::Yield => break Some(StopReason::Slice),
+            Flow::Barrier => break Some(StopReason::Barrier),
+            Flow::Wait => break Some(StopReason::Wait),
+            Flow::End => break Some(StopReason::End),
             Flow::Fault => {
                 w.next = at;
-                break Some(Stop::Fault);
+                break Some(StopReason::Fault);
             }
         }
     };
@@ -110,7 +112,7 @@ fn moved(i: &Inst, index: u16, mode: u32) -> Inst {
         }
     }
     if let Some(ext) = &i.ext {
-        let mut ext = Ext { inner: Inst { ext: None, ..ext.inner }, ..**ext };
+        let mut ext = ModifierInst { inner: Inst { ext: None, ..ext.inner }, ..**ext };
         if mode & 8 != 0 {
             match &mut ext.post {
                 Some(post) => post.dst = destination(post.dst, index),
@@ -155,7 +157,7 @@ fn set_index(w: &mut Wave, index: Option<u32>, mode: Option<u32>) {
 pub(crate) struct GprIdxOn;
 impl Exec for GprIdxOn {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let index = w.s32(i.src[0]);
         set_index(w, Some(index), Some(i.imm));
         w.mode = Mode(w.mode.0 | Mode::GPR_IDX_EN);
@@ -167,7 +169,7 @@ impl Exec for GprIdxOn {
 pub(crate) struct GprIdxOff;
 impl Exec for GprIdxOff {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, _: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, _: &Inst) -> Flow {
         w.mode = Mode(w.mode.0 & !Mode::GPR_IDX_EN);
         Flow::Next
     }
@@ -177,7 +179,7 @@ impl Exec for GprIdxOff {
 pub(crate) struct GprIdxIdx;
 impl Exec for GprIdxIdx {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let index = w.s32(i.src[0]);
         set_index(w, Some(index), None);
         Flow::Next
@@ -188,7 +190,7 @@ impl Exec for GprIdxIdx {
 pub(crate) struct GprIdxMode;
 impl Exec for GprIdxMode {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         set_index(w, None, Some(i.imm));
         Flow::Next
     }
@@ -198,7 +200,7 @@ impl Exec for GprIdxMode {
 pub(crate) struct Setvskip;
 impl Exec for Setvskip {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let skip = w.s32(i.src[0]) >> (w.s32(i.src[1]) & 31) & 1;
         w.mode = Mode(w.mode.0 & !Mode::VSKIP | skip * Mode::VSKIP);
         after_mode(w)

@@ -2,11 +2,11 @@
 
 use gfx9_isa::{Encoding, Target};
 
-use crate::exec::inst::{Inst, Stop};
+use crate::exec::inst::{Inst, StopReason};
 use crate::exec::interpret::run_wave;
-use crate::exec::level::Level;
+use crate::exec::level::SimdLevel;
 use crate::state::wave::{LANES, Mode, sreg};
-use crate::testing::rig::{Random, Rig};
+use crate::testing::test_wave::{Random, TestWave};
 
 crate::testing::tally::verified!(random_programs_do_as_the_manual_says);
 
@@ -48,7 +48,7 @@ fn random_programs_do_as_the_manual_says() {
     let mut random = Random::new(90);
     for round in 0..200 {
         let target = if round % 2 == 0 { Target::Gfx90a } else { Target::Gfx942 };
-        let mut rig = Rig::new(target, Level::best());
+        let mut rig = TestWave::new(target, SimdLevel::best());
         let mut model = Model {
             v: std::array::from_fn(|_| random.next() as u32),
             index: 0,
@@ -119,7 +119,7 @@ fn random_programs_do_as_the_manual_says() {
 
 #[test]
 fn vskip_skips_what_is_of_the_vector_units() {
-    let mut rig = Rig::gfx90a();
+    let mut rig = TestWave::gfx90a();
     let at = rig.space.alloc(64, 0).unwrap();
     rig.w.set_s64(4, at);
     *rig.w.v_mut(1) = crate::exec::lanes::splat(7);
@@ -134,7 +134,7 @@ fn vskip_skips_what_is_of_the_vector_units() {
             Encoding::Ds => "ds_write_b32",
             _ => "scratch_store_dword",
         };
-        let op = crate::testing::rig::op(encoding, name, rig.target);
+        let op = crate::testing::test_wave::op(encoding, name, rig.target);
         let high = if matches!(encoding, Encoding::Flat | Encoding::Global) { 0x7f << 16 } else { 0 };
         program.extend([encoding.first_dword(op, 0), high | 1 << 8]);
     }
@@ -154,7 +154,7 @@ fn vskip_skips_what_is_of_the_vector_units() {
 
 #[test]
 fn mode_can_be_written_as_a_register() {
-    let mut rig = Rig::gfx90a();
+    let mut rig = TestWave::gfx90a();
     let hwreg = |at: u16, size: u16| (size - 1) << 11 | at << 6 | 1;
     *rig.w.v_mut(1) = crate::exec::lanes::splat(7);
     rig.w.set_s32(sreg::M0, 1 << 12 | 1);
@@ -178,15 +178,18 @@ fn mode_can_be_written_as_a_register() {
 
 #[test]
 fn a_wave_stops_and_goes_on_in_either_mode() {
-    for (name, stop) in [("s_barrier", Stop::Barrier), ("s_sleep", Stop::Slice), ("s_endpgm", Stop::End)] {
-        let mut rig = Rig::gfx90a();
+    for (name, stop) in
+        [("s_barrier", StopReason::Barrier), ("s_sleep", StopReason::Slice), ("s_endpgm", StopReason::End)]
+    {
+        let mut rig = TestWave::gfx90a();
         *rig.w.v_mut(12) = crate::exec::lanes::splat(7);
         rig.w.set_s32(20, 2);
         let program = [ON | 1 << 8 | 20, v_mov(1, 10), rig.sopp(name, 1), v_mov(2, 10)];
-        let words = [&program[..], &[rig.sopp("s_set_gpr_idx_off", 0), crate::testing::rig::END]].concat();
+        let words =
+            [&program[..], &[rig.sopp("s_set_gpr_idx_off", 0), crate::testing::test_wave::END]].concat();
         let code = std::sync::Arc::new(crate::exec::inst::Code::decode(
             &words,
-            crate::testing::rig::CODE,
+            crate::testing::test_wave::CODE,
             &[],
             rig.target,
             rig.level,
@@ -194,19 +197,19 @@ fn a_wave_stops_and_goes_on_in_either_mode() {
         rig.cx.code = std::sync::Arc::clone(&code);
         assert_eq!(run_wave(&mut rig.w, &mut rig.cx, &code, 1000), stop);
         assert_eq!((rig.w.v(1).flat()[0], rig.w.v(2).flat()[0], rig.w.count), (7, 0, 3));
-        if stop != Stop::End {
-            assert_eq!(run_wave(&mut rig.w, &mut rig.cx, &code, 1000), Stop::End);
+        if stop != StopReason::End {
+            assert_eq!(run_wave(&mut rig.w, &mut rig.cx, &code, 1000), StopReason::End);
             assert_eq!((rig.w.v(2).flat()[0], rig.w.count), (7, 6));
         }
     }
     // A loop without end is over when its slice is.
-    let mut rig = Rig::gfx90a();
+    let mut rig = TestWave::gfx90a();
     rig.budget = 5000;
     let branch = rig.sopp("s_branch", -2i16 as u16);
     rig.run(&[ON | 20, v_mov(1, 10), branch]);
     assert!(rig.w.count >= 5000 && rig.w.count < 1_010_000);
     // A fault is where it happens.
-    let mut rig = Rig::gfx90a();
+    let mut rig = TestWave::gfx90a();
     let trap = rig.sopp("s_trap", 2);
     assert!(rig.try_run(&[ON | 20, v_mov(1, 10), trap]).is_err());
     let at: &Inst = &rig.cx.code.insts[rig.w.next as usize];
@@ -215,7 +218,7 @@ fn a_wave_stops_and_goes_on_in_either_mode() {
 
 #[test]
 fn operands_that_are_not_there_stay_so() {
-    let mut rig = Rig::gfx90a();
+    let mut rig = TestWave::gfx90a();
     rig.w.set_s32(20, 200);
     // v_nop has none; a comparison has a mask, v_readfirstlane_b32 a scalar.
     let program = [ON | 15 << 8 | 20, 0x7e00_0000, 0x7d94_0301, 0x7e00_0500 | 30 << 17 | 256 + 1];

@@ -8,12 +8,12 @@ use std::marker::PhantomData;
 use gfx9_isa::{Target, Ty};
 use half::{bf16, f16};
 
-use crate::exec::access::{Place, flat_fault, global_fault, lds_fault};
+use crate::exec::access::{FlatTarget, flat_fault, global_fault, lds_fault};
 use crate::exec::address::{based, wide};
 use crate::exec::ds::{addresses, is_gds, no_gds, two_offsets};
-use crate::exec::inst::{Ctx, Exec, Flow, Inst, NONE, flag};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst, NONE, flag};
 use crate::memory::{Addresses, Cell, Checked, Element, Wide};
-use crate::report::access::{Access, Space};
+use crate::report::access::{AccessKind, Space};
 use crate::state::bytes::Bytes;
 use crate::state::wave::{Active, LANES, Lanes, Mode, Wave, lanes_of};
 
@@ -32,7 +32,7 @@ pub(crate) trait Bits: Copy + Eq {
     /// Replaces the value with what `f` makes of it; returns the value before.
     fn update(cell: &Self::Cell, f: impl FnMut(Self) -> Self) -> Self;
     /// The cell at an address, unless it is out of bounds or misaligned.
-    fn with_cell<R>(cx: &mut Ctx, address: u64, f: impl FnOnce(&Self::Cell) -> R) -> Option<R>;
+    fn with_cell<R>(cx: &mut ExecContext, address: u64, f: impl FnOnce(&Self::Cell) -> R) -> Option<R>;
 }
 
 impl Bits for u32 {
@@ -63,7 +63,7 @@ impl Bits for u32 {
     fn update(cell: &Cell<u32>, f: impl FnMut(u32) -> u32) -> u32 {
         cell.update(f)
     }
-    fn with_cell<R>(cx: &mut Ctx, address: u64, f: impl FnOnce(&Cell<u32>) -> R) -> Option<R> {
+    fn with_cell<R>(cx: &mut ExecContext, address: u64, f: impl FnOnce(&Cell<u32>) -> R) -> Option<R> {
         cx.mem.readable(address, 4)?.atomic_u32(address).map(|cell| f(&cell))
     }
 }
@@ -97,8 +97,8 @@ impl Bits for u64 {
     fn update(cell: &Cell<u64>, f: impl FnMut(u64) -> u64) -> u64 {
         cell.update(f)
     }
-    fn with_cell<R>(cx: &mut Ctx, address: u64, f: impl FnOnce(&Cell<u64>) -> R) -> Option<R> {
-        cx.mem.window(address, 8)?.atomic_u64(address).map(|cell| f(&cell))
+    fn with_cell<R>(cx: &mut ExecContext, address: u64, f: impl FnOnce(&Cell<u64>) -> R) -> Option<R> {
+        cx.mem.range(address, 8)?.atomic_u64(address).map(|cell| f(&cell))
     }
 }
 
@@ -405,7 +405,7 @@ impl Operands {
 
 /// How atomics on memory treat denormals: they are kept, but the L2 cache of gfx90a flushes those of f32 sums (LLVM,
 /// `FeatureMemoryAtomicFAddF32DenormalSupport`).
-fn memory_mode(cx: &Ctx) -> Mode {
+fn memory_mode(cx: &ExecContext) -> Mode {
     match cx.code.target {
         Target::Gfx90a => Mode(0xc0),
         Target::Gfx942 => Mode(0xf0),
@@ -416,7 +416,7 @@ fn memory_mode(cx: &Ctx) -> Mode {
 #[inline(never)]
 fn memory_rmw<O: Rmw>(
     w: &mut Wave,
-    cx: &mut Ctx,
+    cx: &mut ExecContext,
     slot: u32,
     at: &Wide,
     exec: u64,
@@ -448,7 +448,7 @@ fn memory_rmw<O: Rmw>(
 #[inline(never)]
 fn memory_rmw_apart<O: Rmw>(
     w: &mut Wave,
-    cx: &mut Ctx,
+    cx: &mut ExecContext,
     at: &Wide,
     exec: u64,
     o: Operands,
@@ -458,23 +458,23 @@ fn memory_rmw_apart<O: Rmw>(
     let size = <O::T as Bits>::E::SIZE;
     for lane in lanes_of(exec) {
         let (a, b) = o.get::<O>(w, lane);
-        let place = if flat { Place::of(at.at(lane)) } else { Place::Global(at.at(lane)) };
+        let place = if flat { FlatTarget::of(at.at(lane)) } else { FlatTarget::Global(at.at(lane)) };
         let (offset, space) = match place {
-            Place::Global(address) => (address, Space::Global),
-            Place::Lds(offset) => (offset.into(), Space::Lds),
-            Place::Scratch(offset) => (offset.into(), Space::Scratch),
+            FlatTarget::Global(address) => (address, Space::Global),
+            FlatTarget::Lds(offset) => (offset.into(), Space::Lds),
+            FlatTarget::Scratch(offset) => (offset.into(), Space::Scratch),
         };
         let old = match place {
             _ if offset % size as u64 != 0 => {
                 return misaligned_fault(cx, space, &|_| offset, 1 << lane, size);
             }
-            Place::Global(address) => O::T::with_cell(cx, address, |cell| O::atomic(cell, m, a, b)),
-            Place::Lds(offset) => cx.lds.load_one(offset).map(|old| {
+            FlatTarget::Global(address) => O::T::with_cell(cx, address, |cell| O::atomic(cell, m, a, b)),
+            FlatTarget::Lds(offset) => cx.lds.load_one(offset).map(|old| {
                 let old = O::T::of_element(old);
                 let _ = cx.lds.store_one(offset, O::f(w.mode, old, a, b).element());
                 old
             }),
-            Place::Scratch(offset) => w.scratch.load(lane, offset).map(|old| {
+            FlatTarget::Scratch(offset) => w.scratch.load(lane, offset).map(|old| {
                 let old = O::T::of_element(old);
                 let _ = w.scratch.store(lane, offset, O::f(m, old, a, b).element());
                 old
@@ -482,8 +482,8 @@ fn memory_rmw_apart<O: Rmw>(
         };
         match old {
             Some(old) => o.put(w, lane, old),
-            None if flat => return flat_fault(w, cx, Access::Atomic, &|l| at.at(l), exec, size, lane),
-            None => return global_fault(cx, Access::Atomic, &|l| at.at(l), exec, size),
+            None if flat => return flat_fault(w, cx, AccessKind::Atomic, &|l| at.at(l), exec, size, lane),
+            None => return global_fault(cx, AccessKind::Atomic, &|l| at.at(l), exec, size),
         }
     }
     Flow::Next
@@ -491,7 +491,13 @@ fn memory_rmw_apart<O: Rmw>(
 
 /// Reports the lanes whose address is no multiple of `size`.
 #[cold]
-fn misaligned_fault(cx: &mut Ctx, space: Space, at: &dyn Fn(usize) -> u64, exec: u64, size: usize) -> Flow {
+fn misaligned_fault(
+    cx: &mut ExecContext,
+    space: Space,
+    at: &dyn Fn(usize) -> u64,
+    exec: u64,
+    size: usize,
+) -> Flow {
     let lanes: Vec<(u8, u64)> = lanes_of(exec)
         .map(|lane| (lane as u8, at(lane)))
         .filter(|(_, address)| address % size as u64 != 0)
@@ -500,7 +506,7 @@ fn misaligned_fault(cx: &mut Ctx, space: Space, at: &dyn Fn(usize) -> u64, exec:
 }
 
 /// `buffer_atomic_*`, for the lanes that are in range.
-pub(crate) fn buffer_rmw<O: Rmw>(w: &mut Wave, cx: &mut Ctx, i: &Inst, at: &Wide, exec: u64) -> Flow {
+pub(crate) fn buffer_rmw<O: Rmw>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, at: &Wide, exec: u64) -> Flow {
     memory_rmw::<O>(w, cx, i.pc, at, exec, Operands::of_memory::<O>(i), false)
 }
 
@@ -508,7 +514,7 @@ pub(crate) fn buffer_rmw<O: Rmw>(w: &mut Wave, cx: &mut Ctx, i: &Inst, at: &Wide
 pub(crate) struct GlobalRmw<O>(PhantomData<O>);
 impl<O: Rmw> Exec for GlobalRmw<O> {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         let at = if i.sdst == NONE {
             wide(w, i)
         } else {
@@ -523,7 +529,7 @@ impl<O: Rmw> Exec for GlobalRmw<O> {
 pub(crate) struct FlatRmw<O>(PhantomData<O>);
 impl<O: Rmw> Exec for FlatRmw<O> {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         let at = wide(w, i);
         memory_rmw::<O>(w, cx, i.pc, &at, w.exec(), Operands::of_memory::<O>(i), true)
     }
@@ -533,7 +539,7 @@ impl<O: Rmw> Exec for FlatRmw<O> {
 pub(crate) struct DsRmw<O>(PhantomData<O>);
 impl<O: Rmw> Exec for DsRmw<O> {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         if is_gds(i) {
             return no_gds(cx);
         }
@@ -549,7 +555,7 @@ where
     Swap<T>: Rmw<T = T>,
 {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         if is_gds(i) {
             return no_gds(cx);
         }
@@ -569,7 +575,7 @@ where
 pub(crate) struct DsCondxchg32;
 impl Exec for DsCondxchg32 {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         if is_gds(i) {
             return no_gds(cx);
         }
@@ -588,7 +594,7 @@ impl Exec for DsCondxchg32 {
 }
 
 #[inline(never)]
-fn lds_rmw<O: Rmw>(w: &mut Wave, cx: &mut Ctx, at: &[u32; LANES], o: Operands) -> Flow {
+fn lds_rmw<O: Rmw>(w: &mut Wave, cx: &mut ExecContext, at: &[u32; LANES], o: Operands) -> Flow {
     let m = w.mode;
     let f = |w: &Wave, lane: usize, old: O::T| {
         let (a, b) = o.get::<O>(w, lane);
@@ -601,7 +607,7 @@ fn lds_rmw<O: Rmw>(w: &mut Wave, cx: &mut Ctx, at: &[u32; LANES], o: Operands) -
 #[inline(always)]
 fn lds_exchange<T: Bits>(
     w: &mut Wave,
-    cx: &mut Ctx,
+    cx: &mut ExecContext,
     at: &[u32; LANES],
     f: impl Fn(&Wave, usize, T) -> T,
     back: Option<u16>,
@@ -613,7 +619,7 @@ fn lds_exchange<T: Bits>(
         return misaligned_fault(cx, Space::Lds, &|lane| u64::from(at[lane]), exec, size);
     }
     let Some(mut cells) = cx.lds.checked::<T::E>(at, &active) else {
-        return lds_fault(cx, Access::Atomic, at, exec, size);
+        return lds_fault(cx, AccessKind::Atomic, at, exec, size);
     };
     cells.modify(|lane, old| {
         let old = T::of_element(old);

@@ -5,14 +5,14 @@ use std::ptr::NonNull;
 use gfx9_isa::{Encoding, Target};
 use half::{bf16, f16};
 
-use crate::exec::level::Level;
+use crate::exec::level::SimdLevel;
 use crate::exec::memory_model::{
-    At, Bench, BufferFields, FlatFields, GLOBAL, LDS, SCRATCH, buffer, ds, flat,
+    At, BufferFields, FlatFields, GLOBAL, LDS, MemoryModel, SCRATCH, buffer, ds, flat,
 };
-use crate::report::access::{Access, LaneAddress, Space};
+use crate::report::access::{AccessKind, LaneAddress, Space};
 use crate::report::fault::FaultCause;
 use crate::state::wave::LANES;
-use crate::testing::rig::{Random, Rig};
+use crate::testing::test_wave::{Random, TestWave};
 
 crate::testing::tally::verified!(operations, exchanges_at_two_addresses);
 
@@ -27,7 +27,7 @@ pub(crate) struct Op {
 }
 
 impl Op {
-    fn all(b: &Bench) -> Vec<Op> {
+    fn all(b: &MemoryModel) -> Vec<Op> {
         let mut ops = Vec::new();
         for encoding in [Encoding::Ds, Encoding::Flat, Encoding::Global, Encoding::Mubuf] {
             for name in b.names(encoding) {
@@ -258,7 +258,7 @@ pub(crate) fn interesting(random: &mut Random, op: Op) -> u64 {
 }
 
 /// Encodes an operation with its address in v10, data in v20 (and v24 for DS), the result in v30.
-fn encode(b: &Bench, op: Op, back: bool) -> [u32; 2] {
+fn encode(b: &MemoryModel, op: Op, back: bool) -> [u32; 2] {
     match op.encoding {
         Encoding::Ds => ds(&b.rig, op.name, 0, 10, [20, 24], 30),
         Encoding::Mubuf => buffer(
@@ -288,7 +288,7 @@ fn encode(b: &Bench, op: Op, back: bool) -> [u32; 2] {
 }
 
 fn operations() {
-    for mut b in Bench::all(21) {
+    for mut b in MemoryModel::all(21) {
         for op in Op::all(&b) {
             for trial in 0..24 {
                 let exec = b.exec();
@@ -365,7 +365,7 @@ fn operations() {
 }
 
 fn exchanges_at_two_addresses() {
-    for mut b in Bench::all(22) {
+    for mut b in MemoryModel::all(22) {
         for name in b.names(Encoding::Ds) {
             let Some(rest) = name.strip_prefix("ds_wrxchg2") else { continue };
             let dwords = if rest.ends_with("64") { 2 } else { 1 };
@@ -406,7 +406,7 @@ fn exchanges_at_two_addresses() {
 #[test]
 fn boundaries_and_misalignment_fault() {
     const BAD: usize = 50;
-    for mut b in Bench::all(23) {
+    for mut b in MemoryModel::all(23) {
         for op in Op::all(&b) {
             let size = op.bytes as u32;
             let (space, base, len) = match op.encoding {
@@ -435,7 +435,7 @@ fn boundaries_and_misalignment_fault() {
                 let lanes = |at: u64| vec![LaneAddress { lane: Some(BAD as u8), address: at }];
                 for at in [last + u64::from(size), base + (1 << 20)] {
                     let want =
-                        FaultCause::OutOfBounds { access: Access::Atomic, space, size, lanes: lanes(at) };
+                        FaultCause::OutOfBounds { access: AccessKind::Atomic, space, size, lanes: lanes(at) };
                     assert_eq!(run(at, exec), Err(want), "{} at {at:#x}", op.name);
                 }
                 if op.kind == "condxchg32" {
@@ -454,7 +454,7 @@ fn boundaries_and_misalignment_fault() {
 /// LLVM makes loops of dword loads and `cmpswap` of what is done to a byte or a half: these may be an allocation's last.
 #[test]
 fn the_last_dword_of_an_allocation_counts_whole() {
-    let run = |b: &mut Bench, name: &str, at: u64, exec: u64| {
+    let run = |b: &mut MemoryModel, name: &str, at: u64, exec: u64| {
         for lane in 0..LANES {
             b.set64(10, lane, at);
             b.rig.w.v_mut(20).flat_mut()[lane] = 7;
@@ -466,7 +466,7 @@ fn the_last_dword_of_an_allocation_counts_whole() {
         let words = flat(&b.rig, Encoding::Global, name, fields);
         b.rig.try_run(&words)
     };
-    for mut b in Bench::all(25) {
+    for mut b in MemoryModel::all(25) {
         for len in [1, 2, 3, 6, 131, 200_002] {
             let base = b.rig.space.alloc(len, 0).unwrap();
             let last = base + (len - 1) / 4 * 4;
@@ -507,7 +507,7 @@ fn the_last_dword_of_an_allocation_counts_whole() {
 
 #[test]
 fn flat_atomics_fault_in_apertures() {
-    for mut b in Bench::all(24) {
+    for mut b in MemoryModel::all(24) {
         let lds = b.model.address(At::Lds(0));
         let scratch = b.model.address(At::Scratch(0));
         for op in Op::all(&b).into_iter().filter(|op| op.encoding == Encoding::Flat) {
@@ -519,7 +519,7 @@ fn flat_atomics_fault_in_apertures() {
                 b.rig.w.set_exec(1 << 3);
                 let lanes = vec![LaneAddress { lane: Some(3), address: len.into() }];
                 let size = op.bytes as u32;
-                let want = FaultCause::OutOfBounds { access: Access::Atomic, space: want, size, lanes };
+                let want = FaultCause::OutOfBounds { access: AccessKind::Atomic, space: want, size, lanes };
                 assert_eq!(b.rig.try_run(&words), Err(want), "{}", op.name);
             }
         }
@@ -529,9 +529,9 @@ fn flat_atomics_fault_in_apertures() {
 /// Runs an instruction some times on each of several threads, all lanes at the same few addresses.
 fn from_threads(
     name: &'static str,
-    setup: impl Fn(&mut Rig, usize) + Sync,
+    setup: impl Fn(&mut TestWave, usize) + Sync,
     base: u64,
-    rig: &Rig,
+    rig: &TestWave,
     times: usize,
 ) {
     let fields =
@@ -540,7 +540,7 @@ fn from_threads(
         for thread in 0..4 {
             let setup = &setup;
             scope.spawn(move || {
-                let mut own = Rig::new(rig.target, rig.level);
+                let mut own = TestWave::new(rig.target, rig.level);
                 for lane in 0..LANES {
                     let address = base + 8 * (lane as u64 % 4);
                     own.w.v_mut(10).flat_mut()[lane] = address as u32;
@@ -557,15 +557,15 @@ fn from_threads(
 #[test]
 fn sums_from_several_threads() {
     const TIMES: usize = 50;
-    let rig = Rig::new(Target::Gfx942, Level::best());
+    let rig = TestWave::new(Target::Gfx942, SimdLevel::best());
     let base = rig.space.alloc(64, 0).unwrap();
-    let read = |rig: &Rig, n: u64| {
+    let read = |rig: &TestWave, n: u64| {
         let mut bytes = [0; 8];
         rig.space.read(base + 8 * n, &mut bytes).unwrap();
         u64::from_le_bytes(bytes)
     };
     let one = |bits: u64| {
-        move |rig: &mut Rig, _: usize| {
+        move |rig: &mut TestWave, _: usize| {
             for lane in 0..LANES {
                 rig.w.v_mut(20).flat_mut()[lane] = bits as u32;
                 rig.w.v_mut(21).flat_mut()[lane] = (bits >> 32) as u32;
@@ -600,9 +600,9 @@ fn sums_from_several_threads() {
 
 #[test]
 fn racing_stores_do_not_tear() {
-    let rig = Rig::new(Target::Gfx90a, Level::best());
+    let rig = TestWave::new(Target::Gfx90a, SimdLevel::best());
     let base = rig.space.alloc(64, 0).unwrap();
-    let own = |rig: &mut Rig, thread: usize| {
+    let own = |rig: &mut TestWave, thread: usize| {
         for register in 20..24 {
             *rig.w.v_mut(register).flat_mut() = [0x0101_0101 * thread as u32; LANES];
         }

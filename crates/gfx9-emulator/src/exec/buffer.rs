@@ -6,11 +6,11 @@ use crate::exec::access::{
     Load, Store, global_fault, global_load, global_store, scratch_load, scratch_store,
 };
 use crate::exec::atomics::{Bits, Rmw, buffer_rmw};
-use crate::exec::inst::{Ctx, Exec, Flow, Inst, REPORTED, flag};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst, REPORTED, flag};
 use crate::exec::to_lds::{buffer_base, to_lds};
 use crate::memory::Wide;
 use crate::memory::apertures::SCRATCH_BASE;
-use crate::report::access::{Access, LaneAddress};
+use crate::report::access::{AccessKind, LaneAddress};
 use crate::report::fault::FaultCause;
 use crate::state::bytes::Bytes;
 use crate::state::wave::{LANES, Wave, lanes_of};
@@ -19,7 +19,7 @@ use crate::state::wave::{LANES, Wave, lanes_of};
 pub(crate) struct CacheControl;
 impl Exec for CacheControl {
     #[inline(always)]
-    fn exec(_: &mut Wave, _: &mut Ctx, _: &Inst) -> Flow {
+    fn exec(_: &mut Wave, _: &mut ExecContext, _: &Inst) -> Flow {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         Flow::Next
     }
@@ -176,7 +176,7 @@ fn reached(w: &Wave, i: &Inst, lane: usize) -> usize {
 
 /// Stops the kernel for one of another lane's.
 #[cold]
-fn other_scratch(w: &Wave, cx: &mut Ctx, i: &Inst, access: Access, size: usize) -> Flow {
+fn other_scratch(w: &Wave, cx: &mut ExecContext, i: &Inst, access: AccessKind, size: usize) -> Flow {
     let lanes = lanes_of(w.exec())
         .map(|lane| LaneAddress { lane: Some(lane as u8), address: reached(w, i, lane) as u64 })
         .take(REPORTED);
@@ -192,7 +192,7 @@ fn other_scratch(w: &Wave, cx: &mut Ctx, i: &Inst, access: Access, size: usize) 
 pub(crate) struct BufferLoad<K>(PhantomData<K>);
 impl<K: Load> Exec for BufferLoad<K> {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         if i.flags & flag::LDS != 0 {
             let base = buffer_base(w, i);
             return to_lds(w, cx, i, base, buffer_load::<K>);
@@ -202,10 +202,10 @@ impl<K: Load> Exec for BufferLoad<K> {
 }
 
 #[inline(always)]
-pub(crate) fn buffer_load<K: Load>(w: &mut Wave, cx: &mut Ctx, i: &Inst, dst: u16) -> Flow {
+pub(crate) fn buffer_load<K: Load>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, dst: u16) -> Flow {
     if let Some(at) = scratch_offsets(w, i) {
         if !own_scratch(w, i) {
-            return other_scratch(w, cx, i, Access::Read, K::E::SIZE);
+            return other_scratch(w, cx, i, AccessKind::Read, K::E::SIZE);
         }
         return scratch_load::<K>(w, cx, dst, &at);
     }
@@ -213,7 +213,7 @@ pub(crate) fn buffer_load<K: Load>(w: &mut Wave, cx: &mut Ctx, i: &Inst, dst: u1
 }
 
 #[inline(never)]
-fn memory_load<K: Load>(w: &mut Wave, cx: &mut Ctx, i: &Inst, dst: u16) -> Flow {
+fn memory_load<K: Load>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, dst: u16) -> Flow {
     let (reach, exec, size) = (Reach::new(w, i), w.exec(), K::E::SIZE as u32);
     if let Some(at) = reach.plain(exec, size) {
         return global_load::<K, _>(w, cx, i.pc, dst, &at);
@@ -225,7 +225,7 @@ fn memory_load<K: Load>(w: &mut Wave, cx: &mut Ctx, i: &Inst, dst: u16) -> Flow 
         for (extra, part) in (0..size).step_by(4).zip(bytes.as_chunks_mut::<4>().0) {
             if reach.inside(lane, extra, unit) {
                 let Some(value) = load_part(cx, reach.address(lane, extra), unit) else {
-                    return fault(cx, Access::Read, &reach, exec, unit, extra);
+                    return fault(cx, AccessKind::Read, &reach, exec, unit, extra);
                 };
                 *part = value.to_le_bytes();
             }
@@ -239,7 +239,7 @@ fn memory_load<K: Load>(w: &mut Wave, cx: &mut Ctx, i: &Inst, dst: u16) -> Flow 
 }
 
 /// Loads 1, 2 or 4 bytes.
-pub(crate) fn load_part(cx: &mut Ctx, address: u64, size: u32) -> Option<u32> {
+pub(crate) fn load_part(cx: &mut ExecContext, address: u64, size: u32) -> Option<u32> {
     match size {
         1 => cx.mem.load_one::<u8>(address).map(u32::from),
         2 => cx.mem.load_one::<u16>(address).map(u32::from),
@@ -248,7 +248,7 @@ pub(crate) fn load_part(cx: &mut Ctx, address: u64, size: u32) -> Option<u32> {
 }
 
 /// Stores 1, 2 or 4 bytes.
-pub(crate) fn store_part(cx: &mut Ctx, address: u64, size: u32, value: u32) -> Option<()> {
+pub(crate) fn store_part(cx: &mut ExecContext, address: u64, size: u32, value: u32) -> Option<()> {
     match size {
         1 => cx.mem.store_one(address, value as u8),
         2 => cx.mem.store_one(address, value as u16),
@@ -258,7 +258,14 @@ pub(crate) fn store_part(cx: &mut Ctx, address: u64, size: u32, value: u32) -> O
 
 /// Reports the lanes whose `size` bytes, `extra` bytes into their data, are in range but in no allocation.
 #[cold]
-pub(crate) fn fault(cx: &mut Ctx, access: Access, reach: &Reach, exec: u64, size: u32, extra: u32) -> Flow {
+pub(crate) fn fault(
+    cx: &mut ExecContext,
+    access: AccessKind,
+    reach: &Reach,
+    exec: u64,
+    size: u32,
+    extra: u32,
+) -> Flow {
     let exec =
         lanes_of(exec).filter(|lane| reach.inside(*lane, extra, size)).fold(0, |mask, lane| mask | 1 << lane);
     global_fault(cx, access, &|lane| reach.address(lane, extra), exec, size as usize)
@@ -268,10 +275,10 @@ pub(crate) fn fault(cx: &mut Ctx, access: Access, reach: &Reach, exec: u64, size
 pub(crate) struct BufferStore<K>(PhantomData<K>);
 impl<K: Store> Exec for BufferStore<K> {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         if let Some(at) = scratch_offsets(w, i) {
             if !own_scratch(w, i) {
-                return other_scratch(w, cx, i, Access::Write, K::E::SIZE);
+                return other_scratch(w, cx, i, AccessKind::Write, K::E::SIZE);
             }
             return scratch_store::<K>(w, cx, i.src[1], &at);
         }
@@ -280,7 +287,7 @@ impl<K: Store> Exec for BufferStore<K> {
 }
 
 #[inline(never)]
-fn memory_store<K: Store>(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+fn memory_store<K: Store>(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
     let (reach, exec, size) = (Reach::new(w, i), w.exec(), K::E::SIZE as u32);
     if let Some(at) = reach.plain(exec, size) {
         return global_store::<K, _>(w, cx, i.pc, i.src[1], &at);
@@ -292,7 +299,7 @@ fn memory_store<K: Store>(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
             if reach.inside(lane, extra, unit) {
                 let value = u32::from_le_bytes(*part);
                 if store_part(cx, reach.address(lane, extra), unit, value).is_none() {
-                    return fault(cx, Access::Write, &reach, exec, unit, extra);
+                    return fault(cx, AccessKind::Write, &reach, exec, unit, extra);
                 }
             }
         }
@@ -304,7 +311,7 @@ fn memory_store<K: Store>(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
 pub(crate) struct BufferRmw<O>(PhantomData<O>);
 impl<O: Rmw> Exec for BufferRmw<O> {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         let (reach, exec) = (Reach::new(w, i), w.exec());
         let inside = reach.whole(exec, <O::T as Bits>::E::SIZE as u32);
         if i.flags & flag::GLC != 0 {

@@ -8,9 +8,9 @@ use gfx9_isa::Encoding;
 use half::f16;
 
 use crate::exec::buffer::{Reach, fault, load_part, store_part};
-use crate::exec::inst::{Ctx, Exec, Flow, Inst, flag};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst, flag};
 use crate::exec::to_lds::{buffer_base, to_lds};
-use crate::report::access::Access;
+use crate::report::access::AccessKind;
 use crate::state::wave::{LANES, Wave, lanes_of};
 
 /// How the components lie in memory: bits of each, the first in the lowest bits. Empty for formats that are none.
@@ -228,7 +228,7 @@ impl Format {
 pub(crate) struct FormatLoad<C, const N: usize>(PhantomData<C>);
 impl<C: Components, const N: usize> Exec for FormatLoad<C, N> {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         if i.flags & flag::LDS != 0 {
             let base = buffer_base(w, i);
             return to_lds(w, cx, i, base, |w, cx, i, dst| load(w, cx, i, dst, N, C::EACH, C::HIGH));
@@ -237,7 +237,15 @@ impl<C: Components, const N: usize> Exec for FormatLoad<C, N> {
     }
 }
 
-fn load(w: &mut Wave, cx: &mut Ctx, i: &Inst, dst: u16, count: usize, each: usize, high: bool) -> Flow {
+fn load(
+    w: &mut Wave,
+    cx: &mut ExecContext,
+    i: &Inst,
+    dst: u16,
+    count: usize,
+    each: usize,
+    high: bool,
+) -> Flow {
     let (reach, format, exec) = (Reach::new(w, i), Format::of(w, i), w.exec());
     let (size, unit) = (format.size(), format.unit());
     let inside = if size == 0 { 0 } else { reach.whole(exec, size) };
@@ -246,7 +254,7 @@ fn load(w: &mut Wave, cx: &mut Ctx, i: &Inst, dst: u16, count: usize, each: usiz
         let mut words = [0; 4];
         for (extra, word) in (0..size).step_by(4).zip(&mut words) {
             let Some(value) = load_part(cx, reach.address(lane, extra), unit) else {
-                return fault(cx, Access::Read, &reach, inside, unit, extra);
+                return fault(cx, AccessKind::Read, &reach, inside, unit, extra);
             };
             *word = value;
         }
@@ -275,12 +283,12 @@ fn load(w: &mut Wave, cx: &mut Ctx, i: &Inst, dst: u16, count: usize, each: usiz
 pub(crate) struct FormatStore<C, const N: usize>(PhantomData<C>);
 impl<C: Components, const N: usize> Exec for FormatStore<C, N> {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         store(w, cx, i, N, C::EACH, C::HIGH)
     }
 }
 
-fn store(w: &mut Wave, cx: &mut Ctx, i: &Inst, count: usize, each: usize, high: bool) -> Flow {
+fn store(w: &mut Wave, cx: &mut ExecContext, i: &Inst, count: usize, each: usize, high: bool) -> Flow {
     let (reach, format, exec) = (Reach::new(w, i), Format::of(w, i), w.exec());
     let (size, unit) = (format.size(), format.unit());
     let inside = if size == 0 { 0 } else { reach.whole(exec, size) };
@@ -302,7 +310,7 @@ fn store(w: &mut Wave, cx: &mut Ctx, i: &Inst, count: usize, each: usize, high: 
         let words = format.encode(components);
         for (extra, word) in (0..size).step_by(4).zip(words) {
             if store_part(cx, reach.address(lane, extra), unit, word).is_none() {
-                return fault(cx, Access::Write, &reach, inside, unit, extra);
+                return fault(cx, AccessKind::Write, &reach, inside, unit, extra);
             }
         }
     }

@@ -3,12 +3,12 @@
 use gfx9_isa::{Encoding, Target};
 use half::f16;
 
-use crate::exec::memory_model::{At, Bench, BufferFields, GLOBAL, SCRATCH, Shape, buffer};
+use crate::exec::memory_model::{At, BufferFields, GLOBAL, MemoryModel, SCRATCH, Shape, buffer};
 use crate::memory::apertures::SCRATCH_BASE;
-use crate::report::access::{Access, LaneAddress, Space};
+use crate::report::access::{AccessKind, LaneAddress, Space};
 use crate::report::fault::FaultCause;
 use crate::state::wave::{LANES, sreg};
-use crate::testing::rig::Random;
+use crate::testing::test_wave::Random;
 
 const FIELDS: BufferFields = BufferFields {
     offset: 0,
@@ -47,7 +47,7 @@ struct Resource {
 }
 
 impl Resource {
-    fn random(b: &mut Bench) -> Resource {
+    fn random(b: &mut MemoryModel) -> Resource {
         let bits = b.random.next();
         let flag = |n: u32| bits >> n & 1 != 0;
         let (swizzle, add_tid, offen, idxen) = (flag(0) && flag(1), flag(2) && flag(3), flag(4), flag(5));
@@ -110,7 +110,7 @@ impl Resource {
     }
 
     /// Puts it into s8, and random indices and offsets into v10 and v11; returns those.
-    fn load(&mut self, b: &mut Bench) -> [(u32, u32); LANES] {
+    fn load(&mut self, b: &mut MemoryModel) -> [(u32, u32); LANES] {
         let limit = match (self.idxen && self.stride != 0, self.swizzle) {
             (true, _) => 20,
             _ => 300,
@@ -137,14 +137,14 @@ impl Resource {
 }
 
 /// The place of an address, if it is in the first allocation.
-fn place(b: &Bench, address: u64, size: usize) -> Option<At> {
+fn place(b: &MemoryModel, address: u64, size: usize) -> Option<At> {
     let byte = address.checked_sub(b.model.bases[0])?;
     (byte + size as u64 <= GLOBAL).then_some(At::Global(0, byte as usize))
 }
 
 fn loads_and_stores() {
     let mut ran = 0;
-    for mut b in Bench::all(31) {
+    for mut b in MemoryModel::all(31) {
         for name in b.names(Encoding::Mubuf) {
             let Some(shape) = name.strip_prefix("buffer_").and_then(Shape::of) else { continue };
             for _ in 0..60 {
@@ -208,7 +208,7 @@ fn loads_and_stores() {
 }
 
 fn scratch_through_its_descriptor() {
-    for mut b in Bench::all(32) {
+    for mut b in MemoryModel::all(32) {
         if b.rig.target != Target::Gfx90a {
             continue;
         }
@@ -256,7 +256,8 @@ fn scratch_through_its_descriptor() {
                 b.check(name);
             }
             // Past the end: the stack has overflowed.
-            let (size, access) = (shape.bytes as u32, if shape.load { Access::Read } else { Access::Write });
+            let (size, access) =
+                (shape.bytes as u32, if shape.load { AccessKind::Read } else { AccessKind::Write });
             b.rig.w.set_s32(6, (SCRATCH - size + 4) / 4 * 4 * LANES as u32);
             b.rig.w.set_exec(!0);
             let words = buffer(&b.rig, Encoding::Mubuf, name, BufferFields { offset: 3, ..FIELDS });
@@ -294,7 +295,7 @@ fn scratch_through_its_descriptor() {
 }
 
 fn loads_to_lds() {
-    for mut b in Bench::all(33) {
+    for mut b in MemoryModel::all(33) {
         for name in [
             "buffer_load_ubyte",
             "buffer_load_sbyte",
@@ -340,7 +341,7 @@ fn loads_to_lds() {
 
 #[test]
 fn atomics_out_of_range_do_nothing() {
-    for mut b in Bench::all(34) {
+    for mut b in MemoryModel::all(34) {
         b.scramble(10..40);
         let mut resource = Resource {
             stride: 0,
@@ -458,7 +459,7 @@ fn holds(register: u32, want: f64, number: u32, half: bool) -> bool {
 }
 
 fn format_loads() {
-    for mut b in Bench::all(35) {
+    for mut b in MemoryModel::all(35) {
         for (encoding, prefix) in
             [(Encoding::Mtbuf, "tbuffer_load_format_"), (Encoding::Mubuf, "buffer_load_format_")]
         {
@@ -549,7 +550,7 @@ fn to_store(random: &mut Random, number: u32) -> f64 {
 }
 
 fn format_stores() {
-    for mut b in Bench::all(36) {
+    for mut b in MemoryModel::all(36) {
         for (encoding, prefix) in
             [(Encoding::Mtbuf, "tbuffer_store_format_"), (Encoding::Mubuf, "buffer_store_format_")]
         {

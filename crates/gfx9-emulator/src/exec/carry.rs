@@ -4,7 +4,7 @@
 
 use std::marker::PhantomData;
 
-use crate::exec::inst::{Ctx, Exec, Flow, Inst};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::lanes::{Forms, Word, any, but_portable, by_exec, collect, load, scalar, store};
 use crate::exec::level::{Columns, columns, same, two_columns};
 use crate::state::wave::{CHUNK, CHUNKS, Lanes, Wave, expand};
@@ -78,7 +78,7 @@ pub(crate) struct LCarry<O, const SCALAR: u8, const CLAMP: bool>(PhantomData<O>)
 
 impl<O: OpCarry, const SCALAR: u8, const CLAMP: bool> Exec for LCarry<O, SCALAR, CLAMP> {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let sa: u32 = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { 0 };
         let sb: u32 = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { 0 };
         let mut carries = Lanes::ZERO;
@@ -122,7 +122,7 @@ impl<O: OpCarry> FormsCarry<O> {
 pub(crate) struct Cndmask<const SCALAR: u8>;
 impl<const SCALAR: u8> Exec for Cndmask<SCALAR> {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let sa: u32 = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { 0 };
         let sb: u32 = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { 0 };
         let mut pick = Lanes::ZERO;
@@ -215,7 +215,7 @@ pub(crate) struct LFlag<O, const SCALAR: u8>(PhantomData<O>);
 
 impl<O: OpFlag, const SCALAR: u8> Exec for LFlag<O, SCALAR> {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let sa = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { O::A::ZERO };
         let sb = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { O::A::ZERO };
         let sc = if SCALAR & 4 != 0 { scalar(w, i.src[2]) } else { O::C::ZERO };

@@ -1,6 +1,6 @@
 //! SOPP and what else changes where a wave goes on: branches, calls, barriers, the end, traps.
 
-use crate::exec::inst::{Ctx, Exec, Flow, Inst};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::report::fault::FaultCause;
 use crate::state::wave::Wave;
 
@@ -8,7 +8,7 @@ use crate::state::wave::Wave;
 pub(crate) struct Illegal;
 impl Exec for Illegal {
     #[inline(always)]
-    fn exec(_: &mut Wave, cx: &mut Ctx, _: &Inst) -> Flow {
+    fn exec(_: &mut Wave, cx: &mut ExecContext, _: &Inst) -> Flow {
         cx.fault(FaultCause::IllegalInstruction)
     }
 }
@@ -17,7 +17,7 @@ impl Exec for Illegal {
 pub(crate) struct Unimplemented;
 impl Exec for Unimplemented {
     #[inline(always)]
-    fn exec(_: &mut Wave, cx: &mut Ctx, _: &Inst) -> Flow {
+    fn exec(_: &mut Wave, cx: &mut ExecContext, _: &Inst) -> Flow {
         cx.fault(FaultCause::Unimplemented { detail: String::new() })
     }
 }
@@ -26,7 +26,7 @@ impl Exec for Unimplemented {
 pub(crate) struct BranchOff;
 impl Exec for BranchOff {
     #[inline(always)]
-    fn exec(_: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(_: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         let distance = 4 * (1 + i64::from(i.imm as i32));
         let target = (cx.code.base + 4 * u64::from(i.pc)).wrapping_add_signed(distance);
         cx.fault(FaultCause::BadJump { target })
@@ -37,7 +37,7 @@ impl Exec for BranchOff {
 pub(crate) struct Goto;
 impl Exec for Goto {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         w.next = i.target;
         Flow::Jump
     }
@@ -45,7 +45,7 @@ impl Exec for Goto {
 
 /// Goes on at a guest address.
 #[inline(always)]
-pub(crate) fn jump(w: &mut Wave, cx: &mut Ctx, address: u64) -> Flow {
+pub(crate) fn jump(w: &mut Wave, cx: &mut ExecContext, address: u64) -> Flow {
     match cx.code.index_of(address) {
         Some(index) => {
             w.next = index;
@@ -61,7 +61,7 @@ macro_rules! branches {
         pub(crate) struct $name;
         impl Exec for $name {
             #[inline(always)]
-            fn exec($w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+            fn exec($w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
                 if $taken {
                     $w.next = i.target;
                     Flow::Jump
@@ -87,7 +87,7 @@ branches! {
 pub(crate) struct Nop;
 impl Exec for Nop {
     #[inline(always)]
-    fn exec(_: &mut Wave, _: &mut Ctx, _: &Inst) -> Flow {
+    fn exec(_: &mut Wave, _: &mut ExecContext, _: &Inst) -> Flow {
         Flow::Next
     }
 }
@@ -96,7 +96,7 @@ impl Exec for Nop {
 pub(crate) struct GiveWay;
 impl Exec for GiveWay {
     #[inline(always)]
-    fn exec(_: &mut Wave, _: &mut Ctx, _: &Inst) -> Flow {
+    fn exec(_: &mut Wave, _: &mut ExecContext, _: &Inst) -> Flow {
         Flow::Yield
     }
 }
@@ -105,7 +105,7 @@ impl Exec for GiveWay {
 pub(crate) struct Sendmsg;
 impl Exec for Sendmsg {
     #[inline(always)]
-    fn exec(_: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(_: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         if let (1, Some(host)) = (i.imm & 0xff, &cx.host) {
             host.serve();
         }
@@ -117,7 +117,7 @@ impl Exec for Sendmsg {
 pub(crate) struct Setkill;
 impl Exec for Setkill {
     #[inline(always)]
-    fn exec(_: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(_: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         if i.imm & 1 != 0 { Flow::End } else { Flow::Next }
     }
 }
@@ -126,7 +126,7 @@ impl Exec for Setkill {
 pub(crate) struct Sethalt;
 impl Exec for Sethalt {
     #[inline(always)]
-    fn exec(_: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(_: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         if i.imm & 1 != 0 { cx.fault(FaultCause::Halted) } else { Flow::Next }
     }
 }
@@ -135,7 +135,7 @@ impl Exec for Sethalt {
 pub(crate) struct Sendmsghalt;
 impl Exec for Sendmsghalt {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         Sendmsg::exec(w, cx, i);
         cx.fault(FaultCause::Halted)
     }
@@ -145,7 +145,7 @@ impl Exec for Sendmsghalt {
 pub(crate) struct Privileged;
 impl Exec for Privileged {
     #[inline(always)]
-    fn exec(_: &mut Wave, cx: &mut Ctx, _: &Inst) -> Flow {
+    fn exec(_: &mut Wave, cx: &mut ExecContext, _: &Inst) -> Flow {
         cx.fault(FaultCause::Privileged)
     }
 }
@@ -153,7 +153,7 @@ impl Exec for Privileged {
 pub(crate) struct Barrier;
 impl Exec for Barrier {
     #[inline(always)]
-    fn exec(_: &mut Wave, _: &mut Ctx, _: &Inst) -> Flow {
+    fn exec(_: &mut Wave, _: &mut ExecContext, _: &Inst) -> Flow {
         Flow::Barrier
     }
 }
@@ -161,7 +161,7 @@ impl Exec for Barrier {
 pub(crate) struct Endpgm;
 impl Exec for Endpgm {
     #[inline(always)]
-    fn exec(_: &mut Wave, _: &mut Ctx, _: &Inst) -> Flow {
+    fn exec(_: &mut Wave, _: &mut ExecContext, _: &Inst) -> Flow {
         Flow::End
     }
 }
@@ -170,7 +170,7 @@ impl Exec for Endpgm {
 pub(crate) struct Trap;
 impl Exec for Trap {
     #[inline(always)]
-    fn exec(_: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(_: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         match i.imm as u8 {
             3 => Flow::Next,
             id => cx.fault(FaultCause::Trap { id }),
@@ -182,7 +182,7 @@ impl Exec for Trap {
 pub(crate) struct Getpc;
 impl Exec for Getpc {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         let address = cx.address_after(i, 1);
         w.set_s64(i.dst, address);
         Flow::Next
@@ -192,7 +192,7 @@ impl Exec for Getpc {
 pub(crate) struct Setpc;
 impl Exec for Setpc {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         let address = w.s64(i.src[0]);
         jump(w, cx, address)
     }
@@ -201,7 +201,7 @@ impl Exec for Setpc {
 pub(crate) struct Swappc;
 impl Exec for Swappc {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         let address = w.s64(i.src[0]);
         let back = cx.address_after(i, 1);
         w.set_s64(i.dst, back);
@@ -213,7 +213,7 @@ impl Exec for Swappc {
 pub(crate) struct Call;
 impl Exec for Call {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         let back = cx.address_after(i, 1);
         w.set_s64(i.dst, back);
         w.next = i.target;

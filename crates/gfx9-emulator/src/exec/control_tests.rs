@@ -3,14 +3,14 @@
 use gfx9_isa::Encoding;
 
 use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
-use crate::report::access::{Access, LaneAddress, Space};
+use crate::report::access::{AccessKind, LaneAddress, Space};
 use crate::report::fault::FaultCause;
 use crate::state::wave::sreg;
-use crate::testing::rig::{CODE, Rig};
+use crate::testing::test_wave::{CODE, TestWave};
 
 #[test]
 fn a_loop_counts() {
-    let mut rig = Rig::gfx90a();
+    let mut rig = TestWave::gfx90a();
     // s0 = 10; do { s1 += 3; s0 -= 1 } while (s0 != 0)
     rig.run(&[
         rig.sopk("s_movk_i32", 0, 10),
@@ -35,7 +35,7 @@ fn branches_on_masks() {
         ("s_cbranch_execnz", 0, 1 << 63, true),
         ("s_cbranch_execnz", 1, 0, false),
     ] {
-        let mut rig = Rig::gfx90a();
+        let mut rig = TestWave::gfx90a();
         rig.w.set_s64(sreg::VCC, vcc);
         rig.w.set_exec(exec);
         rig.run(&[rig.sopp(name, 1), rig.sopk("s_movk_i32", 0, 1)]);
@@ -48,14 +48,14 @@ fn branches_on_masks() {
 
 #[test]
 fn calls_return() {
-    let mut rig = Rig::gfx90a();
+    let mut rig = TestWave::gfx90a();
     // Calls the function at dword 5, twice: through a register and directly.
     rig.run(&[
         rig.sop1("s_getpc_b64", 4, 0),
         rig.sopk("s_addk_i32", 4, 16),
         rig.sop1("s_swappc_b64", 30, 4),
         rig.sopk("s_call_b64", 30, 1),
-        crate::testing::rig::END,
+        crate::testing::test_wave::END,
         rig.sopk("s_addk_i32", 0, 7),
         rig.sop1("s_setpc_b64", 0, 30),
     ]);
@@ -65,7 +65,7 @@ fn calls_return() {
 
 #[test]
 fn bad_jumps_fault() {
-    let mut rig = Rig::gfx90a();
+    let mut rig = TestWave::gfx90a();
     let there = rig.sop1("s_setpc_b64", 0, 30);
     for target in [0, CODE - 4, CODE + 2, CODE + 4000, u64::MAX] {
         rig.w.set_s64(30, target);
@@ -98,7 +98,7 @@ fn bad_jumps_fault() {
 
 #[test]
 fn what_cannot_run_faults_when_reached() {
-    let mut rig = Rig::gfx90a();
+    let mut rig = TestWave::gfx90a();
     let over = rig.sopp("s_branch", 1);
     let unknown = 0xbe80_ff00;
     rig.run(&[over, unknown]);
@@ -135,7 +135,7 @@ fn what_cannot_run_faults_when_reached() {
 
 #[test]
 fn hardware_registers() {
-    let mut rig = Rig::gfx90a();
+    let mut rig = TestWave::gfx90a();
     let hwreg = |id: u16, at: u16, size: u16| (size - 1) << 11 | at << 6 | id;
     rig.w.set_s32(5, 0b1010);
     rig.run(&[
@@ -157,7 +157,7 @@ fn hardware_registers() {
 
 #[test]
 fn scalar_memory() {
-    let mut rig = Rig::gfx90a();
+    let mut rig = TestWave::gfx90a();
     let base = rig.space.alloc(256, 0).unwrap();
     let bytes: Vec<u8> = (0..=255).collect();
     rig.space.write(base, &bytes).unwrap();
@@ -200,13 +200,13 @@ fn scalar_memory() {
     // Out of bounds: the whole access counts, and says where.
     let past = rig.smem("s_load_dwordx4", 20, 4, 120);
     let lanes = vec![LaneAddress { lane: None, address: base + 248 }];
-    let cause = FaultCause::OutOfBounds { access: Access::Read, space: Space::Global, size: 16, lanes };
+    let cause = FaultCause::OutOfBounds { access: AccessKind::Read, space: Space::Global, size: 16, lanes };
     assert_eq!(rig.try_run(&past), Err(cause));
 }
 
 #[test]
 fn scalar_buffers_clamp() {
-    let mut rig = Rig::gfx90a();
+    let mut rig = TestWave::gfx90a();
     let base = rig.space.alloc(64, 0).unwrap();
     rig.space.write(base, &[0x11; 64]).unwrap();
     // 24 records of a byte: the fifth and sixth dword are the last.
@@ -229,7 +229,7 @@ fn scalar_buffers_clamp() {
 
 #[test]
 fn indexed_vector_registers() {
-    let mut rig = Rig::gfx90a();
+    let mut rig = TestWave::gfx90a();
     for n in 0..8 {
         *rig.w.v_mut(10 + n) = crate::exec::lanes::splat(100 + u32::from(n));
     }
@@ -253,9 +253,9 @@ fn indexed_vector_registers() {
 
 #[test]
 fn scalar_atomics() {
-    let mut rig = Rig::gfx90a();
+    let mut rig = TestWave::gfx90a();
     let base = rig.space.alloc(64, 0).unwrap();
-    let read = |rig: &Rig, at: u64| {
+    let read = |rig: &TestWave, at: u64| {
         let mut bytes = [0; 8];
         rig.space.read(at, &mut bytes).unwrap();
         u64::from_le_bytes(bytes)
@@ -296,5 +296,5 @@ fn scalar_atomics() {
     let cause = FaultCause::Misaligned { space: Space::Global, size: 8, lanes };
     assert_eq!(rig.try_run(&misaligned), Err(cause));
     let past = rig.smem("s_atomic_dec", 20, 4, 4096);
-    assert!(matches!(rig.try_run(&past), Err(FaultCause::OutOfBounds { access: Access::Atomic, .. })));
+    assert!(matches!(rig.try_run(&past), Err(FaultCause::OutOfBounds { access: AccessKind::Atomic, .. })));
 }

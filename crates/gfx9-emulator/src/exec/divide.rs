@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use crate::exec::inst::{Ctx, Exec, Flow, Inst};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::lanes::{Op3, by_exec, load, set_lane, store};
 use crate::exec::number::float::Float;
 use crate::exec::number::half16::Half;
@@ -115,7 +115,7 @@ impl<T: Divide> OpFlag for DivScale<T> {
 pub(crate) struct DivFmas<T>(PhantomData<T>);
 impl<T: Divide> Exec for DivFmas<T> {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let m = w.mode;
         let scaled = w.vcc() & w.exec();
         if scaled == 0 && m.is_default_float() {

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use crate::exec::access::{Dwords, Load, Store, lds_load, lds_store};
-use crate::exec::inst::{Ctx, Exec, Flow, Inst, flag};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst, flag};
 use crate::report::fault::FaultCause;
 use crate::state::wave::{Aligned, LANES, Wave};
 
@@ -27,14 +27,14 @@ pub(crate) fn is_gds(i: &Inst) -> bool {
 
 /// Stops the kernel for an instruction that needs it.
 #[cold]
-pub(crate) fn no_gds(cx: &mut Ctx) -> Flow {
+pub(crate) fn no_gds(cx: &mut ExecContext) -> Flow {
     cx.fault(FaultCause::NoGlobalDataShare)
 }
 
 pub(crate) struct Read<K>(PhantomData<K>);
 impl<K: Load> Exec for Read<K> {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         if is_gds(i) {
             return no_gds(cx);
         }
@@ -46,7 +46,7 @@ impl<K: Load> Exec for Read<K> {
 pub(crate) struct Write<K>(PhantomData<K>);
 impl<K: Store> Exec for Write<K> {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         if is_gds(i) {
             return no_gds(cx);
         }
@@ -65,7 +65,7 @@ pub(crate) fn two_offsets(i: &Inst, unit: u32) -> (u32, u32) {
 pub(crate) struct Read2<const N: usize, const UNIT: u32>;
 impl<const N: usize, const UNIT: u32> Exec for Read2<N, UNIT> {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         if is_gds(i) {
             return no_gds(cx);
         }
@@ -83,7 +83,7 @@ impl<const N: usize, const UNIT: u32> Exec for Read2<N, UNIT> {
 pub(crate) struct Write2<const N: usize, const UNIT: u32>;
 impl<const N: usize, const UNIT: u32> Exec for Write2<N, UNIT> {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         if is_gds(i) {
             return no_gds(cx);
         }

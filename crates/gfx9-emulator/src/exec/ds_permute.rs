@@ -2,8 +2,8 @@
 
 use crate::exec::access::{Dwords, lds_fault, lds_load, lds_store};
 use crate::exec::ds::{is_gds, no_gds};
-use crate::exec::inst::{Ctx, Exec, Flow, Inst};
-use crate::report::access::Access;
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
+use crate::report::access::AccessKind;
 use crate::state::wave::{LANES, Wave, lanes_of, sreg};
 
 /// Puts each active lane's value into the destination.
@@ -41,7 +41,7 @@ fn active_data(w: &mut Wave, register: u16) -> [u32; LANES] {
 pub(crate) struct Bpermute;
 impl Exec for Bpermute {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let data = active_data(w, i.src[1]);
         let at = w.v(i.src[0]).flat();
         let mut out = [0; LANES];
@@ -56,7 +56,7 @@ impl Exec for Bpermute {
 pub(crate) struct Permute;
 impl Exec for Permute {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let (at, data) = (w.v(i.src[0]).flat(), w.v(i.src[1]).flat());
         let mut out = [0; LANES];
         for lane in lanes_of(w.exec()) {
@@ -93,7 +93,7 @@ fn swizzled(offset: u32, lane: u32) -> u32 {
 pub(crate) struct Swizzle;
 impl Exec for Swizzle {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let data = active_data(w, i.src[0]);
         let out = std::array::from_fn(|lane| data[swizzled(i.imm, lane as u32) as usize % LANES]);
         put(w, i, &out)
@@ -110,7 +110,7 @@ pub(crate) fn by_lane(w: &Wave, i: &Inst) -> [u32; LANES] {
 pub(crate) struct ReadAddtid;
 impl Exec for ReadAddtid {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         if is_gds(i) {
             return no_gds(cx);
         }
@@ -123,7 +123,7 @@ impl Exec for ReadAddtid {
 pub(crate) struct WriteAddtid;
 impl Exec for WriteAddtid {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         if is_gds(i) {
             return no_gds(cx);
         }
@@ -142,14 +142,14 @@ pub(crate) fn count_address(w: &Wave, i: &Inst) -> u32 {
 pub(crate) struct Count<const ADD: bool>;
 impl<const ADD: bool> Exec for Count<ADD> {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         if is_gds(i) {
             return no_gds(cx);
         }
         let at = count_address(w, i);
         let (exec, count) = (w.exec(), w.exec().count_ones());
         let Some(old) = cx.lds.load_u32(at) else {
-            return lds_fault(cx, Access::Atomic, &[at; LANES], exec | u64::from(exec == 0), 4);
+            return lds_fault(cx, AccessKind::Atomic, &[at; LANES], exec | u64::from(exec == 0), 4);
         };
         let new = if ADD { old.wrapping_add(count) } else { old.wrapping_sub(count) };
         let _ = cx.lds.store_u32(at, new);

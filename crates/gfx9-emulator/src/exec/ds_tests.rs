@@ -2,8 +2,8 @@
 
 use gfx9_isa::Encoding;
 
-use crate::exec::memory_model::{At, Bench, LDS, Shape, ds};
-use crate::report::access::{Access, LaneAddress, Space};
+use crate::exec::memory_model::{At, LDS, MemoryModel, Shape, ds};
+use crate::report::access::{AccessKind, LaneAddress, Space};
 use crate::report::fault::FaultCause;
 use crate::state::wave::{LANES, sreg};
 
@@ -17,7 +17,7 @@ crate::testing::tally::verified!(
 );
 
 fn loads_and_stores() {
-    for mut b in Bench::all(11) {
+    for mut b in MemoryModel::all(11) {
         for name in b.names(Encoding::Ds) {
             let Some(shape) = name.strip_prefix("ds_").and_then(Shape::of) else { continue };
             for _ in 0..32 {
@@ -55,7 +55,7 @@ fn loads_and_stores() {
 }
 
 fn two_addresses() {
-    for mut b in Bench::all(12) {
+    for mut b in MemoryModel::all(12) {
         for name in b.names(Encoding::Ds) {
             let Some((load, rest)) = ["ds_read2", "ds_write2"]
                 .iter()
@@ -128,10 +128,11 @@ fn two_addresses() {
 #[test]
 fn boundaries_fault() {
     const BAD: usize = 9;
-    for mut b in Bench::all(13) {
+    for mut b in MemoryModel::all(13) {
         for name in b.names(Encoding::Ds) {
             let Some(shape) = name.strip_prefix("ds_").and_then(Shape::of) else { continue };
-            let (size, access) = (shape.bytes as u32, if shape.load { Access::Read } else { Access::Write });
+            let (size, access) =
+                (shape.bytes as u32, if shape.load { AccessKind::Read } else { AccessKind::Write });
             let words = ds(&b.rig, name, 0, 10, [20, 24], 30);
             for exec in [!0, 1 << BAD, 0x8001 | 1 << BAD] {
                 b.rig.w.set_exec(exec);
@@ -163,7 +164,7 @@ fn boundaries_fault() {
 
 #[test]
 fn no_lds_at_all_faults() {
-    let mut b = Bench::all(14).next().unwrap();
+    let mut b = MemoryModel::all(14).next().unwrap();
     b.rig.cx.lds.reset(0);
     for name in ["ds_read_b32", "ds_write_b8", "ds_add_u32", "ds_append"] {
         let words = ds(&b.rig, name, 0, 10, [20, 24], 30);
@@ -176,7 +177,7 @@ fn no_lds_at_all_faults() {
 
 #[test]
 fn global_data_share_is_refused() {
-    for mut b in Bench::all(15) {
+    for mut b in MemoryModel::all(15) {
         for name in b.names(Encoding::Ds) {
             let [low, high] = ds(&b.rig, name, 0, 10, [20, 24], 30);
             // Those that touch no memory don't care.
@@ -193,7 +194,7 @@ fn global_data_share_is_refused() {
 }
 
 fn permutes() {
-    for mut b in Bench::all(16) {
+    for mut b in MemoryModel::all(16) {
         for trial in 0..200 {
             let exec = b.exec();
             b.scramble(10..40);
@@ -204,7 +205,7 @@ fn permutes() {
                     b.set(10, lane, value);
                 }
             }
-            let read = |b: &Bench, register: u16| -> Vec<u32> {
+            let read = |b: &MemoryModel, register: u16| -> Vec<u32> {
                 (0..LANES).map(|lane| b.get(register, lane, 1) as u32).collect()
             };
             let (at, data, old) = (read(&b, 10), read(&b, 20), read(&b, 30));
@@ -270,7 +271,7 @@ fn swizzles() {
     assert_eq!(from(0xe000), [1, 0x11, 9, 0x19, 5, 0x15, 0xd, 0x1d]);
     assert_eq!(from(0xe010), [1, 9, 5, 0xd, 3, 0xb, 7, 0xf]);
     assert_eq!(from(0xe01f), [1, 2, 3, 4, 5, 6, 7, 8]);
-    for mut b in Bench::all(17) {
+    for mut b in MemoryModel::all(17) {
         for trial in 0..400u32 {
             let exec = b.exec();
             b.scramble(10..40);
@@ -295,7 +296,7 @@ fn swizzles() {
 }
 
 fn by_lane_number() {
-    for mut b in Bench::all(18) {
+    for mut b in MemoryModel::all(18) {
         for _ in 0..50 {
             let exec = b.exec();
             b.scramble(10..40);
@@ -322,7 +323,7 @@ fn by_lane_number() {
 }
 
 fn append_and_consume() {
-    for mut b in Bench::all(19) {
+    for mut b in MemoryModel::all(19) {
         let mut counter = b.model.read(At::Lds(104), 0, 4) as u32;
         b.rig.w.set_s32(sreg::M0, 100 | 7 << 16);
         for trial in 0..40 {

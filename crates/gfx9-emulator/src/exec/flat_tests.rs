@@ -2,8 +2,8 @@
 
 use gfx9_isa::{Encoding, Target};
 
-use crate::exec::memory_model::{At, Bench, FlatFields, GLOBAL, LDS, SCRATCH, Shape, flat};
-use crate::report::access::{Access, LaneAddress, Space};
+use crate::exec::memory_model::{At, FlatFields, GLOBAL, LDS, MemoryModel, SCRATCH, Shape, flat};
+use crate::report::access::{AccessKind, LaneAddress, Space};
 use crate::report::fault::FaultCause;
 use crate::state::wave::{LANES, sreg};
 
@@ -18,7 +18,7 @@ const FIELDS: FlatFields =
     FlatFields { offset: 0, address: 10, data: 20, saddr: None, dst: 30, glc: false, bit13: false };
 
 /// Does what a load or store does, to the model; returns what the destination should hold.
-fn expect(b: &mut Bench, shape: Shape, at: &[At; LANES], exec: u64) -> Vec<u128> {
+fn expect(b: &mut MemoryModel, shape: Shape, at: &[At; LANES], exec: u64) -> Vec<u128> {
     let dwords = shape.dwords();
     (0..LANES)
         .map(|lane| {
@@ -37,7 +37,7 @@ fn expect(b: &mut Bench, shape: Shape, at: &[At; LANES], exec: u64) -> Vec<u128>
         .collect()
 }
 
-fn verify(b: &Bench, what: &str, want: &[u128], shape: Shape) {
+fn verify(b: &MemoryModel, what: &str, want: &[u128], shape: Shape) {
     for (lane, want) in want.iter().enumerate() {
         assert_eq!(b.get(30, lane, shape.dwords()), *want, "{what}: lane {lane}");
     }
@@ -45,7 +45,7 @@ fn verify(b: &Bench, what: &str, want: &[u128], shape: Shape) {
 }
 
 fn global_loads_and_stores() {
-    for mut b in Bench::all(1) {
+    for mut b in MemoryModel::all(1) {
         for name in b.names(Encoding::Global) {
             let Some(shape) = name.strip_prefix("global_").and_then(Shape::of) else { continue };
             for _ in 0..24 {
@@ -84,7 +84,7 @@ fn global_loads_and_stores() {
 }
 
 fn flat_loads_and_stores_in_all_apertures() {
-    for mut b in Bench::all(2) {
+    for mut b in MemoryModel::all(2) {
         for name in b.names(Encoding::Flat) {
             let Some(shape) = name.strip_prefix("flat_").and_then(Shape::of) else { continue };
             for trial in 0..32 {
@@ -119,7 +119,7 @@ fn flat_loads_and_stores_in_all_apertures() {
 }
 
 fn scratch_loads_and_stores() {
-    for mut b in Bench::all(3) {
+    for mut b in MemoryModel::all(3) {
         for name in b.names(Encoding::Scratch) {
             let Some(shape) = name.strip_prefix("scratch_").and_then(Shape::of) else { continue };
             for _ in 0..24 {
@@ -168,7 +168,7 @@ fn scratch_loads_and_stores() {
 }
 
 fn loads_to_lds() {
-    for mut b in Bench::all(4) {
+    for mut b in MemoryModel::all(4) {
         let target = b.rig.target;
         // gfx90a has a bit for it, gfx942 opcodes of its own.
         let mut names = Vec::new();
@@ -227,7 +227,7 @@ const BAD: usize = 37;
 
 /// Runs an instruction with all lanes at a good address but one.
 fn run_at(
-    b: &mut Bench,
+    b: &mut MemoryModel,
     encoding: Encoding,
     name: &str,
     good: u64,
@@ -244,7 +244,7 @@ fn run_at(
 
 #[test]
 fn every_boundary_of_an_allocation_faults() {
-    for mut b in Bench::all(5) {
+    for mut b in MemoryModel::all(5) {
         let freed = b.rig.space.alloc(4096, 0).unwrap();
         b.rig.space.free(freed).unwrap();
         for encoding in [Encoding::Global, Encoding::Flat] {
@@ -252,7 +252,7 @@ fn every_boundary_of_an_allocation_faults() {
                 let Some(shape) = name.split_once('_').and_then(|(_, rest)| Shape::of(rest)) else {
                     continue;
                 };
-                let access = if shape.load { Access::Read } else { Access::Write };
+                let access = if shape.load { AccessKind::Read } else { AccessKind::Write };
                 let (base, size) = (b.model.bases[1], shape.bytes as u64);
                 let last = base + GLOBAL - size;
                 let mut bad =
@@ -282,10 +282,10 @@ fn every_boundary_of_an_allocation_faults() {
 
 #[test]
 fn every_boundary_of_an_aperture_faults() {
-    for mut b in Bench::all(6) {
+    for mut b in MemoryModel::all(6) {
         for name in b.names(Encoding::Flat) {
             let Some(shape) = name.strip_prefix("flat_").and_then(Shape::of) else { continue };
-            let access = if shape.load { Access::Read } else { Access::Write };
+            let access = if shape.load { AccessKind::Read } else { AccessKind::Write };
             for (space, at, len) in [(Space::Lds, At::Lds(0), LDS), (Space::Scratch, At::Scratch(0), SCRATCH)]
             {
                 let base = b.model.address(at);
@@ -317,7 +317,7 @@ fn every_boundary_of_an_aperture_faults() {
 
 #[test]
 fn a_report_names_sixteen_lanes() {
-    let mut b = Bench::all(7).next().unwrap();
+    let mut b = MemoryModel::all(7).next().unwrap();
     b.rig.w.set_exec(!0 << 8);
     let words = flat(&b.rig, Encoding::Global, "global_load_dword", FIELDS);
     let Err(FaultCause::OutOfBounds { lanes, .. }) = b.rig.try_run(&words) else { panic!("it must fault") };
@@ -327,7 +327,7 @@ fn a_report_names_sixteen_lanes() {
 
 #[test]
 fn a_fault_leaves_the_destination() {
-    let mut b = Bench::all(8).next().unwrap();
+    let mut b = MemoryModel::all(8).next().unwrap();
     b.scramble(30..31);
     let before: Vec<_> = (0..LANES).map(|lane| b.get(30, lane, 1)).collect();
     let base = b.model.bases[0];
@@ -337,7 +337,7 @@ fn a_fault_leaves_the_destination() {
 
 #[test]
 fn a_destination_may_be_the_address() {
-    for mut b in Bench::all(9) {
+    for mut b in MemoryModel::all(9) {
         let base = b.model.bases[0];
         for lane in 0..LANES {
             b.set64(10, lane, base + 16 * lane as u64);

@@ -3,15 +3,15 @@
 
 use gfx9_isa::{Encoding, Target};
 
-use crate::exec::level::Level;
+use crate::exec::level::SimdLevel;
 use crate::report::fault::FaultCause;
 use crate::state::wave::{LANES, Mode, sreg};
-use crate::testing::rig::{CODE, END, Random, Rig, op};
+use crate::testing::test_wave::{CODE, END, Random, TestWave, op};
 
 crate::testing::tally::verified!(branches, jumps, indexed_registers, relative_moves, hardware_registers);
 
-fn rigs() -> [Rig; 2] {
-    [Target::Gfx90a, Target::Gfx942].map(|target| Rig::new(target, Level::best()))
+fn rigs() -> [TestWave; 2] {
+    [Target::Gfx90a, Target::Gfx942].map(|target| TestWave::new(target, SimdLevel::best()))
 }
 
 /// First of the SGPRs that the instructions of a program mark.
@@ -19,7 +19,7 @@ const MARK: u16 = 40;
 
 /// A program that goes to its dword `from`, where `jump` is, with as many others before and after it; each of these
 /// marks its SGPR.
-fn program(rig: &Rig, from: usize, jump: u32, len: usize) -> Vec<u32> {
+fn program(rig: &TestWave, from: usize, jump: u32, len: usize) -> Vec<u32> {
     let mut words = vec![rig.sopp("s_branch", from as u16 - 1)];
     for at in 1..len {
         words.push(if at == from { jump } else { rig.sopk("s_movk_i32", u32::from(MARK) + at as u32, 1) });
@@ -28,7 +28,7 @@ fn program(rig: &Rig, from: usize, jump: u32, len: usize) -> Vec<u32> {
 }
 
 /// Whether all from `to` on were executed, and nothing else.
-fn executed_from(rig: &Rig, to: usize, jump: usize, len: usize) -> bool {
+fn executed_from(rig: &TestWave, to: usize, jump: usize, len: usize) -> bool {
     (1..len).filter(|at| *at != jump).all(|at| (rig.w.s32(MARK + at as u16) != 0) == (at >= to))
 }
 

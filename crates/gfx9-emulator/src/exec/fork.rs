@@ -8,7 +8,7 @@
 //! program to restore.
 
 use crate::exec::control::jump;
-use crate::exec::inst::{Ctx, Exec, Flow, Inst};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::state::wave::Wave;
 
 /// Scalar registers of the entry that `csp` names: EXEC, then the address.
@@ -41,7 +41,7 @@ fn fork(w: &mut Wave, mask: u64, target: u64, next: u64) -> bool {
 pub(crate) struct GFork;
 impl Exec for GFork {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         let (mask, target) = (w.s64(i.src[0]), w.s64(i.src[1]));
         let has_literal = i.raw[0] & 0xff == 0xff || i.raw[0] >> 8 & 0xff == 0xff;
         let next = cx.address_after(i, 1 + u32::from(has_literal));
@@ -53,7 +53,7 @@ impl Exec for GFork {
 pub(crate) struct IFork;
 impl Exec for IFork {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         let next = cx.address_after(i, 1);
         let target = next.wrapping_add_signed(4 * i64::from(i.imm as i32));
         if fork(w, w.s64(i.dst), target, next) {
@@ -68,7 +68,7 @@ impl Exec for IFork {
 pub(crate) struct Join;
 impl Exec for Join {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         let csp = w.mode.csp();
         if w.s32(i.src[0]) == csp {
             return Flow::Next;

@@ -2,10 +2,10 @@
 
 use gfx9_isa::Target;
 
-use crate::exec::level::Level;
+use crate::exec::level::SimdLevel;
 use crate::report::fault::FaultCause;
 use crate::state::wave::LANES;
-use crate::testing::rig::{CODE, END, Random, Rig};
+use crate::testing::test_wave::{CODE, END, Random, TestWave};
 
 crate::testing::tally::verified!(every_lane_takes_its_own_way);
 
@@ -44,7 +44,7 @@ fn steps(random: &mut Random, depth: u32) -> Vec<Step> {
 }
 
 /// Appends code. Both ways of a fork end at its join, after which the lanes from before are active again.
-fn encode(rig: &Rig, steps: &[Step], depth: u32, out: &mut Vec<u32>) {
+fn encode(rig: &TestWave, steps: &[Step], depth: u32, out: &mut Vec<u32>) {
     for step in steps {
         match step {
             // v_add_u32 v1, constant, v1
@@ -91,7 +91,7 @@ fn every_lane_takes_its_own_way() {
     let mut random = Random::new(41);
     for round in 0..300 {
         let target = if round % 2 == 0 { Target::Gfx90a } else { Target::Gfx942 };
-        let mut rig = Rig::new(target, Level::best());
+        let mut rig = TestWave::new(target, SimdLevel::best());
         let program = steps(&mut random, 4);
         let exec = [!0, random.next(), 1, 0][round % 4];
         let masks: Vec<u64> = (0..MASKS).map(|_| random.int()).collect();
@@ -115,7 +115,7 @@ fn the_fewer_lanes_go_first_and_the_others_are_on_the_stack() {
     for (mask, exec, first) in
         [(0b0111u64, 0b1111u64, 0b1000u64), (0b0001, 0b1111, 0b0001), (0b0011, 0b1111, 0b0011)]
     {
-        let mut rig = Rig::gfx90a();
+        let mut rig = TestWave::gfx90a();
         rig.w.mode = rig.w.mode.with_csp(2);
         rig.w.set_s64(40, mask);
         rig.w.set_exec(exec);
@@ -131,7 +131,7 @@ fn the_fewer_lanes_go_first_and_the_others_are_on_the_stack() {
 #[test]
 fn all_or_none_just_jump_or_go_on() {
     for (mask, jumps) in [(0b1100, true), (0b1111_0000, false)] {
-        let mut rig = Rig::gfx90a();
+        let mut rig = TestWave::gfx90a();
         rig.w.set_s64(40, mask);
         rig.w.set_exec(0b1100);
         let program = [rig.sopk("s_cbranch_i_fork", 40, 1), rig.sopk("s_movk_i32", 50, 1)];
@@ -139,7 +139,7 @@ fn all_or_none_just_jump_or_go_on() {
         assert_eq!((rig.w.s32(50) == 0, rig.w.exec(), rig.w.mode.csp()), (jumps, 0b1100, 0));
     }
     // To nowhere: only if anybody goes there.
-    let mut rig = Rig::gfx90a();
+    let mut rig = TestWave::gfx90a();
     let fork = [rig.sop2("s_cbranch_g_fork", 0, 40, 42), rig.sopk("s_movk_i32", 50, 1)];
     rig.w.set_s64(42, 64);
     rig.run(&fork);

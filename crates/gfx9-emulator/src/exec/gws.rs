@@ -1,6 +1,6 @@
 //! `ds_gws_*`: global wave sync (CDNA3 ISA, the instructions' pseudocode; LLVM's `SelectDS_GWS`).
 
-use crate::exec::inst::{Ctx, Exec, Flow, Inst};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::state::wave::{AGPR, Wave, lanes_of, sreg};
 
 /// The resource: the offset and M0's bits 16 to 21, modulo 64.
@@ -23,7 +23,7 @@ macro_rules! instructions {
         pub(crate) struct $name;
         impl Exec for $name {
             #[inline(always)]
-            fn exec($w: &mut Wave, $cx: &mut Ctx, $i: &Inst) -> Flow {
+            fn exec($w: &mut Wave, $cx: &mut ExecContext, $i: &Inst) -> Flow {
                 let $resource = resource($w, $i);
                 $body
             }
@@ -32,7 +32,7 @@ macro_rules! instructions {
 }
 
 /// Goes on, or waits.
-fn wait(w: &mut Wave, wait: Option<crate::state::gws::Wait>) -> Flow {
+fn wait(w: &mut Wave, wait: Option<crate::state::gws::GwsWait>) -> Flow {
     w.wait = wait;
     if wait.is_some() { Flow::Wait } else { Flow::Next }
 }

@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use gfx9_isa::{Encoding, Target};
 
-use crate::exec::level::Level;
-use crate::state::gws::{Gws, kept};
+use crate::exec::level::SimdLevel;
+use crate::state::gws::{Gws, counter_table};
 use crate::state::wave::sreg;
-use crate::testing::rig::{Rig, op};
+use crate::testing::test_wave::{TestWave, op};
 
-fn gws(rig: &Rig, name: &str, offset: u32, data: u32) -> [u32; 2] {
+fn gws(rig: &TestWave, name: &str, offset: u32, data: u32) -> [u32; 2] {
     [Encoding::Ds.first_dword(op(Encoding::Ds, name, rig.target), offset | 1 << 16), data]
 }
 
 #[test]
 fn instructions_name_their_resource_and_value() {
     for target in [Target::Gfx90a, Target::Gfx942] {
-        let mut rig = Rig::new(target, Level::best());
-        rig.cx.gws = Arc::new(Gws::new(kept(), 1));
+        let mut rig = TestWave::new(target, SimdLevel::best());
+        rig.cx.gws = Arc::new(Gws::new(counter_table(), 1));
         // M0's bits 16 to 21 and the offset, modulo 64; the first active lane's value.
         rig.w.set_s32(sreg::M0, 0xffc0_ffff | 60 << 16);
         for (lane, value) in rig.w.v_mut(4).flat_mut().iter_mut().enumerate() {
@@ -48,7 +48,7 @@ fn instructions_name_their_resource_and_value() {
 
 #[test]
 fn semaphores_let_waves_pass_that_were_released() {
-    let mut rig = Rig::gfx90a();
+    let mut rig = TestWave::gfx90a();
     let program = [gws(&rig, "ds_gws_sema_p", 1, 0), gws(&rig, "ds_gws_sema_v", 1, 0)];
     rig.run(&program[0]);
     let wait = rig.w.wait.unwrap();

@@ -1,7 +1,7 @@
 //! `s_getreg_b32` and `s_setreg_b32`: hardware registers (CDNA2 ISA, "Hardware register values").
 
 use crate::exec::altered::after_mode;
-use crate::exec::inst::{Ctx, Exec, Flow, Inst};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
 use crate::state::wave::{Mode, Wave};
 
@@ -25,7 +25,7 @@ fn field(imm: u32) -> (u32, u32, u32) {
     (imm & 63, imm >> 6 & 31, u32::MAX >> (32 - size))
 }
 
-fn read(w: &Wave, cx: &Ctx, id: u32) -> Option<u32> {
+fn read(w: &Wave, cx: &ExecContext, id: u32) -> Option<u32> {
     Some(match id {
         MODE => w.mode.0,
         STATUS => {
@@ -52,7 +52,7 @@ fn read(w: &Wave, cx: &Ctx, id: u32) -> Option<u32> {
 pub(crate) struct Getreg;
 impl Exec for Getreg {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         let (id, at, mask) = field(i.imm);
         let value = read(w, cx, id).unwrap_or(0) >> at & mask;
         w.set_s32(i.dst, value);
@@ -76,7 +76,7 @@ fn set(w: &mut Wave, imm: u32, value: u32) {
 pub(crate) struct Setreg;
 impl Exec for Setreg {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let value = w.s32(i.dst);
         set(w, i.imm, value);
         after_mode(w)
@@ -87,7 +87,7 @@ impl Exec for Setreg {
 pub(crate) struct SetregImm;
 impl Exec for SetregImm {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let value = w.s32(i.src[0]);
         set(w, i.imm, value);
         after_mode(w)

@@ -2,9 +2,9 @@
 
 use gfx9_isa::Encoding;
 
-use crate::exec::memory_model::Bench;
+use crate::exec::memory_model::MemoryModel;
 use crate::state::wave::sreg;
-use crate::testing::rig::{Random, Rig};
+use crate::testing::test_wave::{Random, TestWave};
 
 crate::testing::tally::verified!(nothing_changes);
 
@@ -45,7 +45,7 @@ const IDLE: [&str; 31] = [
 ];
 
 /// All registers.
-fn registers(rig: &Rig) -> (Vec<u32>, Vec<u32>, [u64; 2], [u32; 2], bool) {
+fn registers(rig: &TestWave) -> (Vec<u32>, Vec<u32>, [u64; 2], [u32; 2], bool) {
     let scalars = (0..106).chain([sreg::M0]).map(|n| rig.w.s32(n)).collect();
     let vectors = (0..512).flat_map(|n| *rig.w.v(n).flat()).collect();
     (scalars, vectors, [rig.w.vcc(), rig.w.exec()], [rig.w.mode.0, rig.w.trapsts], rig.w.scc())
@@ -53,7 +53,7 @@ fn registers(rig: &Rig) -> (Vec<u32>, Vec<u32>, [u64; 2], [u32; 2], bool) {
 
 fn nothing_changes() {
     let mut random = Random::new(71);
-    for mut b in Bench::all(71).take(2) {
+    for mut b in MemoryModel::all(71).take(2) {
         let target = b.rig.target;
         b.scramble(0..512);
         for n in 0..106 {
@@ -88,7 +88,7 @@ fn nothing_changes() {
 
 #[test]
 fn programs_end() {
-    for mut b in Bench::all(72) {
+    for mut b in MemoryModel::all(72) {
         for name in ["s_endpgm", "s_endpgm_saved", "s_endpgm_ordered_ps_done"] {
             b.rig.w.set_s32(40, 0);
             let after = b.rig.sopk("s_movk_i32", 40, 1);

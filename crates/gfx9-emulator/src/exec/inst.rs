@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use gfx9_isa::{Row, Target};
 
-use super::operand::{Dpp, Fix, Post};
+use super::operand::{Dpp, ResultModifier, SourceModifier};
 use crate::memory::View;
 use crate::memory::lds::Lds;
-use crate::report::access::{Access, LaneAddress, Space};
+use crate::report::access::{AccessKind, LaneAddress, Space};
 use crate::report::fault::FaultCause;
 use crate::state::gws::Gws;
 use crate::state::wave::Wave;
@@ -32,19 +32,19 @@ pub(crate) enum Flow {
     Altered,
     /// The wave has ended.
     End,
-    /// The executor has put the cause into `Ctx::fault`.
+    /// The executor has put the cause into `ExecContext::fault`.
     Fault,
 }
 
 /// Executes one decoded instruction for one wave.
 ///
 /// Unsafe to call only because of the host features that it was compiled for: the program that holds it was decoded
-/// for a [`Level`](super::level::Level) that is available.
-pub(crate) type ExecFn = unsafe fn(&mut Wave, &mut Ctx, &Inst) -> Flow;
+/// for a [`SimdLevel`](super::level::SimdLevel) that is available.
+pub(crate) type ExecFn = unsafe fn(&mut Wave, &mut ExecContext, &Inst) -> Flow;
 
 /// An executor. `exec` must be `#[inline(always)]`, and so must all that it calls per lane.
 pub(crate) trait Exec {
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow;
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow;
 }
 
 /// Index that stands for an operand that is not there.
@@ -76,7 +76,7 @@ pub(crate) struct Inst {
     /// Its row in the tables.
     pub(crate) row: &'static Row,
     /// What source and result modifiers, DPP and SDWA need; executed by `modifiers::Modified`.
-    pub(crate) ext: Option<Box<Ext>>,
+    pub(crate) ext: Option<Box<ModifierInst>>,
 }
 
 /// `Inst::flags`, of memory instructions but for the last.
@@ -107,11 +107,11 @@ pub(crate) mod flag {
 }
 
 /// What [`Modified`](super::modifiers::Modified) does around the operation.
-pub(crate) struct Ext {
+pub(crate) struct ModifierInst {
     /// The operation on prepared sources.
     pub(crate) inner: Inst,
-    pub(crate) fixes: [Option<Fix>; 3],
-    pub(crate) post: Option<Post>,
+    pub(crate) fixes: [Option<SourceModifier>; 3],
+    pub(crate) post: Option<ResultModifier>,
     /// The first source, which then has a fix, comes from other lanes.
     pub(crate) dpp: Option<Dpp>,
     /// The operation writes EXEC.
@@ -122,10 +122,10 @@ pub(crate) struct Ext {
     pub(crate) spilled: [Option<u64>; 3],
 }
 
-impl Ext {
+impl ModifierInst {
     /// An operation with nothing around it yet.
-    pub(crate) fn around(inner: Inst) -> Ext {
-        Ext {
+    pub(crate) fn around(inner: Inst) -> ModifierInst {
+        ModifierInst {
             inner,
             fixes: [None; 3],
             post: None,
@@ -171,7 +171,7 @@ pub(crate) trait Host: Send + Sync {
 }
 
 /// What executors can reach besides the wave.
-pub(crate) struct Ctx {
+pub(crate) struct ExecContext {
     pub(crate) code: Arc<Code>,
     pub(crate) mem: View,
     pub(crate) lds: Lds,
@@ -191,7 +191,7 @@ pub(crate) struct Ctx {
 /// Lanes that a fault report names.
 pub(crate) const REPORTED: usize = 16;
 
-impl Ctx {
+impl ExecContext {
     /// Stops the kernel.
     #[cold]
     pub(crate) fn fault(&mut self, cause: FaultCause) -> Flow {
@@ -201,7 +201,7 @@ impl Ctx {
 
     /// Stops the kernel for a scalar access that is out of bounds.
     #[cold]
-    pub(crate) fn scalar_out_of_bounds(&mut self, access: Access, address: u64, size: u32) -> Flow {
+    pub(crate) fn scalar_out_of_bounds(&mut self, access: AccessKind, address: u64, size: u32) -> Flow {
         let lanes = vec![LaneAddress { lane: None, address }];
         self.fault(FaultCause::OutOfBounds { access, space: Space::Global, size, lanes })
     }
@@ -210,7 +210,7 @@ impl Ctx {
     #[cold]
     pub(crate) fn out_of_bounds(
         &mut self,
-        access: Access,
+        access: AccessKind,
         space: Space,
         size: u32,
         lanes: impl IntoIterator<Item = (u8, u64)>,
@@ -247,21 +247,21 @@ fn named(lanes: impl IntoIterator<Item = (u8, u64)>) -> Vec<LaneAddress> {
 
 /// Why a wave stopped running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub(crate) enum StopReason {
     /// Its slice is over, or it gave way.
     Slice,
     Barrier,
     /// `Wave::wait` says for what.
     Wait,
     End,
-    /// `Ctx::fault` has the cause; `Wave::next` is the index of the instruction.
+    /// `ExecContext::fault` has the cause; `Wave::next` is the index of the instruction.
     Fault,
 }
 
 /// What sees the instructions that waves execute.
 pub(crate) trait Observer: Send {
     /// `w` executes `i`, which is at index `at` of the code, next.
-    fn before(&mut self, w: &mut Wave, cx: &mut Ctx, at: usize, i: &Inst);
+    fn before(&mut self, w: &mut Wave, cx: &mut ExecContext, at: usize, i: &Inst);
     /// `w` has executed what it was last about to.
     fn after(&mut self, w: &Wave);
 }

@@ -1,12 +1,12 @@
 //! The interpreter's loop.
 
 use super::altered;
-use super::inst::{Code, Ctx, Flow, Observing, Stop};
+use super::inst::{Code, ExecContext, Flow, Observing, StopReason};
 use crate::state::wave::Wave;
 
 /// Runs a wave until it stops, or at a jump after `slice` instructions. `code` is `cx.code`, which the caller holds on
 /// to: waves that meet at barriers stop often, and threads must not count references to it each time.
-pub(crate) fn run_wave(w: &mut Wave, cx: &mut Ctx, code: &Code, slice: u64) -> Stop {
+pub(crate) fn run_wave(w: &mut Wave, cx: &mut ExecContext, code: &Code, slice: u64) -> StopReason {
     interpret::<false>(w, cx, code, slice, None)
 }
 
@@ -14,22 +14,22 @@ pub(crate) fn run_wave(w: &mut Wave, cx: &mut Ctx, code: &Code, slice: u64) -> S
 /// that is.
 pub(crate) fn run_wave_observed(
     w: &mut Wave,
-    cx: &mut Ctx,
+    cx: &mut ExecContext,
     code: &Code,
     slice: u64,
     observer: Observing<'_>,
-) -> Stop {
+) -> StopReason {
     interpret::<true>(w, cx, code, slice, observer)
 }
 
 /// The loop; with `OBSERVED` compiled apart, so that the other one pays nothing for it.
 fn interpret<const OBSERVED: bool>(
     w: &mut Wave,
-    cx: &mut Ctx,
+    cx: &mut ExecContext,
     code: &Code,
     slice: u64,
     mut observer: Observing<'_>,
-) -> Stop {
+) -> StopReason {
     let insts = &code.insts[..];
     if w.mode.alters()
         && let Some(stop) = altered::run(w, cx, code, slice, observer.as_deref_mut())
@@ -60,13 +60,13 @@ fn interpret<const OBSERVED: bool>(
             Flow::Jump => {
                 at = w.next as usize;
                 if count >= slice {
-                    break Stop::Slice;
+                    break StopReason::Slice;
                 }
             }
-            Flow::Yield => break Stop::Slice,
-            Flow::Barrier => break Stop::Barrier,
-            Flow::Wait => break Stop::Wait,
-            Flow::End => break Stop::End,
+            Flow::Yield => break StopReason::Slice,
+            Flow::Barrier => break StopReason::Barrier,
+            Flow::Wait => break StopReason::Wait,
+            Flow::End => break StopReason::End,
             Flow::Altered => {
                 w.next = at as u32;
                 let stop = altered::run(w, cx, code, slice.saturating_sub(count), observer.as_deref_mut());
@@ -77,11 +77,11 @@ fn interpret<const OBSERVED: bool>(
             }
             Flow::Fault => {
                 at -= 1;
-                break Stop::Fault;
+                break StopReason::Fault;
             }
         }
         if OBSERVED && count >= slice {
-            break Stop::Slice;
+            break StopReason::Slice;
         }
     };
     w.next = at as u32;

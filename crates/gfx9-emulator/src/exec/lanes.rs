@@ -7,7 +7,7 @@
 
 use std::marker::PhantomData;
 
-use crate::exec::inst::{Ctx, Exec, Flow, Inst};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::level::{Columns, columns, same, two_columns};
 use crate::state::wave::{CHUNK, CHUNKS, Lanes, Mode, Wave, lanes_of};
 
@@ -248,7 +248,7 @@ impl<O: OpCmp, const X: bool> EachCmp<O, X> {
 
 impl<O: OpCmp, const X: bool> Exec for EachCmp<O, X> {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         Self::run(w, i)
     }
 }
@@ -271,7 +271,7 @@ pub(crate) struct LCmp<O, const SCALAR: u8, const X: bool>(PhantomData<O>);
 
 impl<O: OpCmp, const SCALAR: u8, const X: bool> Exec for LCmp<O, SCALAR, X> {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let m = w.mode;
         if O::A::FLOAT && !m.is_default_float() {
             return EachCmp::<O, X>::run(w, i);
@@ -371,7 +371,7 @@ macro_rules! lane_operations {
         }
         impl<O: $Op> Exec for $Each<O> {
             #[inline(always)]
-            fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+            fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
                 Self::run(w, i)
             }
         }
@@ -380,7 +380,7 @@ macro_rules! lane_operations {
         pub(crate) struct $Any<O, const SIGNS: bool>(PhantomData<O>);
         impl<O: $Op, const SIGNS: bool> Exec for $Any<O, SIGNS> {
             #[inline(always)]
-            fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+            fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
                 let m = w.mode;
                 if O::FLOAT && !m.is_default_float() {
                     return $Each::<O>::run(w, i);
@@ -403,7 +403,7 @@ macro_rules! lane_operations {
         pub(crate) struct $L<O, const SCALAR: u8>(PhantomData<O>);
         impl<O: $Op, const SCALAR: u8> Exec for $L<O, SCALAR> {
             #[inline(always)]
-            fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+            fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
                 let m = w.mode;
                 if O::FLOAT && !m.is_default_float() {
                     return $Each::<O>::run(w, i);

@@ -5,12 +5,12 @@
 
 use std::sync::OnceLock;
 
-use crate::exec::inst::{Ctx, Exec, ExecFn, Flow, Inst};
+use crate::exec::inst::{Exec, ExecContext, ExecFn, Flow, Inst};
 use crate::state::wave::Wave;
 
 /// How wide the host's vector instructions that lanes are executed with may be. All give the same bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Level {
+pub enum SimdLevel {
     /// What the crate was compiled for. On x86-64 by default 128-bit vectors, and no fused multiply-add
     /// instruction, so that those are computed in software.
     Portable,
@@ -20,29 +20,29 @@ pub enum Level {
     Avx512,
 }
 
-impl Level {
+impl SimdLevel {
     /// All levels, the narrowest first.
-    pub const ALL: [Level; 3] = [Level::Portable, Level::Avx2, Level::Avx512];
+    pub const ALL: [SimdLevel; 3] = [SimdLevel::Portable, SimdLevel::Avx2, SimdLevel::Avx512];
 
     /// Whether this machine can run it.
     pub fn is_available(self) -> bool {
         match self {
-            Level::Portable => true,
-            Level::Avx2 => has_avx2(),
-            Level::Avx512 => has_avx512(),
+            SimdLevel::Portable => true,
+            SimdLevel::Avx2 => has_avx2(),
+            SimdLevel::Avx512 => has_avx512(),
         }
     }
 
     /// The widest that this machine can run.
-    pub fn best() -> Level {
-        static BEST: OnceLock<Level> = OnceLock::new();
+    pub fn best() -> SimdLevel {
+        static BEST: OnceLock<SimdLevel> = OnceLock::new();
         *BEST.get_or_init(|| {
             if has_avx512() {
-                Level::Avx512
+                SimdLevel::Avx512
             } else if has_avx2() {
-                Level::Avx2
+                SimdLevel::Avx2
             } else {
-                Level::Portable
+                SimdLevel::Portable
             }
         })
     }
@@ -79,7 +79,7 @@ fn has_avx512() -> bool {
     false
 }
 
-/// An executor at each [`Level`], in the order of [`Level::ALL`].
+/// An executor at each [`SimdLevel`], in the order of [`SimdLevel::ALL`].
 pub(crate) type Columns = [ExecFn; 3];
 
 /// For executors that compute over lanes: one copy a level.
@@ -104,25 +104,25 @@ pub(crate) const fn same<X: Exec>() -> Columns {
 
 /// # Safety
 /// None needed; `unsafe` only to have the one type of [`ExecFn`].
-unsafe fn portable<X: Exec>(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+unsafe fn portable<X: Exec>(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
     X::exec(w, cx, i)
 }
 
 /// # Safety
-/// [`Level::Avx2`] must be available.
+/// [`SimdLevel::Avx2`] must be available.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt"))]
-unsafe fn avx2<X: Exec>(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+unsafe fn avx2<X: Exec>(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
     X::exec(w, cx, i)
 }
 
 /// # Safety
-/// [`Level::Avx512`] must be available.
+/// [`SimdLevel::Avx512`] must be available.
 #[cfg_attr(
     target_arch = "x86_64",
     target_feature(
         enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
     )
 )]
-unsafe fn avx512<X: Exec>(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+unsafe fn avx512<X: Exec>(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
     X::exec(w, cx, i)
 }

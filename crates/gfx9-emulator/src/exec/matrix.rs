@@ -13,7 +13,7 @@
 
 use std::marker::PhantomData;
 
-use crate::exec::inst::{Ctx, Exec, Flow, Inst};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::lanes::{load, scalar, store};
 use crate::exec::operand::TEMP_DST;
 use crate::state::wave::{CHUNK, CHUNKS, LANES, Wave};
@@ -148,7 +148,7 @@ impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Mfma<K, N, BL
 
 impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Exec for Mfma<K, N, BLOCKS, E> {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let controls = Controls(i.imm);
         let a: Operand<K, E> = read(w, i, 0);
         let mut b: Operand<K, E> = read(w, i, 1);
@@ -211,7 +211,7 @@ pub(crate) struct Smfmac<K, const N: usize, const E: usize, const E2: usize>(Pha
 
 impl<K: Kind, const N: usize, const E: usize, const E2: usize> Exec for Smfmac<K, N, E, E2> {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let controls = Controls(i.imm);
         let a: Operand<K, E> = read(w, i, 0);
         let mut b: Operand<K, E2> = read(w, i, 1);
@@ -262,7 +262,7 @@ pub(crate) struct MfmaF64<const BLOCKS: usize>;
 
 impl<const BLOCKS: usize> Exec for MfmaF64<BLOCKS> {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let blgp = Controls(i.imm).blgp();
         let sign = |n: u32| u64::from(blgp >> n & 1) << 63;
         let read = |index: u16, n: u32| -> [f64; LANES] {

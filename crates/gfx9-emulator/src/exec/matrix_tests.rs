@@ -4,9 +4,9 @@
 
 use gfx9_isa::{Encoding, Row, Target};
 
-use crate::exec::level::Level;
+use crate::exec::level::SimdLevel;
 use crate::state::wave::{AGPR, LANES};
-use crate::testing::rig::{Random, Rig};
+use crate::testing::test_wave::{Random, TestWave};
 
 crate::testing::tally::verified!(every_shape_multiplies_integers, sums_round_as_measured);
 
@@ -154,7 +154,7 @@ pub(crate) fn decode_small(format: &str, code: u64) -> f64 {
 }
 
 /// Registers of A or B: for each lane the elements, packed.
-pub(crate) fn put(rig: &mut Rig, index: u16, bits: usize, elements: &[Vec<u64>]) {
+pub(crate) fn put(rig: &mut TestWave, index: u16, bits: usize, elements: &[Vec<u64>]) {
     for (l, elements) in elements.iter().enumerate() {
         let mut dwords = vec![0u32; (elements.len() * bits).div_ceil(32)];
         for (e, value) in elements.iter().enumerate() {
@@ -208,8 +208,8 @@ pub(crate) fn place(shape: &Shape, register: usize, lane: usize) -> (usize, usiz
 }
 
 /// One random run of an instruction on small integers, where every kind of arithmetic is exact.
-fn check(shape: &Shape, level: Level, random: &mut Random) {
-    let mut rig = Rig::new(shape.target, level);
+fn check(shape: &Shape, level: SimdLevel, random: &mut Random) {
+    let mut rig = TestWave::new(shape.target, level);
     let mut small = || (random.next() % 15) as i32 - 7;
     let (n, k, blocks, elements, bits) = (shape.n, shape.k, shape.blocks(), shape.elements(), shape.bits());
     let f64s = shape.result == "f64";
@@ -365,7 +365,7 @@ fn check(shape: &Shape, level: Level, random: &mut Random) {
 fn every_shape_multiplies_integers() {
     let mut random = Random::new(7);
     for shape in Shape::all() {
-        for level in Level::ALL.into_iter().filter(|level| level.is_available()) {
+        for level in SimdLevel::ALL.into_iter().filter(|level| level.is_available()) {
             for _ in 0..12 {
                 check(&shape, level, &mut random);
             }
@@ -374,9 +374,9 @@ fn every_shape_multiplies_integers() {
 }
 
 /// D's register 0 of a product where row 0 of A, column 0 of B and C[0][0] are given and all else is 0: D[0][0].
-fn dot(name: &str, a: &[u64], b: &[u64], c: f32, level: Level) -> f32 {
+fn dot(name: &str, a: &[u64], b: &[u64], c: f32, level: SimdLevel) -> f32 {
     let shape = Shape::named(name);
-    let mut rig = Rig::new(shape.target, level);
+    let mut rig = TestWave::new(shape.target, level);
     let spread = |values: &[u64]| -> Vec<Vec<u64>> {
         let elements = shape.elements();
         (0..LANES)
@@ -396,8 +396,8 @@ fn dot(name: &str, a: &[u64], b: &[u64], c: f32, level: Level) -> f32 {
     f32::from_bits(rig.w.v(10).flat()[0])
 }
 
-pub(crate) fn levels() -> impl Iterator<Item = Level> {
-    Level::ALL.into_iter().filter(|level| level.is_available())
+pub(crate) fn levels() -> impl Iterator<Item = SimdLevel> {
+    SimdLevel::ALL.into_iter().filter(|level| level.is_available())
 }
 
 /// The example of arXiv 2511.10909 (equation 10 and table 8), as measured: exactly it would be -0.875.
@@ -667,7 +667,7 @@ fn infinities_and_nans() {
 #[test]
 fn operands_that_are_not_there_are_illegal() {
     let shape = Shape::named("v_mfma_f32_32x32x1f32");
-    let mut rig = Rig::gfx90a();
+    let mut rig = TestWave::gfx90a();
     let good = Code { dst: 0, a: 40, b: 41, c: 256, ..Code::default() };
     rig.run(&good.words(shape.op));
     // Registers past the last; C in an SGPR, or a literal.

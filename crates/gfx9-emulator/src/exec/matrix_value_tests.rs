@@ -6,7 +6,7 @@ use gfx9_isa::Target;
 use crate::exec::matrix_tests::{Code, Shape, decode_small, levels, place, put};
 use crate::exec::number::exact::{self, Exact};
 use crate::state::wave::{AGPR, LANES};
-use crate::testing::rig::{Random, Rig};
+use crate::testing::test_wave::{Random, TestWave};
 
 crate::testing::tally::verified!(every_element);
 
@@ -102,7 +102,7 @@ fn is_sum(shape: &Shape, pairs: &[[u64; 2]], c: u64, got: u64) -> Result<(), Str
     }
 }
 
-fn check(shape: &Shape, rig: &mut Rig, random: &mut Random) {
+fn check(shape: &Shape, rig: &mut TestWave, random: &mut Random) {
     let (n, blocks, elements, bits) = (shape.n, shape.blocks(), shape.elements(), shape.bits());
     let kept = if shape.sparse { elements / 2 } else { elements };
     let lanes = |random: &mut Random, count: usize, format: &str| -> Vec<Vec<u64>> {
@@ -171,7 +171,7 @@ fn every_element() {
     let mut random = Random::new(15);
     for shape in Shape::all() {
         for level in levels() {
-            let mut rig = Rig::new(shape.target, level);
+            let mut rig = TestWave::new(shape.target, level);
             for _ in 0..2 {
                 check(&shape, &mut rig, &mut random);
             }

@@ -1,6 +1,6 @@
 //! Sums of absolute differences, byte averages and cube maps: rarely used, so one copy for all levels.
 
-use crate::exec::inst::{Ctx, Exec, Flow, Inst};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::lanes::{Word, lane};
 use crate::exec::number::float::Float;
 use crate::state::wave::{Wave, lanes_of};
@@ -93,7 +93,7 @@ fn cube(x: f32, y: f32, z: f32) -> Cube {
 pub(crate) struct MqsadU32U8<const CLAMP: bool>;
 impl<const CLAMP: bool> Exec for MqsadU32U8<CLAMP> {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         for l in lanes_of(w.exec()) {
             let a: u64 = lane(w, i.src[0], false, l);
             let b: u32 = lane(w, i.src[1], false, l);

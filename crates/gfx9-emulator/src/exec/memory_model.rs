@@ -3,10 +3,10 @@
 
 use gfx9_isa::{Encoding, Target};
 
-use crate::exec::level::Level;
+use crate::exec::level::SimdLevel;
 use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
 use crate::state::wave::LANES;
-use crate::testing::rig::{Random, Rig, op};
+use crate::testing::test_wave::{Random, TestWave, op};
 
 /// Bytes of each lane's scratch in these tests.
 pub(crate) const SCRATCH: u32 = 96;
@@ -66,15 +66,15 @@ impl Model {
 }
 
 /// A wave, its memory, and what that should hold.
-pub(crate) struct Bench {
-    pub(crate) rig: Rig,
+pub(crate) struct MemoryModel {
+    pub(crate) rig: TestWave,
     pub(crate) model: Model,
     pub(crate) random: Random,
 }
 
-impl Bench {
-    pub(crate) fn new(target: Target, level: Level, seed: u64) -> Bench {
-        let mut rig = Rig::new(target, level);
+impl MemoryModel {
+    pub(crate) fn new(target: Target, level: SimdLevel, seed: u64) -> MemoryModel {
+        let mut rig = TestWave::new(target, level);
         let mut random = Random::new(seed);
         let bases = [(); 2].map(|()| rig.space.alloc(GLOBAL, 0).unwrap());
         rig.w.scratch.reset(SCRATCH);
@@ -86,16 +86,16 @@ impl Bench {
             lds: bytes(LDS as usize),
             scratch: (0..LANES).map(|_| bytes(SCRATCH as usize)).collect(),
         };
-        let mut bench = Bench { rig, model, random };
+        let mut bench = MemoryModel { rig, model, random };
         bench.fill();
         bench
     }
 
     /// One for each target and level that this machine has.
-    pub(crate) fn all(seed: u64) -> impl Iterator<Item = Bench> {
+    pub(crate) fn all(seed: u64) -> impl Iterator<Item = MemoryModel> {
         let targets = [Target::Gfx90a, Target::Gfx942];
-        let levels = Level::ALL.into_iter().filter(|level| level.is_available());
-        levels.flat_map(move |level| targets.map(|target| Bench::new(target, level, seed)))
+        let levels = SimdLevel::ALL.into_iter().filter(|level| level.is_available());
+        levels.flat_map(move |level| targets.map(|target| MemoryModel::new(target, level, seed)))
     }
 
     /// Makes the wave's memory what the model has.
@@ -255,7 +255,14 @@ impl Shape {
 }
 
 /// Encodes DS.
-pub(crate) fn ds(rig: &Rig, name: &str, offset: u32, address: u32, data: [u32; 2], dst: u32) -> [u32; 2] {
+pub(crate) fn ds(
+    rig: &TestWave,
+    name: &str,
+    offset: u32,
+    address: u32,
+    data: [u32; 2],
+    dst: u32,
+) -> [u32; 2] {
     let op = op(Encoding::Ds, name, rig.target);
     [0xd800_0000 | op << 17 | offset, address | data[0] << 8 | data[1] << 16 | dst << 24]
 }
@@ -273,7 +280,7 @@ pub(crate) struct FlatFields {
     pub(crate) bit13: bool,
 }
 
-pub(crate) fn flat(rig: &Rig, encoding: Encoding, name: &str, f: FlatFields) -> [u32; 2] {
+pub(crate) fn flat(rig: &TestWave, encoding: Encoding, name: &str, f: FlatFields) -> [u32; 2] {
     let segment = match encoding {
         Encoding::Flat => 0,
         Encoding::Scratch => 1,
@@ -305,7 +312,7 @@ pub(crate) struct BufferFields {
     pub(crate) format: (u32, u32),
 }
 
-pub(crate) fn buffer(rig: &Rig, encoding: Encoding, name: &str, f: BufferFields) -> [u32; 2] {
+pub(crate) fn buffer(rig: &TestWave, encoding: Encoding, name: &str, f: BufferFields) -> [u32; 2] {
     let op = op(encoding, name, rig.target);
     let bits = f.offset | u32::from(f.offen) << 12 | u32::from(f.idxen) << 13 | u32::from(f.glc) << 14;
     let low = match encoding {

@@ -5,18 +5,20 @@
 
 use gfx9_isa::Ty;
 
-use crate::exec::inst::{Ctx, Exec, Ext, Flow, Inst};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst, ModifierInst};
 use crate::exec::lanes::{by_exec, load, splat, store};
 use crate::exec::level::{Columns, two_columns};
 use crate::exec::number::float::Float;
 use crate::exec::number::half16::Half;
 use crate::exec::number::soft;
-use crate::exec::operand::{Dpp, Fix, Operand, Part, Post, Rest, TEMP_DST, spill, temp};
+use crate::exec::operand::{
+    Dpp, DwordPart, Operand, ResultModifier, SourceModifier, TEMP_DST, UnwrittenBits, spill, temp,
+};
 use crate::state::wave::{CHUNK, CHUNKS, LANES, Lanes, Wave, lanes_of, sreg};
 
 /// Puts into their slots the scalars that the operands name and no register holds.
 #[inline(always)]
-pub(crate) fn prepare_scalars(w: &mut Wave, ext: &Ext) {
+pub(crate) fn prepare_scalars(w: &mut Wave, ext: &ModifierInst) {
     if ext.zero_flags {
         let (vccz, execz) = (w.vcc() == 0, w.exec() == 0);
         w.set_s32(sreg::VCCZ, u32::from(vccz));
@@ -29,14 +31,14 @@ pub(crate) fn prepare_scalars(w: &mut Wave, ext: &Ext) {
     }
 }
 
-/// Executes an instruction with an [`Ext`].
+/// Executes an instruction with an [`ModifierInst`].
 pub(crate) struct Modified;
 
 pub(crate) const MODIFIED: Columns = two_columns::<Modified>();
 
 impl Exec for Modified {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         let Some(ext) = &i.ext else { return Flow::Next };
         prepare_scalars(w, ext);
         let before = w.exec();
@@ -66,7 +68,7 @@ impl Exec for Modified {
 
 /// Copies a source to the temporary register `to` and, if it has 64 bits, the next.
 #[inline(always)]
-fn fetch(w: &mut Wave, fix: &Fix, to: u16) {
+fn fetch(w: &mut Wave, fix: &SourceModifier, to: u16) {
     for d in 0..fix.ty.dwords().min(2) as u16 {
         *w.v_mut(to + d) = match fix.from {
             Operand::Vector(v) => *w.v(v.wrapping_add(d)),
@@ -98,8 +100,8 @@ fn permute(w: &mut Wave, dpp: &Dpp, dwords: u8, to: u16) {
 
 /// Takes the part of a source that is asked for, then its magnitude, then its negative.
 #[inline(always)]
-fn modify(w: &mut Wave, fix: &Fix, to: u16) {
-    if fix.part != Part::ALL {
+fn modify(w: &mut Wave, fix: &SourceModifier, to: u16) {
+    if fix.part != DwordPart::ALL {
         for lane in w.v_mut(to).flat_mut() {
             *lane = fix.part.get(*lane, fix.signed);
         }
@@ -119,7 +121,7 @@ fn modify(w: &mut Wave, fix: &Fix, to: u16) {
 
 /// Applies output modifiers to the result in [`TEMP_DST`] and stores it to the active lanes.
 #[inline(always)]
-fn finish(w: &mut Wave, post: &Post) {
+fn finish(w: &mut Wave, post: &ResultModifier) {
     if post.clamp || post.omod != 0 {
         match post.ty {
             Ty::F16 => limit::<Half>(w, post),
@@ -145,7 +147,7 @@ fn finish(w: &mut Wave, post: &Post) {
         for d in 0..u16::from(post.ty.dwords()) {
             for c in 0..CHUNKS {
                 let mut v: [u32; CHUNK] = load(w, TEMP_DST + d, c);
-                if post.part != Part::ALL {
+                if post.part != DwordPart::ALL {
                     let old: [u32; CHUNK] = load(w, post.dst, c);
                     for j in 0..CHUNK {
                         v[j] = place(v[j], old[j], post.part, post.rest);
@@ -159,22 +161,22 @@ fn finish(w: &mut Wave, post: &Post) {
 
 /// `v` as the part of a dword that was `old`.
 #[inline(always)]
-fn place(v: u32, old: u32, part: Part, rest: Rest) -> u32 {
-    let low = Part { shift: 0, ..part };
-    let field = low.get(v, rest == Rest::Sign) << part.shift;
+fn place(v: u32, old: u32, part: DwordPart, rest: UnwrittenBits) -> u32 {
+    let low = DwordPart { shift: 0, ..part };
+    let field = low.get(v, rest == UnwrittenBits::Sign) << part.shift;
     let mask = low.get(!0, false) << part.shift;
-    if rest == Rest::Keep { field | old & !mask } else { field }
+    if rest == UnwrittenBits::Keep { field | old & !mask } else { field }
 }
 
 #[inline(always)]
-fn limit<T: Float>(w: &mut Wave, post: &Post) {
+fn limit<T: Float>(w: &mut Wave, post: &ResultModifier) {
     limit_at::<T>(w, post, TEMP_DST);
 }
 
 /// Multiplies and clamps. Output modifiers are ignored in IEEE mode and where denormal results are kept; where they
 /// are not, they flush denormals and make -0 of either kind +0 (CDNA2 ISA, "Output modifiers").
 #[inline(always)]
-fn limit_at<T: Float>(w: &mut Wave, post: &Post, at: u16) {
+fn limit_at<T: Float>(w: &mut Wave, post: &ResultModifier, at: u16) {
     let m = w.mode;
     let denormals = if T::FORMAT == soft::F32 { m.denorm32() } else { m.denorm64() };
     let omod = post.omod != 0 && !m.ieee() && denormals & 2 == 0;

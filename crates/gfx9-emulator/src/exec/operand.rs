@@ -18,29 +18,29 @@ pub(crate) enum Operand {
 
 /// A part of a dword: SDWA's selections, and op_sel's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct DwordPart {
     /// Bits below it.
     pub(super) shift: u8,
     pub(super) bits: u8,
 }
 
-impl Part {
-    pub(crate) const ALL: Part = Part { shift: 0, bits: 32 };
-    pub(crate) const LOW: Part = Part { shift: 0, bits: 16 };
-    pub(crate) const HIGH: Part = Part { shift: 16, bits: 16 };
+impl DwordPart {
+    pub(crate) const ALL: DwordPart = DwordPart { shift: 0, bits: 32 };
+    pub(crate) const LOW: DwordPart = DwordPart { shift: 0, bits: 16 };
+    pub(crate) const HIGH: DwordPart = DwordPart { shift: 16, bits: 16 };
 
     /// Byte `n`.
-    pub(crate) const fn byte(n: u8) -> Part {
-        Part { shift: 8 * n, bits: 8 }
+    pub(crate) const fn byte(n: u8) -> DwordPart {
+        DwordPart { shift: 8 * n, bits: 8 }
     }
 
     /// A field of SDWA (CDNA2 ISA, "SDWA").
-    pub(crate) const fn sdwa(code: u32) -> Option<Part> {
+    pub(crate) const fn sdwa(code: u32) -> Option<DwordPart> {
         match code {
-            0..=3 => Some(Part::byte(code as u8)),
-            4 => Some(Part::LOW),
-            5 => Some(Part::HIGH),
-            6 => Some(Part::ALL),
+            0..=3 => Some(DwordPart::byte(code as u8)),
+            4 => Some(DwordPart::LOW),
+            5 => Some(DwordPart::HIGH),
+            6 => Some(DwordPart::ALL),
             _ => None,
         }
     }
@@ -56,7 +56,7 @@ impl Part {
 
 /// What becomes of the rest of the dword that a part is written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rest {
+pub(crate) enum UnwrittenBits {
     Zero,
     /// Above the part its sign, below it zeros.
     Sign,
@@ -66,10 +66,10 @@ pub(crate) enum Rest {
 
 /// A source to prepare.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Fix {
+pub(crate) struct SourceModifier {
     pub(crate) from: Operand,
     pub(crate) ty: Ty,
-    pub(crate) part: Part,
+    pub(crate) part: DwordPart,
     /// The part is sign-extended.
     pub(crate) signed: bool,
     pub(crate) abs: bool,
@@ -78,15 +78,15 @@ pub(crate) struct Fix {
 
 /// How to finish a result.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Post {
+pub(crate) struct ResultModifier {
     pub(crate) dst: u16,
     pub(crate) ty: Ty,
     /// 0 nothing, 1 times 2, 2 times 4, 3 divided by 2.
     pub(crate) omod: u8,
     /// To 0..1.
     pub(crate) clamp: bool,
-    pub(crate) part: Part,
-    pub(crate) rest: Rest,
+    pub(crate) part: DwordPart,
+    pub(crate) rest: UnwrittenBits,
 }
 
 /// Where each lane takes its first source from.

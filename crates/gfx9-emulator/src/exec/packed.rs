@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use crate::exec::inst::{Ctx, Exec, Flow, Inst};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::lanes::{Op2, Op3, Word, by_exec, load, splat, store};
 use crate::exec::number::float::Float;
 use crate::exec::operand::temp;
@@ -195,7 +195,7 @@ pub(crate) struct Halves<O>(PhantomData<O>);
 
 impl<O: Packed> Exec for Halves<O> {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let src = halves(w, i, O::SOURCES);
         if O::T::FLOAT && !w.mode.is_default_float() {
             return slow_halves::<O>(w, i, src);
@@ -257,7 +257,7 @@ pub(crate) struct Pairs<O>(PhantomData<O>);
 
 impl<O: Packed> Exec for Pairs<O> {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let src = pairs(w, i, O::SOURCES);
         if O::T::FLOAT && !w.mode.is_default_float() {
             return slow_pairs::<O>(w, i, src);

@@ -4,10 +4,10 @@
 
 use gfx9_isa::{Encoding, Target};
 
-use crate::exec::level::Level;
+use crate::exec::level::SimdLevel;
 use crate::exec::number::exact;
 use crate::state::wave::{LANES, Mode};
-use crate::testing::rig::{Random, Rig, op};
+use crate::testing::test_wave::{Random, TestWave, op};
 
 crate::testing::tally::verified!(
     packed_halves,
@@ -135,8 +135,8 @@ struct Case<'a> {
 fn check(case: &Case, random: &mut Random) {
     for target in [Target::Gfx90a, Target::Gfx942] {
         let op = op(Encoding::Vop3p, case.name, target);
-        for level in Level::ALL.into_iter().filter(|level| level.is_available()) {
-            let mut rig = Rig::new(target, level);
+        for level in SimdLevel::ALL.into_iter().filter(|level| level.is_available()) {
+            let mut rig = TestWave::new(target, level);
             rig.w.mode = Mode(case.mode);
             for _ in 0..60 {
                 let code = random_code(random, case.sources);
@@ -598,8 +598,8 @@ fn dot_product_of_halves() {
 fn accumulation_registers_move() {
     let mut random = Random::new(13);
     for target in [Target::Gfx90a, Target::Gfx942] {
-        for level in Level::ALL.into_iter().filter(|level| level.is_available()) {
-            let mut rig = Rig::new(target, level);
+        for level in SimdLevel::ALL.into_iter().filter(|level| level.is_available()) {
+            let mut rig = TestWave::new(target, level);
             for _ in 0..60 {
                 let exec = if random.next() % 4 == 0 { !0 } else { random.next() };
                 rig.w.set_exec(exec);

@@ -1,6 +1,6 @@
 //! SOP1, SOP2, SOPK and SOPC: arithmetic on scalars and masks.
 
-use crate::exec::inst::{Ctx, Exec, Flow, Inst};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::state::wave::{Wave, sreg};
 
 /// Declares executors. `s0`, `s1` are the sources; the value is the result. A form says their widths and whether
@@ -11,7 +11,7 @@ macro_rules! salu {
         pub(crate) struct $name;
         impl Exec for $name {
             #[inline(always)]
-            fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+            fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
                 salu!(@$form w, i, ($($arg),*), $body);
                 Flow::Next
             }
@@ -298,7 +298,7 @@ macro_rules! others {
         pub(crate) struct $name;
         impl Exec for $name {
             #[inline(always)]
-            fn exec($w: &mut Wave, _: &mut Ctx, $i: &Inst) -> Flow {
+            fn exec($w: &mut Wave, _: &mut ExecContext, $i: &Inst) -> Flow {
                 $body
                 Flow::Next
             }

@@ -2,9 +2,9 @@
 
 use gfx9_isa::{Encoding, Target, Ty};
 
-use crate::exec::level::Level;
+use crate::exec::level::SimdLevel;
 use crate::state::wave::sreg;
-use crate::testing::rig::{Random, Rig};
+use crate::testing::test_wave::{Random, TestWave};
 
 crate::testing::tally::verified!(arithmetic_agrees_with_wide_integers, exec_masks);
 
@@ -189,11 +189,11 @@ fn elsewhere(name: &str) -> bool {
 
 fn arithmetic_agrees_with_wide_integers() {
     for target in [Target::Gfx90a, Target::Gfx942] {
-        arithmetic(Rig::new(target, Level::best()));
+        arithmetic(TestWave::new(target, SimdLevel::best()));
     }
 }
 
-fn arithmetic(mut rig: Rig) {
+fn arithmetic(mut rig: TestWave) {
     let mut random = Random::new(1);
     for encoding in [Encoding::Sop2, Encoding::Sop1, Encoding::Sopc, Encoding::Sopk] {
         for row in encoding.rows().iter().filter(|row| !elsewhere(row.name)) {
@@ -232,11 +232,11 @@ fn arithmetic(mut rig: Rig) {
 
 fn exec_masks() {
     for target in [Target::Gfx90a, Target::Gfx942] {
-        masks(Rig::new(target, Level::best()));
+        masks(TestWave::new(target, SimdLevel::best()));
     }
 }
 
-fn masks(mut rig: Rig) {
+fn masks(mut rig: TestWave) {
     let mut random = Random::new(2);
     type Combine = fn(u64, u64) -> u64;
     let saves: [(&str, Combine); 10] = [
@@ -276,7 +276,7 @@ fn masks(mut rig: Rig) {
 
 #[test]
 fn relative_moves_and_constants() {
-    let mut rig = Rig::gfx90a();
+    let mut rig = TestWave::gfx90a();
     for n in 0..20 {
         rig.w.set_s32(20 + n, 1000 + u32::from(n));
     }

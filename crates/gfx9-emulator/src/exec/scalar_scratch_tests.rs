@@ -2,12 +2,12 @@
 
 use gfx9_isa::Target;
 
-use crate::exec::level::Level;
+use crate::exec::level::SimdLevel;
 use crate::memory::apertures::SCRATCH_BASE;
-use crate::report::access::{Access, LaneAddress, Space};
+use crate::report::access::{AccessKind, LaneAddress, Space};
 use crate::report::fault::FaultCause;
 use crate::state::wave::LANES;
-use crate::testing::rig::{Random, Rig};
+use crate::testing::test_wave::{Random, TestWave};
 
 crate::testing::tally::verified!(random_accesses);
 
@@ -16,7 +16,7 @@ const SCRATCH: u32 = 64;
 const ALL: usize = SCRATCH as usize * LANES;
 
 /// The wave's scratch: the lanes' first dwords, their second ones, and so on.
-fn bytes(rig: &Rig) -> Vec<u8> {
+fn bytes(rig: &TestWave) -> Vec<u8> {
     (0..ALL)
         .map(|at| {
             let (row, lane, byte) = (at / 256, at / 4 % 64, at % 4);
@@ -41,7 +41,7 @@ fn random_accesses() {
     let mut random = Random::new(17);
     for round in 0..600 {
         let target = if round / 18 % 2 == 0 { Target::Gfx90a } else { Target::Gfx942 };
-        let mut rig = Rig::new(target, Level::best());
+        let mut rig = TestWave::new(target, SimdLevel::best());
         rig.w.scratch.reset(SCRATCH);
         for lane in 0..LANES {
             for offset in (0..SCRATCH).step_by(4) {
@@ -75,7 +75,7 @@ fn random_accesses() {
         let ended = rig.try_run(&words);
         let size = 4 * dwords;
         if at + size > ALL {
-            let access = if is_load { Access::Read } else { Access::Write };
+            let access = if is_load { AccessKind::Read } else { AccessKind::Write };
             let lanes = vec![LaneAddress { lane: None, address: at as u64 }];
             let cause = FaultCause::OutOfBounds { access, space: Space::Scratch, size: size as u32, lanes };
             assert_eq!(ended, Err(cause), "{name}");
@@ -100,7 +100,7 @@ fn random_accesses() {
 
 #[test]
 fn elsewhere_they_are_as_the_others_are() {
-    let mut rig = Rig::gfx90a();
+    let mut rig = TestWave::gfx90a();
     let at = rig.space.alloc(256, 0).unwrap();
     rig.w.set_s64(8, at);
     rig.w.set_s32(10, 2);
@@ -113,6 +113,6 @@ fn elsewhere_they_are_as_the_others_are() {
     assert_eq!(rig.w.s32(30), 0x0123_4567);
     let past = rig.smem("s_scratch_load_dword", 30, 8, 4096);
     let lanes = vec![LaneAddress { lane: None, address: at + 4096 }];
-    let cause = FaultCause::OutOfBounds { access: Access::Read, space: Space::Global, size: 4, lanes };
+    let cause = FaultCause::OutOfBounds { access: AccessKind::Read, space: Space::Global, size: 4, lanes };
     assert_eq!(rig.try_run(&past), Err(cause));
 }

@@ -5,9 +5,9 @@ use std::sync::atomic::{Ordering, fence};
 use std::time::Instant;
 
 use crate::exec::atomics::{Bits, Rmw};
-use crate::exec::inst::{Ctx, Exec, Flow, Inst, NONE, flag};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst, NONE, flag};
 use crate::memory::apertures::{SCRATCH_BASE, SCRATCH_SPAN};
-use crate::report::access::{Access, LaneAddress, Space};
+use crate::report::access::{AccessKind, LaneAddress, Space};
 use crate::report::fault::FaultCause;
 use crate::state::wave::{Mode, Wave};
 
@@ -39,15 +39,15 @@ pub(crate) fn buffer_address(w: &Wave, i: &Inst, dwords: u64) -> (u64, u64) {
 
 /// Loads `inside` of `N` dwords, zeros for the others.
 #[inline(always)]
-fn load<const N: usize>(w: &mut Wave, cx: &mut Ctx, i: &Inst, address: u64, inside: u64) -> Flow {
+fn load<const N: usize>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: u64, inside: u64) -> Flow {
     let mut values = [0; N];
     if inside > 0 {
         let size = 4 * inside;
-        let Some(window) = cx.mem.readable(address, size) else {
-            return cx.scalar_out_of_bounds(Access::Read, address, size as u32);
+        let Some(range) = cx.mem.readable(address, size) else {
+            return cx.scalar_out_of_bounds(AccessKind::Read, address, size as u32);
         };
         for (n, value) in values.iter_mut().enumerate().take(inside as usize) {
-            *value = window.load_u32(address + 4 * n as u64).unwrap_or(0);
+            *value = range.load_u32(address + 4 * n as u64).unwrap_or(0);
         }
     }
     for (n, value) in values.iter().enumerate() {
@@ -62,15 +62,15 @@ fn load<const N: usize>(w: &mut Wave, cx: &mut Ctx, i: &Inst, address: u64, insi
 
 /// Stores `inside` of `N` dwords.
 #[inline(always)]
-fn store<const N: usize>(w: &mut Wave, cx: &mut Ctx, i: &Inst, address: u64, inside: u64) -> Flow {
+fn store<const N: usize>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: u64, inside: u64) -> Flow {
     if inside > 0 {
         let size = 4 * inside;
-        let Some(window) = cx.mem.window(address, size) else {
-            return cx.scalar_out_of_bounds(Access::Write, address, size as u32);
+        let Some(range) = cx.mem.range(address, size) else {
+            return cx.scalar_out_of_bounds(AccessKind::Write, address, size as u32);
         };
         for n in 0..N.min(inside as usize) {
             let value = w.s32(i.dst + n as u16);
-            let _ = window.store_u32(address + 4 * n as u64, value);
+            let _ = range.store_u32(address + 4 * n as u64, value);
         }
     }
     Flow::Next
@@ -80,7 +80,7 @@ fn store<const N: usize>(w: &mut Wave, cx: &mut Ctx, i: &Inst, address: u64, ins
 pub(crate) struct Load<const N: usize>;
 impl<const N: usize> Exec for Load<N> {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         let address = address(w, i);
         load::<N>(w, cx, i, address, N as u64)
     }
@@ -90,7 +90,7 @@ impl<const N: usize> Exec for Load<N> {
 pub(crate) struct BufferLoad<const N: usize>;
 impl<const N: usize> Exec for BufferLoad<N> {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         let (address, inside) = buffer_address(w, i, N as u64);
         load::<N>(w, cx, i, address, inside)
     }
@@ -100,7 +100,7 @@ impl<const N: usize> Exec for BufferLoad<N> {
 pub(crate) struct Store<const N: usize>;
 impl<const N: usize> Exec for Store<N> {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         let address = address(w, i);
         store::<N>(w, cx, i, address, N as u64)
     }
@@ -110,7 +110,7 @@ impl<const N: usize> Exec for Store<N> {
 pub(crate) struct BufferStore<const N: usize>;
 impl<const N: usize> Exec for BufferStore<N> {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         let (address, inside) = buffer_address(w, i, N as u64);
         store::<N>(w, cx, i, address, inside)
     }
@@ -132,7 +132,7 @@ pub(crate) fn wave_scratch(address: u64) -> Option<u64> {
 
 /// Stops the kernel for dwords that are not all in the wave's scratch.
 #[cold]
-fn scratch_fault(cx: &mut Ctx, access: Access, offset: u64, dwords: usize) -> Flow {
+fn scratch_fault(cx: &mut ExecContext, access: AccessKind, offset: u64, dwords: usize) -> Flow {
     let lanes = vec![LaneAddress { lane: None, address: offset }];
     cx.fault(FaultCause::OutOfBounds { access, space: Space::Scratch, size: 4 * dwords as u32, lanes })
 }
@@ -141,14 +141,14 @@ fn scratch_fault(cx: &mut Ctx, access: Access, offset: u64, dwords: usize) -> Fl
 pub(crate) struct ScratchLoad<const N: usize>;
 impl<const N: usize> Exec for ScratchLoad<N> {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         let address = scratch_address(w, i);
         let Some(offset) = wave_scratch(address) else { return load::<N>(w, cx, i, address, N as u64) };
         let mut values = [0; N];
         for (n, value) in values.iter_mut().enumerate() {
             match w.scratch.wave_dword(offset + 4 * n as u64) {
                 Some(dword) => *value = *dword,
-                None => return scratch_fault(cx, Access::Read, offset, N),
+                None => return scratch_fault(cx, AccessKind::Read, offset, N),
             }
         }
         for (to, value) in (i.dst..128).zip(values) {
@@ -162,12 +162,12 @@ impl<const N: usize> Exec for ScratchLoad<N> {
 pub(crate) struct ScratchStore<const N: usize>;
 impl<const N: usize> Exec for ScratchStore<N> {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         let address = scratch_address(w, i);
         let Some(offset) = wave_scratch(address) else { return store::<N>(w, cx, i, address, N as u64) };
         // All or nothing.
         if w.scratch.wave_dword(offset + 4 * (N as u64 - 1)).is_none() {
-            return scratch_fault(cx, Access::Write, offset, N);
+            return scratch_fault(cx, AccessKind::Write, offset, N);
         }
         for n in 0..N {
             let value = w.s32(i.dst + n as u16);
@@ -184,7 +184,7 @@ impl<const N: usize> Exec for ScratchStore<N> {
 pub(crate) struct Memtime;
 impl Exec for Memtime {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         // What this wave has executed in its slice isn't in the count yet, but time must not stand still.
         cx.ticks += 40;
         w.set_s64(i.dst, cx.count + cx.ticks);
@@ -196,7 +196,7 @@ impl Exec for Memtime {
 pub(crate) struct Memrealtime;
 impl Exec for Memrealtime {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
         let elapsed = START.get_or_init(Instant::now).elapsed();
         // Never 0, so that a kernel can tell that it was set.
@@ -209,7 +209,7 @@ impl Exec for Memrealtime {
 pub(crate) struct CacheControl;
 impl Exec for CacheControl {
     #[inline(always)]
-    fn exec(_: &mut Wave, _: &mut Ctx, _: &Inst) -> Flow {
+    fn exec(_: &mut Wave, _: &mut ExecContext, _: &Inst) -> Flow {
         fence(Ordering::SeqCst);
         Flow::Next
     }
@@ -248,7 +248,7 @@ impl Scalar for u64 {
 
 /// Does a scalar atomic; with glc the value before goes to the data's register.
 #[inline(always)]
-fn rmw<O: Rmw<T: Scalar>>(w: &mut Wave, cx: &mut Ctx, i: &Inst, address: u64) -> Flow {
+fn rmw<O: Rmw<T: Scalar>>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: u64) -> Flow {
     let a = O::T::read(w, i.dst);
     let b = if O::TWO { O::T::read(w, i.dst + O::T::N) } else { a };
     let size = O::T::SIZE;
@@ -263,7 +263,7 @@ fn rmw<O: Rmw<T: Scalar>>(w: &mut Wave, cx: &mut Ctx, i: &Inst, address: u64) ->
             let lanes = vec![LaneAddress { lane: None, address }];
             cx.fault(FaultCause::Misaligned { space: Space::Global, size, lanes })
         }
-        None => cx.scalar_out_of_bounds(Access::Atomic, address, size),
+        None => cx.scalar_out_of_bounds(AccessKind::Atomic, address, size),
     }
 }
 
@@ -271,7 +271,7 @@ fn rmw<O: Rmw<T: Scalar>>(w: &mut Wave, cx: &mut Ctx, i: &Inst, address: u64) ->
 pub(crate) struct Atomic<O>(PhantomData<O>);
 impl<O: Rmw<T: Scalar>> Exec for Atomic<O> {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         let address = address(w, i);
         rmw::<O>(w, cx, i, address)
     }
@@ -281,7 +281,7 @@ impl<O: Rmw<T: Scalar>> Exec for Atomic<O> {
 pub(crate) struct BufferAtomic<O>(PhantomData<O>);
 impl<O: Rmw<T: Scalar>> Exec for BufferAtomic<O> {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         let dwords = u64::from(O::T::N);
         let (address, inside) = buffer_address(w, i, dwords);
         if inside == dwords {

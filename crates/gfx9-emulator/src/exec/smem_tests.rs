@@ -3,8 +3,8 @@
 use gfx9_isa::Encoding;
 
 use crate::exec::atomics_tests::{Op, interesting, reference};
-use crate::exec::memory_model::{At, Bench, GLOBAL};
-use crate::testing::rig::op;
+use crate::exec::memory_model::{At, GLOBAL, MemoryModel};
+use crate::testing::test_wave::op;
 
 crate::testing::tally::verified!(loads_and_stores, buffer_loads_and_stores, atomics, buffer_atomics);
 
@@ -29,7 +29,7 @@ struct Offset {
 
 impl Offset {
     /// Any that sum to a multiple of four from `least` on.
-    fn random(b: &mut Bench, least: i64) -> Offset {
+    fn random(b: &mut MemoryModel, least: i64) -> Offset {
         let imm = b.below(1 << 12) as i32 + least as i32;
         let kind = b.below(3);
         Offset {
@@ -44,7 +44,7 @@ impl Offset {
     }
 }
 
-fn encode(b: &Bench, name: &str, offset: Offset, glc: bool) -> [u32; 2] {
+fn encode(b: &MemoryModel, name: &str, offset: Offset, glc: bool) -> [u32; 2] {
     let code = op(Encoding::Smem, name, b.rig.target);
     let first = 0xc000_0000 | code << 18 | u32::from(glc) << 16 | u32::from(DATA) << 6 | u32::from(BASE) / 2;
     match (offset.has_imm, offset.register) {
@@ -58,7 +58,7 @@ fn encode(b: &Bench, name: &str, offset: Offset, glc: bool) -> [u32; 2] {
 }
 
 /// Random scalars from the data on; those that the instruction must leave are compared by `rest_is`.
-fn scramble(b: &mut Bench) -> Vec<u32> {
+fn scramble(b: &mut MemoryModel) -> Vec<u32> {
     (DATA..DATA + 24)
         .map(|n| {
             let value = b.random.next() as u32;
@@ -69,7 +69,7 @@ fn scramble(b: &mut Bench) -> Vec<u32> {
 }
 
 fn loads_and_stores() {
-    for mut b in Bench::all(41) {
+    for mut b in MemoryModel::all(41) {
         for name in b.names(Encoding::Smem) {
             if name.contains("buffer") || name.contains("scratch") {
                 continue;
@@ -103,7 +103,7 @@ fn loads_and_stores() {
 }
 
 /// A descriptor of `records` records of `stride` bytes (of one each if that is 0), and how many bytes these are.
-fn descriptor(b: &mut Bench) -> u64 {
+fn descriptor(b: &mut MemoryModel) -> u64 {
     let stride = if b.below(2) == 0 { 0 } else { b.below(40) as u64 };
     let records = b.below(if stride == 0 { 600 } else { 20 }) as u32;
     let [high, last] = [b.random.next() as u32, b.random.next() as u32];
@@ -117,7 +117,7 @@ fn descriptor(b: &mut Bench) -> u64 {
 }
 
 /// Within the allocation.
-fn buffer_offset(b: &mut Bench) -> Offset {
+fn buffer_offset(b: &mut MemoryModel) -> Offset {
     let kind = b.below(3);
     Offset {
         imm: if kind == 1 { 0 } else { b.below(400) as i32 },
@@ -127,7 +127,7 @@ fn buffer_offset(b: &mut Bench) -> Offset {
 }
 
 fn buffer_loads_and_stores() {
-    for mut b in Bench::all(42) {
+    for mut b in MemoryModel::all(42) {
         for name in b.names(Encoding::Smem).into_iter().filter(|name| name.contains("buffer")) {
             let Some((dwords, load)) = shape(name) else { continue };
             for _ in 0..60 {
@@ -160,7 +160,7 @@ fn buffer_loads_and_stores() {
 /// Runs all scalar atomics whose names begin so.
 fn run_atomics(prefix: &str, seed: u64) {
     let is_buffer = prefix.contains("buffer");
-    for mut b in Bench::all(seed) {
+    for mut b in MemoryModel::all(seed) {
         for name in b.names(Encoding::Smem) {
             let Some(kind) = name.strip_prefix(prefix) else { continue };
             let bytes = if kind.ends_with("_x2") { 8 } else { 4 };

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use crate::exec::access::{Dwords, Load, global_load, lds_store, scratch_load};
 use crate::exec::address::{based, scratch_offsets, wide};
-use crate::exec::inst::{Ctx, Exec, Flow, Inst, NONE};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst, NONE};
 use crate::state::wave::{LANES, TEMP, Wave, sreg};
 
 /// Where in LDS the data of lane 0 goes, for MUBUF (CDNA3 ISA, "Memory buffer load to LDS").
@@ -21,10 +21,10 @@ pub(crate) fn flat_base(w: &Wave, i: &Inst) -> u32 {
 #[inline(always)]
 pub(crate) fn to_lds(
     w: &mut Wave,
-    cx: &mut Ctx,
+    cx: &mut ExecContext,
     i: &Inst,
     base: u32,
-    load: impl FnOnce(&mut Wave, &mut Ctx, &Inst, u16) -> Flow,
+    load: impl FnOnce(&mut Wave, &mut ExecContext, &Inst, u16) -> Flow,
 ) -> Flow {
     match load(w, cx, i, TEMP) {
         Flow::Next => {
@@ -37,7 +37,7 @@ pub(crate) fn to_lds(
 
 /// Loads from global memory. No assembler makes one that is wider than a dword; of such the first dword counts.
 #[inline(never)]
-pub(crate) fn global_to_lds<K: Load>(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+pub(crate) fn global_to_lds<K: Load>(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
     let base = flat_base(w, i);
     to_lds(w, cx, i, base, |w, cx, i, dst| {
         if i.sdst == NONE {
@@ -52,7 +52,7 @@ pub(crate) fn global_to_lds<K: Load>(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Fl
 
 /// Loads from scratch.
 #[inline(never)]
-pub(crate) fn scratch_to_lds<K: Load>(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+pub(crate) fn scratch_to_lds<K: Load>(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
     let base = flat_base(w, i);
     to_lds(w, cx, i, base, |w, cx, i, dst| {
         let at = scratch_offsets(w, i);
@@ -64,7 +64,7 @@ pub(crate) fn scratch_to_lds<K: Load>(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> F
 pub(crate) struct GlobalLoadLds<K>(PhantomData<K>);
 impl<K: Load> Exec for GlobalLoadLds<K> {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         global_to_lds::<K>(w, cx, i)
     }
 }
@@ -73,7 +73,7 @@ impl<K: Load> Exec for GlobalLoadLds<K> {
 pub(crate) struct ScratchLoadLds<K>(PhantomData<K>);
 impl<K: Load> Exec for ScratchLoadLds<K> {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         scratch_to_lds::<K>(w, cx, i)
     }
 }

@@ -1,6 +1,6 @@
 //! Accesses across lanes that are no lane operations: single lanes, lane counts, exchanges.
 
-use crate::exec::inst::{Ctx, Exec, Flow, Inst};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::lanes::{Forms, by_exec, load, scalar, store};
 use crate::exec::level::columns;
 use crate::state::wave::{CHUNK, CHUNKS, LANES, Wave};
@@ -9,7 +9,7 @@ use crate::state::wave::{CHUNK, CHUNKS, LANES, Wave};
 pub(crate) struct Readfirstlane;
 impl Exec for Readfirstlane {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let exec = w.exec();
         let lane = if exec == 0 { 0 } else { exec.trailing_zeros() as usize };
         let value = w.v(i.src[0]).flat()[lane];
@@ -22,7 +22,7 @@ impl Exec for Readfirstlane {
 pub(crate) struct Readlane;
 impl Exec for Readlane {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let lane = w.s32(i.src[1]) as usize % LANES;
         let value = w.v(i.src[0]).flat()[lane];
         w.set_s32(i.dst, value);
@@ -34,7 +34,7 @@ impl Exec for Readlane {
 pub(crate) struct Writelane;
 impl Exec for Writelane {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let value = w.s32(i.src[0]);
         let lane = w.s32(i.src[1]) as usize % LANES;
         w.v_mut(i.dst).flat_mut()[lane] = value;
@@ -47,7 +47,7 @@ impl Exec for Writelane {
 pub(crate) struct Mbcnt<const HI: bool, const SCALAR: u8>;
 impl<const HI: bool, const SCALAR: u8> Exec for Mbcnt<HI, SCALAR> {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let sa: u32 = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { 0 };
         let sb: u32 = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { 0 };
         by_exec!(w, MASKED => {
@@ -79,7 +79,7 @@ pub(crate) const MBCNT_HI: Forms =
 pub(crate) struct Swap;
 impl Exec for Swap {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         by_exec!(w, MASKED => {
             for c in 0..CHUNKS {
                 let a: [u32; CHUNK] = load(w, i.src[0], c);

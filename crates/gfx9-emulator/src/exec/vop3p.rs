@@ -1,6 +1,6 @@
 //! VOP3P but for matrices: packed integers, moves of pairs, mixed precision, dot products, moves to and from AGPRs.
 
-use crate::exec::inst::{Ctx, Exec, Flow, Inst};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::lanes::{L1, Op1, Op3, Word, by_exec, load, store};
 use crate::exec::number::float::Float;
 use crate::exec::number::half16::Half;
@@ -28,7 +28,7 @@ impl Op1 for Move {
 pub(crate) struct AccvgprRead;
 impl Exec for AccvgprRead {
     #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         <L1<Move, 0> as Exec>::exec(w, cx, i)
     }
 }
@@ -79,7 +79,7 @@ integers! {
 pub(crate) struct PkMov;
 impl Exec for PkMov {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let select = Select(i.imm);
         by_exec!(w, MASKED => {
             for c in 0..CHUNKS {
@@ -127,7 +127,7 @@ fn place<const TO: u8>(old: u32, half: Half) -> u32 {
 
 impl<const TO: u8> Exec for FmaMix<TO> {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let (m, select) = (w.mode, Select(i.imm));
         if !m.is_default_float() {
             return slow_mix::<TO>(w, i);
@@ -176,7 +176,7 @@ fn slow_mix<const TO: u8>(w: &mut Wave, i: &Inst) -> Flow {
 pub(crate) struct Dot<F, C>(std::marker::PhantomData<(F, C)>);
 impl<F: Op3, C: Op3> Exec for Dot<F, C> {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut Ctx, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let src = halves(w, i, 3);
         if F::FLOAT && !w.mode.is_default_float() {
             for l in lanes_of(w.exec()) {

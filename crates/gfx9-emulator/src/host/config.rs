@@ -1,8 +1,8 @@
-//! What an emulated machine is made of.
+//! The settings of a machine.
 
 use std::time::Duration;
 
-use crate::exec::level::Level;
+use crate::exec::level::SimdLevel;
 use crate::host::hostcall::Printer;
 use crate::observe::InstructionTrace;
 
@@ -10,45 +10,48 @@ use crate::observe::InstructionTrace;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Config {
-    /// Bytes of device memory that may be allocated. Host memory is only taken as it is allocated and touched.
+    /// Capacity of the device memory in bytes; 16 GiB by default. The host's memory is used only as kernels or the host
+    /// write to what is allocated.
     pub device_memory: u64,
-    /// Host threads that run workgroups, the dispatching one included; at least 1.
+    /// Number of host threads that run workgroups, including the one that calls
+    /// [`Machine::dispatch`](crate::Machine::dispatch); at least 1. One for each core by default.
     pub threads: usize,
-    /// How wide the host's vectors may be. [`Machine::new`](crate::Machine::new) refuses what the host can't run.
-    pub level: Level,
-    /// Bytes of scratch that each lane gets besides what the kernel declares, if it uses a dynamic stack (recursion,
-    /// calls through pointers), whose need no compiler knows.
+    /// The width of the host's vector instructions that are used; by default the widest that the host has.
+    /// [`Machine::new`](crate::Machine::new) fails if the host doesn't have them.
+    pub level: SimdLevel,
+    /// Bytes of private memory that each lane has in addition to what the kernel declares, if the kernel uses a dynamic
+    /// stack (recursion, calls through pointers). Compilers can't compute how much such a kernel needs. 16 KiB by default.
     pub dynamic_stack: u32,
-    /// Wave instructions after which a dispatch faults; none by default.
+    /// The number of wave instructions after which a dispatch faults with
+    /// [`FaultCause::OverBudget`](crate::FaultCause::OverBudget); `None`, the default, is no limit.
     pub instruction_budget: Option<u64>,
-    /// Time after which a dispatch faults; none by default.
+    /// The time after which a dispatch faults with [`FaultCause::OverBudget`](crate::FaultCause::OverBudget); `None`, the
+    /// default, is no limit.
     pub time_budget: Option<Duration>,
-    /// Where kernels' `printf` goes.
+    /// Receives the text that kernels print. The default writes it to the process's standard output and error.
     pub printer: Printer,
-    /// Shuffles the order in which workgroups begin and go on, the order of a workgroup's waves, and after how many
-    /// instructions the next wave runs, which may be any. A kernel without data races gives the same results with any
-    /// seed; one with a race may give others. With one thread a seed gives one order. None by default: the usual order.
+    /// Shuffles the order in which workgroups begin and continue, the order of a workgroup's waves, and the lengths of
+    /// time slices. A kernel without data races has the same results with every seed; a kernel with a race may not. With
+    /// one thread, a seed always gives the same order. `None`, the default, does not shuffle.
     pub schedule_seed: Option<u64>,
-    /// Counts what each dispatch does: [`DispatchStats::profile`](crate::DispatchStats::profile). Kernels run much
+    /// Counts what each dispatch does, in [`DispatchStats::profile`](crate::DispatchStats::profile). Kernels run much
     /// slower. Off by default.
     pub profile: bool,
-    /// Looks for reads of bytes that nothing has written, and for data races; a dispatch that has either ends with
-    /// [`Error::Sanitizer`](crate::Error::Sanitizer) after it has run. Kernels run very much slower, and memory of about
-    /// twenty times what they access is taken while they run. WATCHING.md says what counts. Off by default.
+    /// Looks for data races and for reads of bytes that were never written. A dispatch that has either runs to its end and
+    /// then fails with [`Error::Sanitizer`](crate::Error::Sanitizer); WATCHING.md defines both. Kernels run very much
+    /// slower, and use about twenty bytes of host memory for each byte that they access. Off by default.
     pub sanitize: bool,
-    /// Is given the instructions that kernels execute; none by default.
+    /// Receives the instructions that kernels execute; `None`, the default, traces nothing.
     pub instruction_trace: Option<InstructionTrace>,
 }
 
 impl Default for Config {
-    /// 16 GiB of device memory, a thread for each core, the widest vectors, 16 KiB of dynamic stack, no budgets, the
-    /// process's standard output, the usual order, and
-    /// nothing watched.
+    /// Returns the default that each field documents.
     fn default() -> Config {
         Config {
             device_memory: 16 << 30,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
-            level: Level::best(),
+            level: SimdLevel::best(),
             dynamic_stack: 16 << 10,
             instruction_budget: None,
             time_budget: None,

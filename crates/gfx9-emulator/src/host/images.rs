@@ -1,4 +1,4 @@
-//! Finds image instructions in a code object, which is refused for them: compute code for these targets has none.
+//! Refuses code objects that have image instructions. Compute code for these targets has none.
 
 use code_object::CodeObject;
 use gfx9_isa::Target;
@@ -8,10 +8,10 @@ use crate::report::error::{Error, Result};
 /// First bits of image instructions (MIMG).
 const MIMG: u32 = 0x3c;
 
-/// Refuses a code object with an image instruction in a function. Data between functions may look like anything.
+/// Fails if a function of the code object has an image instruction. Data between functions is not checked.
 ///
 /// # Errors
-/// [`Error::ImageInstruction`], for the first.
+/// [`Error::ImageInstruction`] for the first image instruction.
 pub(crate) fn refuse(object: &CodeObject, target: Target) -> Result<()> {
     let mut starts: Vec<u64> = object.symbols().iter().map(|function| function.address).collect();
     starts.extend(object.kernels().iter().map(|kernel| kernel.descriptor.entry));

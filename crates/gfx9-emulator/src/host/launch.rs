@@ -1,7 +1,7 @@
-//! The dispatch ABI: what a kernel finds in registers and memory when it starts.
+//! The dispatch ABI: the contents of registers and memory when a kernel starts.
 //!
-//! LLVM AMDGPU usage, "Initial Kernel Execution State", "Kernarg Segment", "Code Object V5 Metadata"; HSA runtime
-//! specification for the AQL packet and `amd_queue_t`.
+//! Sources: LLVM AMDGPU usage, "Initial Kernel Execution State", "Kernarg Segment", "Code Object V5 Metadata"; the HSA
+//! runtime specification for the AQL packet and `amd_queue_t`.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use crate::host::hostcall::{Hostcall, PRINTF_SIZE, PrintfBuffer};
 use crate::host::program;
 use crate::memory::apertures::{PRIVATE_BASE_HI, SCRATCH_BASE, SHARED_BASE_HI};
 use crate::memory::lds::MAX_LDS;
-use crate::memory::{AddressSpace, Block};
+use crate::memory::{AddressSpace, DispatchMemory};
 use crate::report::error::{Error, Result};
 use crate::state::wave::{LANES, Mode, POOL, Wave};
 
-/// Most work-items of a workgroup.
+/// The largest number of work-items of a workgroup.
 pub const MAX_BLOCK: u32 = 1024;
-/// Most scratch of a lane, in bytes: what the hardware can address for a wave, divided by its lanes.
+/// The largest size of a lane's scratch in bytes: what the hardware can address for a wave, divided by its lanes.
 const MAX_SCRATCH: u32 = 128 << 10;
 /// Bytes after the entry that load preloaded kernel arguments again, for firmware that can't preload.
 const PRELOAD_PROLOGUE: u64 = 256;
@@ -32,25 +32,26 @@ const PACKET: u64 = BLOCK_BASE;
 const QUEUE: u64 = BLOCK_BASE + 0x100;
 const KERNARG: u64 = BLOCK_BASE + 0x1000;
 
-/// One launch of a kernel.
+/// Describes one dispatch of a kernel.
 #[derive(Debug, Clone, Copy)]
 pub struct Dispatch<'a> {
-    /// The kernel's number in the program.
+    /// The number of the kernel in the program, from [`Program::kernel_index`](crate::Program::kernel_index).
     pub kernel: usize,
-    /// Workgroups along x, y, z; with a 0 nothing runs.
+    /// The number of workgroups along x, y and z. If one is 0, nothing runs.
     pub grid: [u32; 3],
-    /// Work-items of a workgroup along x, y, z.
+    /// The number of work-items of a workgroup along x, y and z; at most [`MAX_BLOCK`] in all.
     pub block: [u32; 3],
-    /// LDS in bytes besides what the kernel declares.
+    /// Bytes of LDS in addition to what the kernel declares.
     pub dynamic_lds: u32,
-    /// The explicit arguments, at their offsets; hidden ones that it covers are overwritten.
+    /// The explicit arguments, each at its offset in the kernarg segment. If the bytes reach the hidden arguments, the
+    /// emulator overwrites them there.
     pub kernarg: &'a [u8],
 }
 
-/// What all waves of a dispatch have in common.
-pub(crate) struct Setup {
+/// The state that all waves of a dispatch have in common.
+pub(crate) struct DispatchSetup {
     pub(crate) code: Arc<Code>,
-    pub(crate) block: Arc<Block>,
+    pub(crate) block: Arc<DispatchMemory>,
     pub(crate) hostcall: Option<Arc<Hostcall>>,
     pub(crate) printf: Option<PrintfBuffer>,
     /// Index of the first instruction.
@@ -76,16 +77,20 @@ pub(crate) struct Setup {
     pub(crate) waves: u32,
 }
 
-impl Setup {
+impl DispatchSetup {
     pub(crate) fn new(
         program: &program::Inner,
         config: &Config,
         space: &Arc<AddressSpace>,
         d: &Dispatch<'_>,
-    ) -> Result<Setup> {
+    ) -> Result<DispatchSetup> {
         let kernels = program.object().kernels();
         let Some(k) = kernels.get(d.kernel) else {
-            return Err(Error::InvalidArgument(format!("kernel number {} of {}", d.kernel, kernels.len())));
+            return Err(Error::InvalidArgument(format!(
+                "kernel number {} of a program with {} kernels",
+                d.kernel,
+                kernels.len()
+            )));
         };
         let invalid = |reason: String| Error::InvalidLaunch { kernel: k.name.clone(), reason };
         let size = d.block.iter().try_fold(1u32, |n, b| n.checked_mul(*b)).unwrap_or(u32::MAX);
@@ -108,20 +113,20 @@ impl Setup {
         let lds = lds.filter(|bytes| *bytes <= MAX_LDS);
         let Some(lds) = lds else {
             return Err(invalid(format!(
-                "{} bytes of static and {} of dynamic LDS; there are {MAX_LDS}",
+                "{} bytes of static and {} of dynamic LDS; at most {MAX_LDS} in all are allowed",
                 k.group_segment_fixed_size, d.dynamic_lds
             )));
         };
         if d.kernarg.len() > k.kernarg_size as usize {
             return Err(invalid(format!(
-                "{} bytes of arguments; it takes {}",
+                "{} bytes of arguments; its kernarg segment has {}",
                 d.kernarg.len(),
                 k.kernarg_size
             )));
         }
         let kd = &k.descriptor;
         if kd.wave32() {
-            return Err(invalid("it is compiled for 32 lanes a wave; these targets have 64".into()));
+            return Err(invalid("it is compiled for waves of 32 lanes; these targets have 64".into()));
         }
         let dynamic = k.uses_dynamic_stack || kd.uses_dynamic_stack();
         let extra = if dynamic { config.dynamic_stack } else { 0 };
@@ -129,7 +134,7 @@ impl Setup {
             k.private_segment_fixed_size.checked_add(extra).and_then(|b| b.checked_next_multiple_of(16));
         let Some(scratch) = scratch.filter(|bytes| *bytes <= MAX_SCRATCH) else {
             return Err(invalid(format!(
-                "{} bytes of scratch a work-item and {extra} of dynamic stack; there are {MAX_SCRATCH}",
+                "{} bytes of scratch for each work-item and {extra} of dynamic stack; at most {MAX_SCRATCH} are allowed",
                 k.private_segment_fixed_size
             )));
         };
@@ -144,8 +149,8 @@ impl Setup {
         let printf_at = hostcall_at + hostcall_len;
         let prints = k.hidden_arg(HiddenArg::PrintfBuffer).is_some();
         let printf_len = if prints { PRINTF_SIZE } else { 0 };
-        let block = Arc::new(Block::new(BLOCK_BASE, printf_at - BLOCK_BASE + printf_len)?);
-        let w = block.window();
+        let block = Arc::new(DispatchMemory::new(BLOCK_BASE, printf_at - BLOCK_BASE + printf_len)?);
+        let w = block.range();
         w.write_bytes(KERNARG, d.kernarg);
         write_hidden(k, d, hostcall_at, printf_at, &block);
         write_packet(program, k, d, lds, scratch, &block);
@@ -167,7 +172,7 @@ impl Setup {
             })
             .ok_or_else(|| {
                 invalid(format!(
-                    "no instruction starts at its entry, {:#x}; compilers make nothing of a kernel that is never to run \
+                    "no instruction starts at its entry, {:#x}; compilers generate no code for a kernel that is excluded \
                      on a target",
                     kd.entry
                 ))
@@ -208,7 +213,7 @@ impl Setup {
         let target = program.target();
         let accum = kd.accum_offset().min(256) as u16;
         let total = kd.vgprs().min(512) as u16;
-        Ok(Setup {
+        Ok(DispatchSetup {
             code,
             block,
             hostcall,
@@ -317,8 +322,8 @@ impl Setup {
 }
 
 /// Fills the hidden arguments that the metadata lists.
-fn write_hidden(k: &KernelSignature, d: &Dispatch<'_>, hostcall: u64, printf: u64, block: &Block) {
-    let w = block.window();
+fn write_hidden(k: &KernelSignature, d: &Dispatch<'_>, hostcall: u64, printf: u64, block: &DispatchMemory) {
+    let w = block.range();
     let dims = (1..=3).rev().find(|n| d.grid[n - 1] > 1 || d.block[n - 1] > 1).unwrap_or(1);
     for arg in k.hidden_args() {
         let ValueKind::Hidden(hidden) = arg.kind else { continue };
@@ -352,9 +357,9 @@ fn write_packet(
     d: &Dispatch<'_>,
     lds: u32,
     scratch: u32,
-    block: &Block,
+    block: &DispatchMemory,
 ) {
-    let w = block.window();
+    let w = block.range();
     let mut packet = [0; 64];
     let mut put = |at: usize, bytes: &[u8]| packet[at..at + bytes.len()].copy_from_slice(bytes);
     // HSA_PACKET_TYPE_KERNEL_DISPATCH, and the number of dimensions.

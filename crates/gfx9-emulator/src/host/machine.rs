@@ -1,4 +1,4 @@
-//! The emulated device: memory, programs, and threads that run dispatches.
+//! The machine: one emulated device with its memory and the threads that run its dispatches.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,27 +9,28 @@ use std::time::Instant;
 use code_object::CodeObject;
 
 use crate::host::config::Config;
-use crate::host::launch::{Dispatch, Setup};
+use crate::host::launch::{Dispatch, DispatchSetup};
 use crate::host::program::Program;
-use crate::host::run::{DispatchStats, Job, Stash};
+use crate::host::run::{DispatchStats, Job, WorkgroupCache};
 use crate::memory::AddressSpace;
 use crate::observe::{Observers, Sanitizer, Tracing};
 use crate::report::error::{Error, Result};
-use crate::state::gws::Kept;
+use crate::state::gws::CounterTable;
 
-/// An emulated gfx90a or gfx942: whichever a program is compiled for.
+/// One emulated device: memory, and threads that run dispatches.
 ///
-/// Any number of threads may use it at once; dispatches on it run concurrently.
+/// It runs programs for gfx90a and for gfx942. Any number of threads may use a machine at the same time; their dispatches
+/// run concurrently.
 pub struct Machine {
     config: Config,
     memory: Arc<AddressSpace>,
-    stash: Arc<Stash>,
-    gws: Arc<Kept>,
+    cache: Arc<WorkgroupCache>,
+    gws: Arc<CounterTable>,
     queue: Arc<Queue>,
     helpers: Vec<JoinHandle<()>>,
 }
 
-/// Jobs that helpers may join.
+/// The dispatches that the machine's threads may help to run.
 #[derive(Default)]
 struct Queue {
     state: Mutex<QueueState>,
@@ -66,40 +67,44 @@ impl Queue {
 }
 
 impl Machine {
-    /// A machine with these settings, and memory of its own.
+    /// Creates a machine with its own memory, and starts its threads.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the host can't run the level, for 0 threads, or if a thread can't be started.
+    /// [`Error::InvalidArgument`] if the host doesn't have the SIMD level, if the number of threads is 0, or if a thread
+    /// can't be started.
     pub fn new(config: Config) -> Result<Machine> {
         let memory = Arc::new(AddressSpace::new(config.device_memory));
         Machine::with_memory(config, memory)
     }
 
-    /// A machine with these settings but for [`Config::device_memory`], and that memory.
+    /// Creates a machine that uses the given memory. [`Config::device_memory`] is ignored.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// The same as those of [`new`](Self::new).
     pub fn with_memory(config: Config, memory: Arc<AddressSpace>) -> Result<Machine> {
         if !config.level.is_available() {
-            return Err(Error::InvalidArgument(format!("this processor can't run {:?}", config.level)));
+            return Err(Error::InvalidArgument(format!(
+                "this processor doesn't have the SIMD level {:?}",
+                config.level
+            )));
         }
         if config.threads == 0 {
-            return Err(Error::InvalidArgument("0 threads".into()));
+            return Err(Error::InvalidArgument("0 threads; a machine needs at least 1".into()));
         }
         if config.sanitize {
             memory.track_writes();
         }
         let mut machine = Machine {
             memory,
-            stash: Arc::new(Stash::new(config.threads)),
-            gws: crate::state::gws::kept(),
+            cache: Arc::new(WorkgroupCache::new(config.threads)),
+            gws: crate::state::gws::counter_table(),
             queue: Arc::default(),
             helpers: Vec::new(),
             config,
         };
         for n in 1..machine.config.threads {
             let queue = Arc::clone(&machine.queue);
-            // Dropping the machine on failure ends those already started.
+            // If a thread can't be started, dropping the machine ends those that were.
             let helper = std::thread::Builder::new()
                 .name(format!("gfx9-emulator-{n}"))
                 .spawn(move || queue.help(n))
@@ -109,32 +114,40 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Its settings.
+    /// Returns the settings that the machine was created with.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Its memory.
+    /// Returns the machine's memory.
     pub fn memory(&self) -> &Arc<AddressSpace> {
         &self.memory
     }
 
-    /// Maps a code object into memory.
+    /// Copies a code object into the machine's memory and applies its relocations.
     ///
     /// # Errors
-    /// [`Error::UnsupportedTarget`], [`Error::ImageInstruction`], [`Error::BadCodeObject`], or [`Error::OutOfMemory`].
+    /// - [`Error::UnsupportedTarget`] if the code object is for another processor.
+    /// - [`Error::ImageInstruction`] if a function has an image instruction.
+    /// - [`Error::BadCodeObject`] if there is nothing to load.
+    /// - [`Error::OutOfMemory`] if it doesn't fit into device memory.
     pub fn load(&self, object: &CodeObject) -> Result<Program> {
         Program::load(object, &self.memory, self.config.level)
     }
 
-    /// Runs a kernel and waits for it. It sees the allocations that are live at the call.
+    /// Runs a kernel, and returns when it has ended.
+    ///
+    /// The machine can be used again after any error.
     ///
     /// # Errors
-    /// [`Error::InvalidLaunch`] before anything runs; [`Error::Fault`] when the kernel does what it must not,
-    /// [`Error::Sanitizer`] when it has run and [`Config::sanitize`] found defects, and [`Error::Incomplete`] when a thread
-    /// panics that runs it, after which the machine goes on as before.
+    /// - [`Error::InvalidArgument`] if the program has no kernel with this number, and [`Error::InvalidLaunch`] if the
+    ///   dispatch breaks a limit of the kernel or the device. The kernel has not run.
+    /// - [`Error::BadCodeObject`] or [`Error::OutOfMemory`] if the dispatch can't be set up. The kernel has not run.
+    /// - [`Error::Fault`] if the kernel faults. It was stopped.
+    /// - [`Error::Sanitizer`] if [`Config::sanitize`] is set and finds defects. The kernel has run to its end.
+    /// - [`Error::Incomplete`] if a thread that runs the kernel panics. The kernel was stopped.
     pub fn dispatch(&self, program: &Program, dispatch: &Dispatch<'_>) -> Result<DispatchStats> {
-        let setup = Setup::new(&program.inner, &self.config, &self.memory, dispatch)?;
+        let setup = DispatchSetup::new(&program.inner, &self.config, &self.memory, dispatch)?;
         let infos = || program.inner.infos(&setup.code);
         let sanitizer = self.config.sanitize.then(|| {
             Arc::new(Sanitizer::new(
@@ -153,7 +166,7 @@ impl Machine {
             dispatch.kernel,
             setup,
             Arc::clone(&self.memory),
-            Arc::clone(&self.stash),
+            Arc::clone(&self.cache),
             dispatch.grid,
             self.config.instruction_budget,
             self.config.time_budget.map(|budget| Instant::now() + budget),
@@ -168,7 +181,7 @@ impl Machine {
         };
         job.work(0, if helpers > 0 { Some(&call) } else { None });
         if helpers > 0 {
-            // Nobody has to join any more.
+            // No workgroups are left to begin, so no other thread has to join.
             self.queue.lock().jobs.retain(|other| !Arc::ptr_eq(other, &job));
             job.wait();
         }
@@ -182,7 +195,7 @@ impl Drop for Machine {
         self.queue.lock().closed = true;
         self.queue.changed.notify_all();
         for helper in self.helpers.drain(..) {
-            // A helper that panicked has nothing left to clean up.
+            // There is nothing to clean up after a helper that panicked.
             let _ = helper.join();
         }
     }

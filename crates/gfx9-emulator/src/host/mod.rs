@@ -1,4 +1,4 @@
-//! The machine that a caller has: programs loaded, dispatches set up and run over threads, calls from kernels served.
+//! The machine: loads programs, sets up dispatches, runs them on host threads, and serves calls from kernels to the host.
 
 pub(crate) mod config;
 pub(crate) mod hostcall;

@@ -1,4 +1,4 @@
-//! A loaded code object, whose code is decoded when it first runs.
+//! A loaded code object. Its code is decoded when one of its kernels is first dispatched.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -7,17 +7,19 @@ use code_object::{CodeObject, KernelSignature};
 use gfx9_isa::Target;
 
 use crate::exec::inst::Code;
-use crate::exec::level::Level;
+use crate::exec::level::SimdLevel;
 use crate::host::images;
 use crate::memory::AddressSpace;
 use crate::memory::image::Image;
 use crate::observe::{self, Info};
 use crate::report::error::{Error, Result};
 
-/// Most bytes of machine code, gaps between executable segments included.
+/// The largest size of machine code in bytes, including gaps between executable segments.
 const MAX_CODE: u64 = 1 << 30;
 
-/// A loaded code object. It is unloaded when the last clone of it is dropped and no dispatch uses it.
+/// A code object in a machine's memory; [`Machine::load`](crate::Machine::load) returns it.
+///
+/// Its memory is freed when the last clone is dropped and no dispatch uses it.
 #[derive(Clone)]
 pub struct Program {
     pub(crate) inner: Arc<Inner>,
@@ -26,7 +28,7 @@ pub struct Program {
 pub(crate) struct Inner {
     image: Arc<Image>,
     target: Target,
-    level: Level,
+    level: SimdLevel,
     code: OnceLock<Arc<Code>>,
     infos: OnceLock<Arc<[Info]>>,
 }
@@ -43,7 +45,7 @@ impl fmt::Debug for Program {
 
 impl Program {
     /// Maps a code object into guest memory.
-    pub(crate) fn load(object: &CodeObject, space: &Arc<AddressSpace>, level: Level) -> Result<Program> {
+    pub(crate) fn load(object: &CodeObject, space: &Arc<AddressSpace>, level: SimdLevel) -> Result<Program> {
         let target = Target::of(object)?;
         images::refuse(object, target)?;
         let image = Arc::new(Image::load(object, space)?);
@@ -51,22 +53,22 @@ impl Program {
         Ok(Program { inner: Arc::new(inner) })
     }
 
-    /// The code object.
+    /// Returns the code object that was loaded.
     pub fn code_object(&self) -> &CodeObject {
         self.inner.object()
     }
 
-    /// The kernel's number, for [`Dispatch::kernel`](crate::Dispatch::kernel).
+    /// Returns the number of the kernel with a name, for [`Dispatch::kernel`](crate::Dispatch::kernel).
     pub fn kernel_index(&self, name: &str) -> Option<usize> {
         self.inner.object().kernels().iter().position(|kernel| kernel.name == name)
     }
 
-    /// The kernels, in the order of their numbers.
+    /// Returns the signatures of the kernels, in the order of their numbers.
     pub fn kernels(&self) -> &[KernelSignature] {
         self.inner.object().kernels()
     }
 
-    /// Guest address and size in bytes of a device variable.
+    /// Returns the guest address and the size in bytes of the device variable with a name.
     pub fn global(&self, name: &str) -> Option<(u64, u64)> {
         let global = self.inner.object().global(name)?;
         Some((self.inner.image.guest(global.address), global.size))
@@ -97,12 +99,12 @@ impl Inner {
         self.image.object()
     }
 
-    /// What those who watch know of each instruction of `code`, which is this program's.
+    /// Returns what observers need to know of each instruction of `code`, which is this program's.
     pub(crate) fn infos(&self, code: &Code) -> Arc<[Info]> {
         Arc::clone(self.infos.get_or_init(|| observe::infos(code)))
     }
 
-    /// The decoded code; decodes it if that hasn't been done.
+    /// Returns the decoded code. The first call decodes it.
     pub(crate) fn code(&self) -> Result<Arc<Code>> {
         if let Some(code) = self.code.get() {
             return Ok(Arc::clone(code));

@@ -1,8 +1,8 @@
-//! Running a dispatch: workgroups over host threads, waves of a workgroup in turn.
+//! Running a dispatch: distributes its workgroups over host threads, and runs the waves of a workgroup one after the other.
 //!
-//! A thread runs one workgroup at a time. A workgroup that has had its turn, or whose waves all give way, is parked
-//! with its state while others run, so that workgroups that wait for each other make progress however few threads
-//! there are.
+//! A thread runs one workgroup at a time, for a turn of [`TURN`] instructions. Within it each wave runs for a time slice of
+//! [`SLICE`] instructions. At the end of its turn a workgroup is parked with its state while others run, so that workgroups
+//! that wait for each other make progress with any number of threads.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -11,50 +11,50 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::exec::inst::{Ctx, Host, Observer, REPORTED, Stop};
+use crate::exec::inst::{ExecContext, Host, Observer, REPORTED, StopReason};
 use crate::exec::interpret::{run_wave, run_wave_observed};
-use crate::host::launch::Setup;
+use crate::host::launch::DispatchSetup;
 use crate::host::program::Program;
-use crate::host::schedule::{Dice, Schedule};
+use crate::host::schedule::{Schedule, ScheduleRng};
 use crate::memory::lds::Lds;
-use crate::memory::{AddressSpace, Snapshot, View};
-use crate::observe::{Observers, Profile, Watch};
+use crate::memory::{AddressSpace, RangeTable, View};
+use crate::observe::{Observers, Profile, WorkgroupObserver};
 use crate::report::access::{LaneAddress, Space};
 use crate::report::error::{Error, Result};
 use crate::report::fault::{FaultCause, FaultReport, WaitingWave, WaitsFor};
-use crate::state::gws::{Gws, Kept};
+use crate::state::gws::{CounterTable, Gws};
 use crate::state::wave::Wave;
 
-/// Wave instructions after which the next wave of a workgroup runs.
+/// Length of a time slice: wave instructions after which the next wave of a workgroup runs.
 const SLICE: u64 = 20_000;
-/// Wave instructions after which a workgroup is parked if others wait.
+/// Length of a turn: wave instructions after which a workgroup is parked if others wait.
 const TURN: u64 = 2_000_000;
-/// Wave instructions that the dispatching thread runs before it calls for help: to wake another thread takes about as long.
-const ALONE: u64 = 5_000;
-/// What giving way counts as, in instructions of a turn.
-const GIVE_WAY: u64 = 20_000;
-/// Workgroups that have begun and not ended, at most: as many as a GPU of 104 compute units holds of 256 work-items,
-/// or so.
+/// Wave instructions that the dispatching thread runs before it wakes other threads. Waking one takes about as long.
+const RECRUIT_AFTER: u64 = 5_000;
+/// Instructions that a slice that ended early (`s_sleep` and the like) counts as in addition, towards the turn.
+const YIELD_COST: u64 = 20_000;
+/// The largest number of workgroups that have begun and not ended: about as many workgroups of 256 work-items as a GPU
+/// with 104 compute units holds.
 const RESIDENT: usize = 1024;
 
-/// After which a thread looks again whether blocked workgroups can go on.
+/// The interval at which an idle thread checks whether blocked workgroups can continue.
 const RETRY: Duration = Duration::from_micros(200);
 
-/// What a dispatch did.
+/// Counts of what a dispatch executed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct DispatchStats {
-    /// Instructions executed, one for a wave.
+    /// The number of instructions executed. An instruction that a wave executes counts once, not once for each lane.
     pub wave_instructions: u64,
-    /// Waves run.
+    /// The number of waves.
     pub waves: u64,
-    /// Workgroups run.
+    /// The number of workgroups.
     pub workgroups: u64,
-    /// With [`Config::profile`](crate::Config::profile): the counts.
+    /// More detailed counts; `None` unless [`Config::profile`](crate::Config::profile) is set.
     pub profile: Option<Box<Profile>>,
 }
 
-/// A wave in a workgroup.
+/// A wave of a workgroup, and its scheduling state.
 struct Member {
     wave: Wave,
     state: State,
@@ -64,37 +64,37 @@ struct Member {
 enum State {
     Ready,
     AtBarrier,
-    /// For other workgroups: `Wave::wait`.
+    /// The wave waits for waves of other workgroups; `Wave::wait` says for what.
     Waiting,
     Ended,
 }
 
-/// How a workgroup's turn ended.
+/// The reason why a workgroup's turn ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Turn {
-    /// The workgroup has ended, or the dispatch has to stop.
+enum TurnResult {
+    /// The workgroup has ended, or the dispatch was stopped.
     Ended,
-    /// Others run first.
+    /// The turn is over and other workgroups are waiting to run.
     Parked,
-    /// None of its waves can go on before something of [`Gws`] changes.
+    /// None of the workgroup's waves can continue before a counter of [`Gws`] changes.
     Blocked,
 }
 
-/// Workgroups that have begun and don't run.
+/// The workgroups that have begun and are not running.
 #[derive(Default)]
 struct Queue {
-    /// Which can go on.
+    /// Workgroups that can continue.
     parked: VecDeque<Box<Workgroup>>,
-    /// Which could not when they were last looked at.
+    /// Workgroups that could not continue when they last ran.
     blocked: VecDeque<Box<Workgroup>>,
-    /// Up to when: [`Gws::changes`].
+    /// The value of [`Gws::changes`] when `blocked` was last checked.
     seen: u64,
-    /// Threads that run a workgroup, or look for one. When they are none, those blocked are stuck.
+    /// The number of threads that run a workgroup or look for one. If it is 0, the blocked workgroups wait for each other.
     running: usize,
 }
 
 impl Queue {
-    /// Lets the blocked ones be looked at again if anything has changed.
+    /// Parks the blocked workgroups if anything has changed since they were last checked.
     fn unblock(&mut self, changes: u64) {
         if self.seen != changes {
             self.seen = changes;
@@ -103,59 +103,60 @@ impl Queue {
     }
 }
 
+/// A workgroup that has begun.
 struct Workgroup {
     members: Vec<Member>,
-    /// The order in which they run.
+    /// Indices into `members`, in the order in which they run.
     order: Vec<usize>,
-    cx: Ctx,
-    /// Who watches it, if anyone does.
-    watch: Option<Box<Watch>>,
-    /// With a schedule seed: what that order and the lengths of slices and turns are drawn with.
-    dice: Option<Dice>,
+    cx: ExecContext,
+    /// Observes the workgroup's instructions; `None` if the dispatch is not observed.
+    observer: Option<Box<WorkgroupObserver>>,
+    /// Draws that order and the lengths of slices and turns; `None` without a schedule seed.
+    rng: Option<ScheduleRng>,
 }
 
-/// Registers and LDS of workgroups, kept for the next ones: a shelf for each thread, as what the other one has used is
-/// in that one's cache.
-pub(crate) struct Stash {
-    shelves: Box<[Mutex<Shelf>]>,
+/// The registers and LDS of workgroups that have ended, for the next ones. Each host thread has its own, because they are
+/// in the caches of the core that used them last.
+pub(crate) struct WorkgroupCache {
+    threads: Box<[Mutex<ThreadCache>]>,
 }
 
 #[derive(Default)]
 #[repr(align(128))]
-struct Shelf {
+struct ThreadCache {
     waves: Vec<Wave>,
     lds: Vec<Lds>,
 }
 
-/// Waves that a stash keeps in all, but for [`SHELVED`] in any case.
-const STASHED: usize = 256;
-/// Waves that a shelf keeps at least: those of two full workgroups.
-const SHELVED: usize = 32;
+/// The number of waves that a cache keeps, divided among its threads.
+const CACHED_WAVES: usize = 256;
+/// The number of waves that each thread may keep in any case: those of two full workgroups.
+const MIN_CACHED_WAVES: usize = 32;
 
-impl Stash {
-    pub(crate) fn new(threads: usize) -> Stash {
-        Stash { shelves: (0..threads).map(|_| Mutex::default()).collect() }
+impl WorkgroupCache {
+    pub(crate) fn new(threads: usize) -> WorkgroupCache {
+        WorkgroupCache { threads: (0..threads).map(|_| Mutex::default()).collect() }
     }
 
-    /// A thread's own; threads beyond those that the stash was made for share.
-    fn shelf(&self, thread: usize) -> Option<MutexGuard<'_, Shelf>> {
-        self.shelves.get(thread % self.shelves.len().max(1)).map(lock)
+    /// Returns the cache of a thread. A thread whose number is too high shares the cache of another.
+    fn of_thread(&self, thread: usize) -> Option<MutexGuard<'_, ThreadCache>> {
+        self.threads.get(thread % self.threads.len().max(1)).map(lock)
     }
 
-    /// Waves with any content, as many as there are, `count` at most; and LDS if there is one.
+    /// Takes up to `count` waves and one LDS, if there are any. Their contents are arbitrary.
     fn take(&self, thread: usize, count: usize) -> (Vec<Wave>, Option<Lds>) {
-        let Some(mut shelf) = self.shelf(thread) else { return (Vec::new(), None) };
-        let from = shelf.waves.len().saturating_sub(count);
-        (shelf.waves.split_off(from), shelf.lds.pop())
+        let Some(mut thread_cache) = self.of_thread(thread) else { return (Vec::new(), None) };
+        let from = thread_cache.waves.len().saturating_sub(count);
+        (thread_cache.waves.split_off(from), thread_cache.lds.pop())
     }
 
-    fn give_back(&self, thread: usize, waves: impl Iterator<Item = Wave>, lds: Lds) {
-        let most = (STASHED / self.shelves.len().max(1)).max(SHELVED);
-        let Some(mut shelf) = self.shelf(thread) else { return };
-        let room = most.saturating_sub(shelf.waves.len());
-        shelf.waves.extend(waves.take(room));
-        if shelf.lds.len() < most / 16 {
-            shelf.lds.push(lds);
+    fn put_back(&self, thread: usize, waves: impl Iterator<Item = Wave>, lds: Lds) {
+        let most = (CACHED_WAVES / self.threads.len().max(1)).max(MIN_CACHED_WAVES);
+        let Some(mut thread_cache) = self.of_thread(thread) else { return };
+        let room = most.saturating_sub(thread_cache.waves.len());
+        thread_cache.waves.extend(waves.take(room));
+        if thread_cache.lds.len() < most / 16 {
+            thread_cache.lds.push(lds);
         }
     }
 }
@@ -164,59 +165,61 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What threads count together, on cache lines of its own: they look at the rest of the job all the time.
+/// The counters that all threads of a dispatch write. They are on cache lines of their own, because the threads read the
+/// rest of the job all the time.
 #[derive(Default)]
 #[repr(align(128))]
 struct Counts {
-    /// Workgroups begun.
+    /// The number of workgroups that have begun.
     next: AtomicU64,
-    /// Workgroups ended.
+    /// The number of workgroups that have ended.
     ended: AtomicU64,
-    /// Workgroups begun and not ended.
+    /// The number of workgroups that have begun and not ended.
     resident: AtomicUsize,
-    /// Wave instructions; without a budget, those of workgroups that have had their turn.
+    /// The number of wave instructions. Without a budget it is updated only at the end of a workgroup's turn.
     instructions: AtomicU64,
 }
 
-/// One dispatch being run by several threads.
+/// A dispatch that is being run, by one or more threads.
 pub(crate) struct Job {
     program: Program,
     kernel: usize,
-    setup: Setup,
-    snapshot: Arc<Snapshot>,
+    setup: DispatchSetup,
+    snapshot: Arc<RangeTable>,
     space: Arc<AddressSpace>,
-    stash: Arc<Stash>,
+    cache: Arc<WorkgroupCache>,
     grid: [u32; 3],
     total: u64,
     counts: Counts,
     queue: Mutex<Queue>,
-    /// The queue has.
+    /// Notified when a workgroup is parked.
     changed: Condvar,
     gws: Arc<Gws>,
     stop: AtomicBool,
     fault: Mutex<Option<FaultReport>>,
-    /// What the first thread that panicked said.
+    /// The message of the first panic.
     panic: Mutex<Option<String>>,
     instruction_budget: Option<u64>,
     deadline: Option<Instant>,
     schedule: Option<Schedule>,
     observers: Option<Observers>,
-    /// Threads at work.
+    /// The number of threads that are in [`Job::work`].
     active: Mutex<usize>,
+    /// Notified when `active` decreases.
     idle: Condvar,
 }
 
-/// How the other threads are called, once it is worth it.
-struct Help<'a> {
+/// Wakes the other threads once the dispatch has turned out to be long enough.
+struct ThreadRecruiter<'a> {
     call: Option<&'a dyn Fn()>,
-    /// Wave instructions that this thread has run.
+    /// The number of wave instructions that this thread has run.
     ran: u64,
 }
 
-impl Help<'_> {
+impl ThreadRecruiter<'_> {
     fn ran(&mut self, instructions: u64) {
         self.ran += instructions;
-        if self.ran > ALONE
+        if self.ran > RECRUIT_AFTER
             && let Some(call) = self.call.take()
         {
             call();
@@ -224,10 +227,10 @@ impl Help<'_> {
     }
 }
 
-/// Says when a thread is no longer at work.
-struct Leave<'a>(&'a Job);
+/// Decrements [`Job::active`] when it is dropped.
+struct ActiveGuard<'a>(&'a Job);
 
-impl Drop for Leave<'_> {
+impl Drop for ActiveGuard<'_> {
     fn drop(&mut self) {
         *lock(&self.0.active) -= 1;
         self.0.idle.notify_all();
@@ -239,15 +242,15 @@ impl Job {
     pub(crate) fn new(
         program: Program,
         kernel: usize,
-        setup: Setup,
+        setup: DispatchSetup,
         space: Arc<AddressSpace>,
-        stash: Arc<Stash>,
+        cache: Arc<WorkgroupCache>,
         grid: [u32; 3],
         instruction_budget: Option<u64>,
         deadline: Option<Instant>,
         schedule_seed: Option<u64>,
         observers: Option<Observers>,
-        gws: Arc<Kept>,
+        gws: Arc<CounterTable>,
     ) -> Job {
         let total = grid.iter().fold(1, |total: u64, n| total.saturating_mul((*n).into()));
         Job {
@@ -256,7 +259,7 @@ impl Job {
             setup,
             snapshot: space.snapshot(),
             space,
-            stash,
+            cache,
             grid,
             total,
             counts: Counts::default(),
@@ -275,19 +278,20 @@ impl Job {
         }
     }
 
-    /// Workgroups in all.
+    /// Returns the number of workgroups of the dispatch.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
 
-    /// Runs workgroups until there is nothing left to begin or go on with, on the machine's thread of that number (0 is
-    /// whoever dispatches). `call` calls the others, and is called once there is work for them. A panic (in what the caller gave for
-    /// printing, or by a mistake of ours) ends the dispatch, not the thread.
+    /// Runs workgroups until none is left that can begin or continue. `thread` is the number of the calling thread; 0 is
+    /// the thread that called [`Machine::dispatch`](crate::Machine::dispatch). `call` wakes the other threads; it is called
+    /// once, when there is enough work for them. A panic (in the caller's printer, or because of a bug) ends the dispatch
+    /// and not the thread.
     pub(crate) fn work(&self, thread: usize, call: Option<&dyn Fn()>) {
         *lock(&self.active) += 1;
-        let _leave = Leave(self);
-        // The workgroup that was running is lost with its waves and LDS; nothing else is left half-changed, but for
-        // the guest's memory, as after a fault.
+        let _active = ActiveGuard(self);
+        // The workgroup that was running is dropped with its waves and LDS. The guest's memory may be partly written, as
+        // after a fault. Nothing else is in an inconsistent state.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run_all(thread, call))) {
             lock(&self.panic).get_or_insert_with(|| panic_text(panic.as_ref()).into());
             self.stop.store(true, Relaxed);
@@ -295,26 +299,26 @@ impl Job {
     }
 
     fn run_all(&self, thread: usize, call: Option<&dyn Fn()>) {
-        let mut help = Help { call, ran: 0 };
+        let mut recruiter = ThreadRecruiter { call, ran: 0 };
         lock(&self.queue).running += 1;
         while !self.stop.load(Relaxed) {
             let Some(mut workgroup) = self.take(thread) else { break };
             let changes = self.gws.changes();
-            match self.run(&mut workgroup, &mut help) {
-                Turn::Ended => {
-                    self.give_back(*workgroup, thread);
-                    // It may have been cut short.
+            match self.run(&mut workgroup, &mut recruiter) {
+                TurnResult::Ended => {
+                    self.finish(*workgroup, thread);
+                    // If the dispatch was stopped, the workgroup may not have run to its end.
                     if !self.stop.load(Relaxed) {
                         self.counts.ended.fetch_add(1, Relaxed);
                     }
                 }
-                Turn::Parked => {
+                TurnResult::Parked => {
                     lock(&self.queue).parked.push_back(workgroup);
                     self.changed.notify_one();
                 }
-                Turn::Blocked => {
+                TurnResult::Blocked => {
                     let mut queue = lock(&self.queue);
-                    // What has changed since may be what it waits for.
+                    // A change since `changes` was read may be what the workgroup waits for.
                     queue.unblock(changes);
                     queue.blocked.push_back(workgroup);
                 }
@@ -322,7 +326,7 @@ impl Job {
         }
     }
 
-    /// Waits until no thread is at work.
+    /// Waits until no thread is in [`work`](Self::work).
     pub(crate) fn wait(&self) {
         let mut active = lock(&self.active);
         while *active > 0 {
@@ -330,7 +334,7 @@ impl Job {
         }
     }
 
-    /// Prints what kernels have put into the printf buffer, when nobody is at work.
+    /// Prints what the kernel has written to its printf buffer. Must be called after [`wait`](Self::wait).
     pub(crate) fn print(&self) {
         let Some(printf) = &self.setup.printf else { return };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| printf.print())) {
@@ -338,7 +342,7 @@ impl Job {
         }
     }
 
-    /// What came of it, when nobody is at work.
+    /// Returns the result of the dispatch. Must be called after [`wait`](Self::wait).
     pub(crate) fn result(&self) -> Result<DispatchStats> {
         self.gws.keep();
         let defects = self.observers.as_ref().map(Observers::defects).unwrap_or_default();
@@ -376,8 +380,8 @@ impl Job {
         self.program.inner.object().kernels().get(self.kernel).map_or_else(String::new, |k| k.name.clone())
     }
 
-    /// A workgroup to run; with none left, the thread is no longer running. If some are blocked and no other thread is
-    /// running, they wait for each other.
+    /// Returns a workgroup to run. Returns `None` if none is left, and the thread then no longer counts as running. If
+    /// workgroups are blocked and no other thread is running, they wait for each other, and the dispatch fails.
     fn take(&self, thread: usize) -> Option<Box<Workgroup>> {
         loop {
             let found = self.find(thread);
@@ -399,14 +403,15 @@ impl Job {
                 self.fail_blocked(blocked);
                 return None;
             }
-            // Others run, and may let them go on.
+            // A workgroup that another thread runs may unblock them.
             let (mut queue, _) =
                 self.changed.wait_timeout(queue, RETRY).unwrap_or_else(PoisonError::into_inner);
             queue.running += 1;
         }
     }
 
-    /// A new workgroup while there is room, else the one parked longest; with a schedule seed either.
+    /// Returns a new workgroup, or, if [`RESIDENT`] have begun, the one that was parked first. With a schedule seed it
+    /// chooses at random between the two.
     fn find(&self, thread: usize) -> Option<Box<Workgroup>> {
         if self.schedule.as_ref().is_some_and(|schedule| schedule.draw().below(2) == 0)
             && let Some(workgroup) = self.take_parked()
@@ -424,7 +429,7 @@ impl Job {
         self.take_parked()
     }
 
-    /// The workgroup parked longest; with a schedule seed any.
+    /// Returns the workgroup that was parked first. With a schedule seed it returns a random one.
     fn take_parked(&self) -> Option<Box<Workgroup>> {
         let mut queue = lock(&self.queue);
         queue.unblock(self.gws.changes());
@@ -441,7 +446,7 @@ impl Job {
         let [x, y, _] = self.grid.map(u64::from);
         let workgroup = [(number % x) as u32, (number / x % y) as u32, (number / (x * y)) as u32];
         let count = self.setup.waves as usize;
-        let (mut waves, lds) = self.stash.take(thread, count);
+        let (mut waves, lds) = self.cache.take(thread, count);
         waves.resize_with(count, Wave::new);
         let mut lds = lds.unwrap_or_else(Lds::new);
         lds.reset(self.setup.lds);
@@ -453,7 +458,7 @@ impl Job {
                 Member { wave, state: State::Ready }
             })
             .collect();
-        let cx = Ctx {
+        let cx = ExecContext {
             code: Arc::clone(&self.setup.code),
             mem: View::new(Arc::clone(&self.snapshot), Arc::clone(&self.setup.block))
                 .with_live(Arc::clone(&self.space)),
@@ -465,44 +470,49 @@ impl Job {
             host: self.setup.hostcall.clone().map(|hostcall| hostcall as Arc<dyn Host>),
             gws: Arc::clone(&self.gws),
         };
-        let watch = self.observers.as_ref().map(|observers| observers.begin(number, workgroup, count));
+        let observer = self.observers.as_ref().map(|observers| observers.begin(number, workgroup, count));
         let order = (0..members.len()).collect();
-        let dice = self.schedule.as_ref().map(|schedule| schedule.of_workgroup(number));
-        Workgroup { members, order, cx, watch, dice }
+        let rng = self.schedule.as_ref().map(|schedule| schedule.of_workgroup(number));
+        Workgroup { members, order, cx, observer, rng }
     }
 
-    fn give_back(&self, mut workgroup: Workgroup, thread: usize) {
-        if let (Some(observers), Some(watch)) = (&self.observers, workgroup.watch.take()) {
-            observers.end(*watch);
+    fn finish(&self, mut workgroup: Workgroup, thread: usize) {
+        if let (Some(observers), Some(observer)) = (&self.observers, workgroup.observer.take()) {
+            observers.end(*observer);
         }
         self.counts.resident.fetch_sub(1, Relaxed);
         let Workgroup { members, cx, .. } = workgroup;
-        self.stash.give_back(thread, members.into_iter().map(|m| m.wave), cx.lds);
+        self.cache.put_back(thread, members.into_iter().map(|m| m.wave), cx.lds);
     }
 
-    /// Runs a workgroup for a turn.
-    fn run(&self, workgroup: &mut Workgroup, help: &mut Help<'_>) -> Turn {
-        let limit = workgroup.dice.as_mut().map_or(TURN, |dice| dice.spread(TURN));
+    /// Runs a workgroup for one turn, and counts its instructions.
+    fn run(&self, workgroup: &mut Workgroup, recruiter: &mut ThreadRecruiter<'_>) -> TurnResult {
+        let limit = workgroup.rng.as_mut().map_or(TURN, |rng| rng.spread(TURN));
         let counted = workgroup.cx.count;
-        let ended = self.run_turn(workgroup, limit, help);
+        let ended = self.run_turn(workgroup, limit, recruiter);
         if self.instruction_budget.is_none() {
             self.counts.instructions.fetch_add(workgroup.cx.count - counted, Relaxed);
         }
         ended
     }
 
-    fn run_turn(&self, workgroup: &mut Workgroup, limit: u64, help: &mut Help<'_>) -> Turn {
-        let Workgroup { members, order, cx, watch, dice } = workgroup;
+    fn run_turn(
+        &self,
+        workgroup: &mut Workgroup,
+        limit: u64,
+        recruiter: &mut ThreadRecruiter<'_>,
+    ) -> TurnResult {
+        let Workgroup { members, order, cx, observer, rng } = workgroup;
         let code = &*self.setup.code;
         let mut turn = 0;
-        // A small budget isn't overrun by a slice of each wave.
+        // With a small budget, a slice of each wave must not exceed it by far.
         let slice = self.instruction_budget.map_or(SLICE, |budget| budget.clamp(1, SLICE));
         let begun = cx.count;
         loop {
             let before = cx.count;
             let mut ready = false;
-            if let Some(dice) = dice {
-                dice.shuffle(order);
+            if let Some(rng) = rng {
+                rng.shuffle(order);
             }
             for member in members.iter_mut().filter(|member| member.state == State::Waiting) {
                 if member.wave.wait.is_none_or(|wait| self.gws.goes_on(wait)) {
@@ -515,57 +525,57 @@ impl Job {
                     continue;
                 };
                 let count = cx.count;
-                let slice = dice.as_mut().map_or(slice, |dice| dice.spread(slice));
-                let stop = if dice.is_some() || watch.is_some() {
-                    let observer = watch.as_deref_mut().map(|watch| watch as &mut dyn Observer);
+                let slice = rng.as_mut().map_or(slice, |rng| rng.spread(slice));
+                let stop = if rng.is_some() || observer.is_some() {
+                    let observer = observer.as_deref_mut().map(|observer| observer as &mut dyn Observer);
                     run_wave_observed(&mut member.wave, cx, code, slice, observer)
                 } else {
                     run_wave(&mut member.wave, cx, code, slice)
                 };
                 match stop {
-                    Stop::Slice => {
+                    StopReason::Slice => {
                         ready = true;
                         if cx.count - count < slice {
-                            turn += GIVE_WAY;
+                            turn += YIELD_COST;
                         }
                     }
-                    Stop::Barrier => member.state = State::AtBarrier,
-                    Stop::Wait => member.state = State::Waiting,
-                    Stop::End => member.state = State::Ended,
-                    Stop::Fault => {
+                    StopReason::Barrier => member.state = State::AtBarrier,
+                    StopReason::Wait => member.state = State::Waiting,
+                    StopReason::End => member.state = State::Ended,
+                    StopReason::Fault => {
                         let cause = cx.fault.take().unwrap_or(FaultCause::IllegalInstruction);
                         self.fail(cause, &member.wave, cx);
-                        return Turn::Ended;
+                        return TurnResult::Ended;
                     }
                 }
             }
             let ran = cx.count - before;
             turn += ran;
-            help.ran(ran);
-            // Only a budget needs the sum before the end, and threads that count together wait for each other.
+            recruiter.ran(ran);
+            // Only a budget needs the sum before the end of the turn. Threads that update a counter slow each other down.
             let within = self
                 .instruction_budget
                 .is_none_or(|budget| self.counts.instructions.fetch_add(ran, Relaxed) + ran <= budget);
             if !ready {
-                // Every wave has ended or waits; those that have ended don't count.
+                // Every wave has ended or waits. The barrier is met by the waves that have not ended.
                 let blocked = members.iter().any(|m| m.state == State::Waiting);
                 let mut at_barrier = false;
                 for member in members.iter_mut().filter(|m| !blocked && m.state == State::AtBarrier) {
                     member.state = State::Ready;
                     at_barrier = true;
                 }
-                if let Some(watch) = watch.as_mut().filter(|_| !blocked) {
-                    watch.barrier();
+                if let Some(observer) = observer.as_mut().filter(|_| !blocked) {
+                    observer.barrier();
                 }
                 if blocked && ran == 0 && !self.stop.load(Relaxed) && within {
-                    return Turn::Blocked;
+                    return TurnResult::Blocked;
                 }
                 if !blocked && !at_barrier {
-                    return Turn::Ended;
+                    return TurnResult::Ended;
                 }
             }
             if !within || self.deadline.is_some_and(|d| Instant::now() > d) {
-                // One that runs, rather than one that waits for it.
+                // Report a wave that runs in preference to one that waits.
                 let at_barrier = members.iter().filter(|m| m.state == State::AtBarrier).count() as u32;
                 let runs = members.iter().find(|m| m.state == State::Ready);
                 if let Some(member) = runs.or_else(|| members.iter().find(|m| m.state != State::Ended)) {
@@ -575,10 +585,10 @@ impl Job {
                     }
                     self.fail(FaultCause::OverBudget { instructions, at_barrier }, &member.wave, cx);
                 }
-                return Turn::Ended;
+                return TurnResult::Ended;
             }
             if self.stop.load(Relaxed) {
-                return Turn::Ended;
+                return TurnResult::Ended;
             }
             if turn > limit {
                 turn = 0;
@@ -588,14 +598,14 @@ impl Job {
                     !queue.parked.is_empty()
                 };
                 if others {
-                    return Turn::Parked;
+                    return TurnResult::Parked;
                 }
                 std::thread::yield_now();
             }
         }
     }
 
-    /// Stops the dispatch for workgroups whose waves can never go on.
+    /// Stops the dispatch because the waves of `blocked` wait for each other.
     #[cold]
     fn fail_blocked(&self, mut blocked: VecDeque<Box<Workgroup>>) {
         blocked.make_contiguous().sort_by_key(|workgroup| {
@@ -627,15 +637,15 @@ impl Job {
             members.iter_mut().find(|m| m.state == State::Waiting).map(|member| (member, cx))
         });
         if let Some((member, cx)) = stuck {
-            // What it executed last.
+            // Report the instruction that the wave executed last.
             member.wave.next = member.wave.next.saturating_sub(1);
             self.fail(cause, &member.wave, cx);
         }
     }
 
-    /// Stops the dispatch; the first fault is reported.
+    /// Stops the dispatch with a fault. If several waves fault, the first report is kept.
     #[cold]
-    fn fail(&self, cause: FaultCause, wave: &Wave, cx: &Ctx) {
+    fn fail(&self, cause: FaultCause, wave: &Wave, cx: &ExecContext) {
         let cause = match cause {
             FaultCause::OutOfBounds { access, space: Space::Scratch, size, lanes } => {
                 let (scratch, dynamic) = (self.setup.scratch, self.setup.dynamic_stack);
@@ -680,7 +690,7 @@ impl Job {
     }
 }
 
-/// What a panic said.
+/// Returns the message of a panic.
 fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")

@@ -1,28 +1,28 @@
-//! Another order of the same work: what a schedule seed shuffles.
+//! The schedule that a seed selects: the order of workgroups and waves, and the lengths of time slices.
 //!
-//! A kernel without data races gives the same results in any order, one with a race may not. Orders are drawn from the
-//! seed with splitmix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators"). With one thread a seed
-//! gives one order; with several, which thread draws first is the host's choice.
+//! A kernel without data races has the same results in every order; a kernel with a race may not. The order is drawn from
+//! the seed with splitmix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators"). With one thread, a seed
+//! always gives the same order. With several threads, the order also depends on which thread draws first.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What splitmix64 adds at each step.
+/// The number that splitmix64 adds to its state at each step.
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// splitmix64's finish.
+/// The output function of splitmix64.
 fn mix(z: u64) -> u64 {
     let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ z >> 31
 }
 
-/// Random numbers of one owner.
+/// A generator of pseudorandom numbers (splitmix64).
 #[derive(Debug, Clone)]
-pub(crate) struct Dice(u64);
+pub(crate) struct ScheduleRng(u64);
 
-impl Dice {
-    pub(crate) fn new(seed: u64) -> Dice {
-        Dice(seed)
+impl ScheduleRng {
+    pub(crate) fn new(seed: u64) -> ScheduleRng {
+        ScheduleRng(seed)
     }
 
     pub(crate) fn next(&mut self) -> u64 {
@@ -30,19 +30,20 @@ impl Dice {
         mix(self.0)
     }
 
-    /// From 0 up to `n`, which is excluded; 0 for `n` = 0.
+    /// Returns a number below `n`; 0 if `n` is 0.
     pub(crate) fn below(&mut self, n: usize) -> usize {
         (u128::from(self.next()) * n as u128 >> 64) as usize
     }
 
-    /// From 1 to `most`, small numbers as often as large ones: each power of two has the same chance.
+    /// Returns a number from 1 to `most`. Each power of two has the same probability, so that small numbers are as frequent
+    /// as large ones.
     pub(crate) fn spread(&mut self, most: u64) -> u64 {
         let bits = self.below(u64::BITS as usize - most.leading_zeros() as usize) as u32;
         let low = 1u64 << bits;
         (low | self.next() & (low - 1)).min(most)
     }
 
-    /// Puts a list into any order.
+    /// Shuffles a list.
     pub(crate) fn shuffle<T>(&mut self, list: &mut [T]) {
         for n in (1..list.len()).rev() {
             list.swap(n, self.below(n + 1));
@@ -62,18 +63,20 @@ impl Schedule {
         Schedule { seed: mix(seed.wrapping_add(GAMMA)), drawn: AtomicU64::new(0) }
     }
 
-    /// Draws numbers for a choice that any thread makes.
-    pub(crate) fn draw(&self) -> Dice {
-        Dice::new(self.seed ^ mix(self.drawn.fetch_add(1, Relaxed)))
+    /// Returns a generator for one choice, which any thread may make.
+    pub(crate) fn draw(&self) -> ScheduleRng {
+        ScheduleRng::new(self.seed ^ mix(self.drawn.fetch_add(1, Relaxed)))
     }
 
-    /// The numbers of a workgroup, whichever thread runs it.
-    pub(crate) fn of_workgroup(&self, number: u64) -> Dice {
-        Dice::new(mix(self.seed.wrapping_add(mix(number))))
+    /// Returns the generator of a workgroup. It does not depend on the thread that runs the workgroup.
+    pub(crate) fn of_workgroup(&self, number: u64) -> ScheduleRng {
+        ScheduleRng::new(mix(self.seed.wrapping_add(mix(number))))
     }
 
-    /// Which of `total` workgroups is the `n`th to begin: a permutation, by a Feistel network over the next even power of
-    /// two whose results outside of the range are put through it again ("cycle walking").
+    /// Returns the number of the workgroup that begins as the `n`th of `total`.
+    ///
+    /// This is a permutation, computed by a Feistel network over the next even power of two. Results outside of the range
+    /// are passed through the network again ("cycle walking").
     pub(crate) fn workgroup(&self, n: u64, total: u64) -> u64 {
         let half = (u64::BITS - total.saturating_sub(1).leading_zeros()).div_ceil(2).max(1);
         let mask = (1u64 << half) - 1;
@@ -110,24 +113,24 @@ mod tests {
             }
             assert!(total < 64 || orders[0] != orders[1], "{total}");
         }
-        // The largest grid that there can be takes no longer.
+        // The largest possible grid takes no longer.
         let schedule = Schedule::new(3);
         assert!(schedule.workgroup(u64::from(u32::MAX), 1 << 32) < 1 << 32);
     }
 
     #[test]
     fn draws_are_in_range_and_differ() {
-        let mut dice = Dice::new(7);
+        let mut rng = ScheduleRng::new(7);
         let mut seen = [0; 10];
         for _ in 0..1000 {
-            seen[dice.below(10)] += 1;
-            assert!((1..=20_000).contains(&dice.spread(20_000)));
+            seen[rng.below(10)] += 1;
+            assert!((1..=20_000).contains(&rng.spread(20_000)));
         }
         assert!(seen.iter().all(|n| *n > 50), "{seen:?}");
-        assert!((0..100).any(|_| dice.spread(20_000) == 1) && (0..100).any(|_| dice.spread(20_000) > 10_000));
-        assert_eq!((dice.below(0), dice.below(1), dice.spread(1)), (0, 0, 1));
+        assert!((0..100).any(|_| rng.spread(20_000) == 1) && (0..100).any(|_| rng.spread(20_000) > 10_000));
+        assert_eq!((rng.below(0), rng.below(1), rng.spread(1)), (0, 0, 1));
         let mut list: Vec<u32> = (0..50).collect();
-        dice.shuffle(&mut list);
+        rng.shuffle(&mut list);
         assert!(!list.is_sorted());
         list.sort_unstable();
         assert_eq!(list, (0..50).collect::<Vec<u32>>());

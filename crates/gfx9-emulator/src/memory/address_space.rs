@@ -6,8 +6,8 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::backing::Backing;
+use super::guest_range::GuestRange;
 use super::shadow::Shadow;
-use super::window::Window;
 use crate::report::error::{Error, Result};
 
 /// First address of device allocations: away from where Linux maps a process's memory, so that a host range mapped
@@ -39,8 +39,8 @@ impl Region {
         self.backing.is_callers()
     }
 
-    pub(super) fn window(&self) -> Window {
-        Window { base: self.base, len: self.len, ptr: self.backing.ptr().as_ptr() }
+    pub(super) fn range(&self) -> GuestRange {
+        GuestRange { base: self.base, len: self.len, ptr: self.backing.ptr().as_ptr() }
     }
 }
 
@@ -71,7 +71,7 @@ struct Inner {
     arena: Range<u64>,
     next: u64,
     used: u64,
-    snapshot: Option<Arc<Snapshot>>,
+    snapshot: Option<Arc<RangeTable>>,
     /// Whether allocations get a shadow.
     tracked: bool,
 }
@@ -261,8 +261,8 @@ impl AddressSpace {
     /// # Errors
     /// [`Error::OutOfBounds`] if they are not all in one live range.
     pub fn read(&self, address: u64, out: &mut [u8]) -> Result<()> {
-        let (region, window) = self.range(address, out.len() as u64)?;
-        window.read_bytes(address, out);
+        let (region, range) = self.range(address, out.len() as u64)?;
+        range.read_bytes(address, out);
         drop(region);
         Ok(())
     }
@@ -272,8 +272,8 @@ impl AddressSpace {
     /// # Errors
     /// [`Error::OutOfBounds`] if it doesn't lie in one live range.
     pub fn write(&self, address: u64, data: &[u8]) -> Result<()> {
-        let (region, window) = self.range(address, data.len() as u64)?;
-        window.write_bytes(address, data);
+        let (region, range) = self.range(address, data.len() as u64)?;
+        range.write_bytes(address, data);
         mark(region.as_ref(), address, data.len() as u64);
         drop(region);
         Ok(())
@@ -319,13 +319,13 @@ impl AddressSpace {
             (pattern.len() as u64).checked_mul(count).filter(|_| !pattern.is_empty()).ok_or_else(|| {
                 Error::InvalidArgument(format!("a fill of {count} patterns of {} bytes", pattern.len()))
             })?;
-        let (region, window) = self.range(address, total)?;
+        let (region, range) = self.range(address, total)?;
         let per_block = (64 << 10) / pattern.len().min(64 << 10);
         let block = pattern.repeat(per_block.min(usize::try_from(count).unwrap_or(usize::MAX)));
         let mut at = 0;
         while at < total {
             let part = &block[..(total - at).min(block.len() as u64) as usize];
-            window.write_bytes(address + at, part);
+            range.write_bytes(address + at, part);
             at += part.len() as u64;
         }
         mark(region.as_ref(), address, total);
@@ -333,16 +333,16 @@ impl AddressSpace {
         Ok(())
     }
 
-    fn range(&self, address: u64, len: u64) -> Result<(Option<Region>, Window)> {
+    fn range(&self, address: u64, len: u64) -> Result<(Option<Region>, GuestRange)> {
         if len == 0 {
-            return Ok((None, Window::EMPTY));
+            return Ok((None, GuestRange::EMPTY));
         }
         let inner = self.lock();
         let region = inner.regions.range(..=address).next_back().map(|(_, r)| r.clone());
         match region {
-            Some(r) if r.window().contains(address, len) => {
-                let window = r.window();
-                Ok((Some(r), window))
+            Some(r) if r.range().contains(address, len) => {
+                let range = r.range();
+                Ok((Some(r), range))
             }
             _ => Err(Error::OutOfBounds { address, len, nearest: inner.nearest(address, len) }),
         }
@@ -352,17 +352,17 @@ impl AddressSpace {
     pub(super) fn region(&self, address: u64) -> Option<Region> {
         let inner = self.lock();
         let (_, r) = inner.regions.range(..=address).next_back()?;
-        r.window().contains(address, 1).then(|| r.clone())
+        r.range().contains(address, 1).then(|| r.clone())
     }
 
     /// The allocations that are live now.
-    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+    pub(crate) fn snapshot(&self) -> Arc<RangeTable> {
         let mut inner = self.lock();
         if let Some(snapshot) = &inner.snapshot {
             return Arc::clone(snapshot);
         }
         let regions: Box<[Region]> = inner.regions.values().cloned().collect();
-        let snapshot = Arc::new(Snapshot { windows: regions.iter().map(Region::window).collect(), regions });
+        let snapshot = Arc::new(RangeTable { ranges: regions.iter().map(Region::range).collect(), regions });
         inner.snapshot = Some(Arc::clone(&snapshot));
         snapshot
     }
@@ -381,7 +381,7 @@ fn mark(region: Option<&Region>, address: u64, len: u64) {
 }
 
 /// What is known of bytes that a kernel accesses.
-pub(crate) enum Tracked<'a> {
+pub(crate) enum ShadowRange<'a> {
     /// They are in no allocation: the dispatch's own memory, or a fault.
     Outside,
     /// They are in one of which it isn't noted what was written.
@@ -452,9 +452,9 @@ impl Inner {
 }
 
 /// The live ranges at one moment, sorted.
-pub(crate) struct Snapshot {
-    pub(super) windows: Box<[Window]>,
-    /// Of the same ranges; keeps the memory of `windows` alive.
+pub(crate) struct RangeTable {
+    pub(super) ranges: Box<[GuestRange]>,
+    /// Of the same ranges; keeps the memory of `ranges` alive.
     pub(super) regions: Box<[Region]>,
 }
 

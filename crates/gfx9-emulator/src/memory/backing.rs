@@ -25,7 +25,7 @@ enum Owner {
     Caller,
 }
 
-// SAFETY: the memory is only accessed through atomic operations (`Window`), and freed once, on drop.
+// SAFETY: the memory is only accessed through atomic operations (`GuestRange`), and freed once, on drop.
 unsafe impl Send for Backing {}
 // SAFETY: as above.
 unsafe impl Sync for Backing {}

@@ -2,8 +2,8 @@
 
 use std::marker::PhantomData;
 
+use super::guest_range::GuestRange;
 use super::raw::{self, Cell};
-use super::window::Window;
 use crate::state::bytes::Bytes;
 use crate::state::wave::{Active, Aligned, CHUNK, CHUNKS, LANES, Lanes, lanes_of};
 
@@ -184,7 +184,7 @@ unsafe impl Addresses for Based {
                 high = high.max(at & keep);
             }
         }
-        // As a signed number, so that a base before the window may have offsets that lead into it. The limit is
+        // As a signed number, so that a base before the range may have offsets that lead into it. The limit is
         // below 2^63 and the offsets are below 2^32, so nothing that matters wraps.
         let from = self.base.wrapping_sub(base) as i64;
         from.checked_add(i64::from(low)).is_some_and(|o| o >= 0)
@@ -216,7 +216,7 @@ pub(crate) fn offsets_pattern(part: &[u32; CHUNK], size: u32) -> Pattern {
     }
 }
 
-/// The elements of the active lanes, all of which have been found to lie in one window.
+/// The elements of the active lanes, all of which have been found to lie in one range.
 pub(crate) struct Checked<'a, A, E> {
     /// Where address 0 would be. Only for computing addresses.
     origin: *mut u8,
@@ -228,12 +228,12 @@ pub(crate) struct Checked<'a, A, E> {
 
 impl<'a, A: Addresses, E: Element> Checked<'a, A, E> {
     #[inline(always)]
-    pub(super) fn new(window: Window, addresses: &'a A, active: &Active<'_>) -> Option<Self> {
-        let limit = window.len.checked_sub(E::SIZE as u64)?;
-        if !addresses.inside(window.base, limit, active) {
+    pub(super) fn new(range: GuestRange, addresses: &'a A, active: &Active<'_>) -> Option<Self> {
+        let limit = range.len.checked_sub(E::SIZE as u64)?;
+        if !addresses.inside(range.base, limit, active) {
             return None;
         }
-        let origin = window.ptr.wrapping_sub(window.base as usize);
+        let origin = range.ptr.wrapping_sub(range.base as usize);
         Some(Checked { origin, addresses, exec: active.exec(), element: PhantomData })
     }
 
@@ -246,7 +246,7 @@ impl<'a, A: Addresses, E: Element> Checked<'a, A, E> {
 
     #[inline(always)]
     unsafe fn load(&self, lane: usize) -> E {
-        // SAFETY: `new` has checked this lane's bounds, guest memory is only accessed so, and whoever made the window
+        // SAFETY: `new` has checked this lane's bounds, guest memory is only accessed so, and whoever made the range
         // keeps it alive.
         unsafe { E::load(self.pointer(lane)) }
     }
@@ -369,7 +369,7 @@ impl<A: Addresses, const N: usize> Checked<'_, A, [u32; N]> {
         const { assert!(N == 1) };
         for lane in lanes_of(self.exec) {
             // SAFETY: the lane is active, so in bounds; guest memory is only accessed so, and kept alive by whoever made
-            // the window.
+            // the range.
             let cell = unsafe {
                 let p = self.pointer(lane);
                 (p.addr() & 3 == 0).then(|| Cell::<u32>::new(p))
@@ -384,7 +384,7 @@ impl<A: Addresses, const N: usize> Checked<'_, A, [u32; N]> {
         const { assert!(N == 2) };
         for lane in lanes_of(self.exec) {
             // SAFETY: the lane is active, so in bounds; guest memory is only accessed so, and kept alive by whoever made
-            // the window.
+            // the range.
             let cell = unsafe {
                 let p = self.pointer(lane);
                 (p.addr() & 7 == 0).then(|| Cell::<u64>::new(p))

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::thread;
 
-use super::{AddressSpace, Block, Element, View, Wide, Window};
+use super::{AddressSpace, DispatchMemory, Element, GuestRange, View, Wide};
 use crate::state::wave::{Active, Lanes};
 
 /// Rounds of each thread; Miri is slow.
@@ -19,7 +19,7 @@ fn race(bodies: &[&(dyn Fn(&mut View, u64) + Sync)]) -> (AddressSpace, u64) {
     let at = space.alloc(LEN, 0).unwrap();
     thread::scope(|scope| {
         for body in bodies {
-            let block = Arc::new(Block::new(0x1000, 64).unwrap());
+            let block = Arc::new(DispatchMemory::new(0x1000, 64).unwrap());
             let mut view = View::new(space.snapshot(), block);
             scope.spawn(move || body(&mut view, at));
         }
@@ -27,8 +27,8 @@ fn race(bodies: &[&(dyn Fn(&mut View, u64) + Sync)]) -> (AddressSpace, u64) {
     (space, at)
 }
 
-fn window(view: &mut View, at: u64) -> Window {
-    view.window(at, LEN).unwrap()
+fn range(view: &mut View, at: u64) -> GuestRange {
+    view.range(at, LEN).unwrap()
 }
 
 /// All lanes of a wave store `value`, then load, one element after the other from `at` on.
@@ -73,16 +73,16 @@ fn accesses_of_all_sizes() {
         }
     };
     let host = |view: &mut View, at: u64| {
-        let window = window(view, at);
+        let range = range(view, at);
         for n in 0..u64::from(ROUNDS) {
             let mut out = [0; 45];
-            window.write_bytes(at + n % 9, &[0x88; 45]);
-            window.read_bytes(at + n % 7, &mut out);
+            range.write_bytes(at + n % 9, &[0x88; 45]);
+            range.read_bytes(at + n % 7, &mut out);
             known(&out);
-            window.store_u32(at + n % 64, 0x8888_8888).unwrap();
-            known(&window.load_u32(at + n % 64).unwrap().to_le_bytes());
-            window.atomic_u64(at + 8).unwrap().swap(0x8888_8888_8888_8888);
-            window.atomic_u32(at + 12).unwrap().update(|old| {
+            range.store_u32(at + n % 64, 0x8888_8888).unwrap();
+            known(&range.load_u32(at + n % 64).unwrap().to_le_bytes());
+            range.atomic_u64(at + 8).unwrap().swap(0x8888_8888_8888_8888);
+            range.atomic_u32(at + 12).unwrap().update(|old| {
                 known(&old.to_le_bytes());
                 0x8888_8888
             });
@@ -94,15 +94,15 @@ fn accesses_of_all_sizes() {
 #[test]
 fn read_modify_writes_lose_nothing() {
     let add = |view: &mut View, at: u64| {
-        let window = window(view, at);
-        let (narrow, wide) = (window.atomic_u32(at).unwrap(), window.atomic_u64(at + 8).unwrap());
+        let range = range(view, at);
+        let (narrow, wide) = (range.atomic_u32(at).unwrap(), range.atomic_u64(at + 8).unwrap());
         for _ in 0..ROUNDS {
             narrow.add(1);
             wide.update(|old| old + (1 << 31));
             wide.add(1 << 31);
             // Of another size, and not of what is added to.
-            window.store_u32(at + 16, 7).unwrap();
-            window.atomic_u64(at + 16).unwrap().add(1 << 32);
+            range.store_u32(at + 16, 7).unwrap();
+            range.atomic_u64(at + 16).unwrap().add(1 << 32);
         }
     };
     let (space, at) = race(&[&add, &add, &add]);
@@ -110,7 +110,7 @@ fn read_modify_writes_lose_nothing() {
     space.read(at, &mut out).unwrap();
     let word = |n: usize| u64::from_le_bytes(out[8 * n..8 * n + 8].try_into().unwrap());
     assert_eq!((word(0), word(1)), (3 * u64::from(ROUNDS), 3 * u64::from(ROUNDS) << 32));
-    assert!(space.snapshot().windows[0].atomic_u32(at + 2).is_none(), "a misaligned one is none");
+    assert!(space.snapshot().ranges[0].atomic_u32(at + 2).is_none(), "a misaligned one is none");
 }
 
 /// 64 bits that are written at once are read at once.

@@ -1,13 +1,13 @@
 //! Which bytes of an allocation were ever written: one bit a byte, for the sanitizer.
 
 use super::backing::Backing;
-use super::window::Window;
+use super::guest_range::GuestRange;
 
 /// The bits of one allocation.
 pub(crate) struct Shadow {
     /// Kept for the memory that `words` is in.
     _bits: Backing,
-    words: Window,
+    words: GuestRange,
     len: u64,
 }
 
@@ -22,7 +22,7 @@ impl Shadow {
     pub(crate) fn new(len: u64) -> Option<Shadow> {
         let bytes = len.div_ceil(64).checked_mul(8)?;
         let bits = Backing::zeroed(usize::try_from(bytes).ok()?)?;
-        let words = Window { base: 0, len: bytes, ptr: bits.ptr().as_ptr() };
+        let words = GuestRange { base: 0, len: bytes, ptr: bits.ptr().as_ptr() };
         Some(Shadow { _bits: bits, words, len })
     }
 

@@ -2,31 +2,31 @@
 
 use std::sync::Arc;
 
-use super::address_space::{AddressSpace, Region, Snapshot, Tracked};
+use super::address_space::{AddressSpace, RangeTable, Region, ShadowRange};
 use super::backing::Backing;
 use super::gather::{Addresses, Checked, Element};
-use super::window::Window;
+use super::guest_range::GuestRange;
 use crate::report::error::{Error, Result};
 use crate::state::wave::Active;
 
 /// Memory of one dispatch that only it sees: the kernarg segment, the dispatch packet, the queue.
-pub(crate) struct Block {
+pub(crate) struct DispatchMemory {
     backing: Backing,
     base: u64,
     len: u64,
 }
 
-impl Block {
+impl DispatchMemory {
     /// Zeroed, at guest address `base`.
-    pub(crate) fn new(base: u64, len: u64) -> Result<Block> {
+    pub(crate) fn new(base: u64, len: u64) -> Result<DispatchMemory> {
         match usize::try_from(len.max(16)).ok().and_then(Backing::zeroed) {
-            Some(backing) => Ok(Block { backing, base, len }),
+            Some(backing) => Ok(DispatchMemory { backing, base, len }),
             None => Err(Error::OutOfMemory { requested: len, free: 0, total: 0 }),
         }
     }
 
-    pub(crate) fn window(&self) -> Window {
-        Window { base: self.base, len: self.len, ptr: self.backing.ptr().as_ptr() }
+    pub(crate) fn range(&self) -> GuestRange {
+        GuestRange { base: self.base, len: self.len, ptr: self.backing.ptr().as_ptr() }
     }
 }
 
@@ -35,11 +35,11 @@ const SLOTS: usize = 16;
 
 /// The memory that a dispatch sees, with the range last used at hand. One per workgroup being run.
 pub(crate) struct View {
-    last: Window,
+    last: GuestRange,
     /// See [`View::checked`].
-    recent: [Window; SLOTS],
-    snapshot: Arc<Snapshot>,
-    block: Arc<Block>,
+    recent: [GuestRange; SLOTS],
+    snapshot: Arc<RangeTable>,
+    block: Arc<DispatchMemory>,
     /// Where to look for what was allocated since.
     live: Option<Arc<AddressSpace>>,
     /// What was found there.
@@ -47,9 +47,9 @@ pub(crate) struct View {
 }
 
 impl View {
-    pub(crate) fn new(snapshot: Arc<Snapshot>, block: Arc<Block>) -> View {
-        let recent = [Window::EMPTY; SLOTS];
-        View { last: Window::EMPTY, recent, snapshot, block, live: None, later: Vec::new() }
+    pub(crate) fn new(snapshot: Arc<RangeTable>, block: Arc<DispatchMemory>) -> View {
+        let recent = [GuestRange::EMPTY; SLOTS];
+        View { last: GuestRange::EMPTY, recent, snapshot, block, live: None, later: Vec::new() }
     }
 
     /// With what is allocated while it is used, too (device-side `malloc`, or by the host).
@@ -59,60 +59,60 @@ impl View {
 
     /// The range that holds all `size` bytes at `address`.
     #[inline(always)]
-    pub(crate) fn window(&mut self, address: u64, size: u64) -> Option<Window> {
+    pub(crate) fn range(&mut self, address: u64, size: u64) -> Option<GuestRange> {
         if self.last.contains(address, size) {
             return Some(self.last);
         }
         self.find(address, size)
     }
 
-    /// The range that a load or an atomic operation of `size` bytes at `address` finds. As [`window`](Self::window), but
+    /// The range that a load or an atomic operation of `size` bytes at `address` finds. As [`range`](Self::range), but
     /// the last dword of a device allocation counts whole: compilers make an aligned dword of it for what is done to
     /// its first byte or half (LLVM's atomics of 8 and 16 bits are loops of `cmpswap`). Nothing else is in the rest.
     #[inline(always)]
-    pub(crate) fn readable(&mut self, address: u64, size: u64) -> Option<Window> {
-        match self.window(address, size) {
+    pub(crate) fn readable(&mut self, address: u64, size: u64) -> Option<GuestRange> {
+        match self.range(address, size) {
             None if size == 4 && address & 3 == 0 => self.last_dword(address),
-            window => window,
+            range => range,
         }
     }
 
     #[cold]
-    fn last_dword(&mut self, address: u64) -> Option<Window> {
-        let part = self.window(address, 1)?;
+    fn last_dword(&mut self, address: u64) -> Option<GuestRange> {
+        let part = self.range(address, 1)?;
         // The caller's memory ends where it says; what the dispatch has of its own is whole dwords.
         self.known(address, 1).filter(|region| !region.is_host())?;
         // `Backing::zeroed` has whole dwords.
-        Some(Window { len: part.len.next_multiple_of(4), ..part })
+        Some(GuestRange { len: part.len.next_multiple_of(4), ..part })
     }
 
     /// The region that holds `size` bytes at `address`, once these were looked for.
     fn known(&self, address: u64, size: u64) -> Option<&Region> {
         let regions = &self.snapshot.regions;
         let before = regions.partition_point(|r| r.base <= address).checked_sub(1).map(|n| &regions[n]);
-        before.into_iter().chain(&self.later).find(|r| r.window().contains(address, size))
+        before.into_iter().chain(&self.later).find(|r| r.range().contains(address, size))
     }
 
     /// What is known of `size` bytes at `address`.
-    pub(crate) fn tracked(&mut self, address: u64, size: u64) -> Tracked<'_> {
+    pub(crate) fn tracked(&mut self, address: u64, size: u64) -> ShadowRange<'_> {
         // What was allocated since the dispatch began is taken in by looking for it.
-        if self.window(address, size).is_none() {
-            return Tracked::Outside;
+        if self.range(address, size).is_none() {
+            return ShadowRange::Outside;
         }
         match self.known(address, size) {
-            Some(Region { base, shadow: Some(shadow), .. }) => Tracked::At(shadow, address - base),
-            Some(_) => Tracked::Untracked,
-            None => Tracked::Outside,
+            Some(Region { base, shadow: Some(shadow), .. }) => ShadowRange::At(shadow, address - base),
+            Some(_) => ShadowRange::Untracked,
+            None => ShadowRange::Outside,
         }
     }
 
     #[inline(never)]
-    fn find(&mut self, address: u64, size: u64) -> Option<Window> {
-        let windows = &self.snapshot.windows;
-        let n = windows.partition_point(|w| w.base <= address);
-        let found = match n.checked_sub(1).map(|n| windows[n]) {
+    fn find(&mut self, address: u64, size: u64) -> Option<GuestRange> {
+        let ranges = &self.snapshot.ranges;
+        let n = ranges.partition_point(|w| w.base <= address);
+        let found = match n.checked_sub(1).map(|n| ranges[n]) {
             Some(w) if w.contains(address, size) => w,
-            _ => match self.block.window() {
+            _ => match self.block.range() {
                 w if w.contains(address, size) => w,
                 _ => self.find_later(address, size)?,
             },
@@ -122,16 +122,16 @@ impl View {
     }
 
     #[cold]
-    fn find_later(&mut self, address: u64, size: u64) -> Option<Window> {
-        let contains = |r: &Region| r.window().contains(address, size);
+    fn find_later(&mut self, address: u64, size: u64) -> Option<GuestRange> {
+        let contains = |r: &Region| r.range().contains(address, size);
         if let Some(region) = self.later.iter().find(|r| contains(r)) {
-            return Some(region.window());
+            return Some(region.range());
         }
         let region = self.live.as_ref()?.region(address).filter(contains)?;
-        let window = region.window();
+        let range = region.range();
         // Holding the region keeps the memory alive as the snapshot does.
         self.later.push(region);
-        Some(window)
+        Some(range)
     }
 }
 
@@ -150,9 +150,9 @@ impl View {
         if checked.is_some() {
             return checked;
         }
-        let window = self.window(addresses.at(active.first()), E::SIZE as u64)?;
-        self.recent[slot] = window;
-        Checked::new(window, addresses, active)
+        let range = self.range(addresses.at(active.first()), E::SIZE as u64)?;
+        self.recent[slot] = range;
+        Checked::new(range, addresses, active)
     }
 
     /// One lane's element.
@@ -164,7 +164,7 @@ impl View {
 
     /// Stores one lane's element.
     pub(crate) fn store_one<E: Element>(&mut self, address: u64, value: E) -> Option<()> {
-        let p = self.window(address, E::SIZE as u64)?.at(address, E::SIZE as u64)?;
+        let p = self.range(address, E::SIZE as u64)?.at(address, E::SIZE as u64)?;
         // SAFETY: as in `load_one`.
         unsafe { value.store(p) };
         Some(())

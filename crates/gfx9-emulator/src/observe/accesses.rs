@@ -1,21 +1,21 @@
 //! Which bytes an instruction is about to access.
 
-use crate::exec::access::Place;
+use crate::exec::access::FlatTarget;
 use crate::exec::buffer::{Reach, own_scratch};
 use crate::exec::buffer_format::Format;
 use crate::exec::inst::{Inst, NONE, flag};
 use crate::exec::to_lds::{buffer_base, flat_base};
 use crate::exec::{address, buffer, ds, ds_permute, modifiers, smem};
 use crate::memory::Addresses;
-use crate::observe::class::Shape;
-use crate::report::access::{Access, Space};
+use crate::observe::class::AddressingKind;
+use crate::report::access::{AccessKind, Space};
 use crate::state::wave::{LANES, Wave, lanes_of};
 
 /// Accesses of one kind and size by some lanes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Touch {
+pub(crate) struct AccessedBytes {
     pub(crate) space: Space,
-    pub(crate) access: Access,
+    pub(crate) access: AccessKind,
     /// Bytes of each lane.
     pub(crate) size: u32,
     /// Which lanes; of scalar accesses lane 0.
@@ -26,9 +26,9 @@ pub(crate) struct Touch {
     pub(crate) at: [u64; LANES],
 }
 
-impl Touch {
-    fn scalar(space: Space, access: Access, address: u64, size: u32) -> Touch {
-        Touch { space, access, size, lanes: 1, is_scalar: true, at: [address; LANES] }
+impl AccessedBytes {
+    fn scalar(space: Space, access: AccessKind, address: u64, size: u32) -> AccessedBytes {
+        AccessedBytes { space, access, size, lanes: 1, is_scalar: true, at: [address; LANES] }
     }
 
     /// Each lane and its address.
@@ -39,9 +39,9 @@ impl Touch {
 
 /// Puts into `out` what `i` is about to access, in the order in which it does. What is in no allocation, or outside of LDS
 /// or scratch, is among it: the instruction will fault. Only temporary registers of `w` change.
-pub(crate) fn find(w: &mut Wave, i: &Inst, shape: Shape, out: &mut Vec<Touch>) {
+pub(crate) fn find(w: &mut Wave, i: &Inst, addressing: AddressingKind, out: &mut Vec<AccessedBytes>) {
     out.clear();
-    if shape == Shape::None {
+    if addressing == AddressingKind::None {
         return;
     }
     let i = match &i.ext {
@@ -56,7 +56,7 @@ pub(crate) fn find(w: &mut Wave, i: &Inst, shape: Shape, out: &mut Vec<Touch>) {
         return;
     }
     let exec = w.exec();
-    let lanes = |space, access, size, lanes: u64, at: [u64; LANES]| Touch {
+    let lanes = |space, access, size, lanes: u64, at: [u64; LANES]| AccessedBytes {
         space,
         access,
         size,
@@ -66,84 +66,88 @@ pub(crate) fn find(w: &mut Wave, i: &Inst, shape: Shape, out: &mut Vec<Touch>) {
     };
     let lds = |access, size, at: [u32; LANES]| lanes(Space::Lds, access, size, exec, at.map(u64::from));
     let row = |base: u32| -> [u32; LANES] { std::array::from_fn(|n| base.wrapping_add(4 * n as u32)) };
-    match shape {
-        Shape::None => {}
-        Shape::Scalar(access, size) => {
-            out.push(Touch::scalar(Space::Global, access, smem::address(w, i), size));
+    match addressing {
+        AddressingKind::None => {}
+        AddressingKind::Scalar(access, size) => {
+            out.push(AccessedBytes::scalar(Space::Global, access, smem::address(w, i), size));
         }
-        Shape::ScalarScratch(access, size) => {
+        AddressingKind::ScalarScratch(access, size) => {
             let address = smem::scratch_address(w, i);
             let (space, at) = match smem::wave_scratch(address) {
                 Some(offset) => (Space::Scratch, offset),
                 None => (Space::Global, address),
             };
-            out.push(Touch::scalar(space, access, at, size));
+            out.push(AccessedBytes::scalar(space, access, at, size));
         }
-        Shape::ScalarBuffer(access, size) => {
+        AddressingKind::ScalarBuffer(access, size) => {
             let (address, inside) = smem::buffer_address(w, i, u64::from(size / 4));
-            if inside > 0 && (access != Access::Atomic || inside == u64::from(size / 4)) {
-                out.push(Touch::scalar(Space::Global, access, address, 4 * inside as u32));
+            if inside > 0 && (access != AccessKind::Atomic || inside == u64::from(size / 4)) {
+                out.push(AccessedBytes::scalar(Space::Global, access, address, 4 * inside as u32));
             }
         }
-        Shape::Ds(..) | Shape::DsTwo(..) | Shape::DsAligned(..) | Shape::DsByLane(_) | Shape::DsCount
+        AddressingKind::Ds(..)
+        | AddressingKind::DsTwo(..)
+        | AddressingKind::DsAligned(..)
+        | AddressingKind::DsByLane(_)
+        | AddressingKind::DsCount
             if ds::is_gds(i) => {}
-        Shape::Ds(access, size) => out.push(lds(access, size, ds::addresses(w, i, i.imm).0)),
-        Shape::DsTwo(access, size, unit) => {
+        AddressingKind::Ds(access, size) => out.push(lds(access, size, ds::addresses(w, i, i.imm).0)),
+        AddressingKind::DsTwo(access, size, unit) => {
             let (first, second) = ds::two_offsets(i, unit);
             out.push(lds(access, size, ds::addresses(w, i, first).0));
             out.push(lds(access, size, ds::addresses(w, i, second).0));
         }
-        Shape::DsAligned(access, size) => {
+        AddressingKind::DsAligned(access, size) => {
             out.push(lds(access, size, ds::addresses(w, i, i.imm).map(|at| at & !7)));
         }
-        Shape::DsByLane(access) => out.push(lds(access, 4, ds_permute::by_lane(w, i))),
-        Shape::DsCount => {
+        AddressingKind::DsByLane(access) => out.push(lds(access, 4, ds_permute::by_lane(w, i))),
+        AddressingKind::DsCount => {
             let at = u64::from(ds_permute::count_address(w, i));
-            out.push(Touch::scalar(Space::Lds, Access::Atomic, at, 4));
+            out.push(AccessedBytes::scalar(Space::Lds, AccessKind::Atomic, at, 4));
         }
-        Shape::Flat(access, size) => {
+        AddressingKind::Flat(access, size) => {
             let at = address::wide(w, i);
-            let places: [Place; LANES] = std::array::from_fn(|lane| Place::of(at.at(lane)));
+            let targets: [FlatTarget; LANES] = std::array::from_fn(|lane| FlatTarget::of(at.at(lane)));
             for space in [Space::Global, Space::Lds, Space::Scratch] {
                 let there = lanes_of(exec)
-                    .filter(|lane| places[*lane].space() == space)
+                    .filter(|lane| targets[*lane].space() == space)
                     .fold(0, |mask, lane| mask | 1 << lane);
                 if there != 0 {
-                    out.push(lanes(space, access, size, there, places.map(Place::offset)));
+                    out.push(lanes(space, access, size, there, targets.map(FlatTarget::offset)));
                 }
             }
         }
-        Shape::Global(access, size) => {
+        AddressingKind::Global(access, size) => {
             out.push(lanes(Space::Global, access, size, exec, global_addresses(w, i)));
-            if i.flags & flag::LDS != 0 && access == Access::Read {
-                out.push(lds(Access::Write, 4, row(flat_base(w, i))));
+            if i.flags & flag::LDS != 0 && access == AccessKind::Read {
+                out.push(lds(AccessKind::Write, 4, row(flat_base(w, i))));
             }
         }
-        Shape::GlobalToLds(size) => {
-            out.push(lanes(Space::Global, Access::Read, size, exec, global_addresses(w, i)));
-            out.push(lds(Access::Write, 4, row(flat_base(w, i))));
+        AddressingKind::GlobalToLds(size) => {
+            out.push(lanes(Space::Global, AccessKind::Read, size, exec, global_addresses(w, i)));
+            out.push(lds(AccessKind::Write, 4, row(flat_base(w, i))));
         }
-        Shape::Scratch(access, size) => {
+        AddressingKind::Scratch(access, size) => {
             let at = address::scratch_offsets(w, i).map(u64::from);
             out.push(lanes(Space::Scratch, access, size, exec, at));
-            if i.flags & flag::LDS != 0 && access == Access::Read {
-                out.push(lds(Access::Write, 4, row(flat_base(w, i))));
+            if i.flags & flag::LDS != 0 && access == AccessKind::Read {
+                out.push(lds(AccessKind::Write, 4, row(flat_base(w, i))));
             }
         }
-        Shape::ScratchToLds(size) => {
+        AddressingKind::ScratchToLds(size) => {
             let at = address::scratch_offsets(w, i).map(u64::from);
-            out.push(lanes(Space::Scratch, Access::Read, size, exec, at));
-            out.push(lds(Access::Write, 4, row(flat_base(w, i))));
+            out.push(lanes(Space::Scratch, AccessKind::Read, size, exec, at));
+            out.push(lds(AccessKind::Write, 4, row(flat_base(w, i))));
         }
-        Shape::Buffer(access, size) => {
-            let scratch = buffer::scratch_offsets(w, i).filter(|_| access != Access::Atomic);
+        AddressingKind::Buffer(access, size) => {
+            let scratch = buffer::scratch_offsets(w, i).filter(|_| access != AccessKind::Atomic);
             if let Some(at) = scratch {
                 if own_scratch(w, i) {
                     out.push(lanes(Space::Scratch, access, size, exec, at.map(u64::from)));
                 }
             } else {
                 let reach = Reach::new(w, i);
-                if access == Access::Atomic {
+                if access == AccessKind::Atomic {
                     let inside = reach.whole(exec, size);
                     out.push(lanes(Space::Global, access, size, inside, reach.addresses().0));
                 } else if let Some(at) = reach.plain(exec, size) {
@@ -152,23 +156,23 @@ pub(crate) fn find(w: &mut Wave, i: &Inst, shape: Shape, out: &mut Vec<Touch>) {
                     parts(&reach, access, size, size.min(4), exec, out);
                 }
             }
-            if i.flags & flag::LDS != 0 && access == Access::Read {
-                out.push(lds(Access::Write, 4, row(buffer_base(w, i))));
+            if i.flags & flag::LDS != 0 && access == AccessKind::Read {
+                out.push(lds(AccessKind::Write, 4, row(buffer_base(w, i))));
             }
         }
-        Shape::Format(access) => {
+        AddressingKind::Format(access) => {
             let (reach, format) = (Reach::new(w, i), Format::of(w, i));
             let size = format.size();
             if size > 0 {
                 let inside = reach.whole(exec, size);
                 parts(&reach, access, size, format.unit(), inside, out);
             }
-            if i.flags & flag::LDS != 0 && access == Access::Read {
-                out.push(lds(Access::Write, 4, row(buffer_base(w, i))));
+            if i.flags & flag::LDS != 0 && access == AccessKind::Read {
+                out.push(lds(AccessKind::Write, 4, row(buffer_base(w, i))));
             }
         }
     }
-    out.retain(|touch| touch.lanes != 0);
+    out.retain(|accessed| accessed.lanes != 0);
 }
 
 fn global_addresses(w: &Wave, i: &Inst) -> [u64; LANES] {
@@ -181,12 +185,12 @@ fn global_addresses(w: &Wave, i: &Inst) -> [u64; LANES] {
 }
 
 /// `size` bytes, `unit` of them at a time, of which those in range are accessed.
-fn parts(reach: &Reach, access: Access, size: u32, unit: u32, lanes: u64, out: &mut Vec<Touch>) {
+fn parts(reach: &Reach, access: AccessKind, size: u32, unit: u32, lanes: u64, out: &mut Vec<AccessedBytes>) {
     for extra in (0..size).step_by(4) {
         let inside = lanes_of(lanes)
             .filter(|lane| reach.inside(*lane, extra, unit))
             .fold(0, |mask, lane| mask | 1 << lane);
-        out.push(Touch {
+        out.push(AccessedBytes {
             space: Space::Global,
             access,
             size: unit,

@@ -7,12 +7,12 @@
 use gfx9_isa::{Encoding, Row, Target};
 
 use crate::exec::inst::flag;
-use crate::exec::level::Level;
-use crate::observe::accesses::{Touch, find};
-use crate::observe::class::{Info, Shape};
-use crate::report::access::{Access, Space};
+use crate::exec::level::SimdLevel;
+use crate::observe::accesses::{AccessedBytes, find};
+use crate::observe::class::{AddressingKind, Info};
+use crate::report::access::{AccessKind, Space};
 use crate::state::wave::{LANES, Wave, sreg};
-use crate::testing::rig::{Random, Rig};
+use crate::testing::test_wave::{Random, TestWave};
 
 /// Bytes of each memory.
 const SIZE: usize = 8 << 10;
@@ -24,7 +24,7 @@ const BASE: u32 = 4;
 const OFFSET: u32 = 10;
 
 /// Device memory, LDS and scratch, as one list of bytes.
-fn memory(rig: &mut Rig, at: u64) -> Vec<u8> {
+fn memory(rig: &mut TestWave, at: u64) -> Vec<u8> {
     let mut all = vec![0; SIZE];
     rig.space.read(at, &mut all).unwrap();
     all.extend_from_slice(&rig.cx.lds.bytes()[..SIZE]);
@@ -36,7 +36,7 @@ fn memory(rig: &mut Rig, at: u64) -> Vec<u8> {
     all
 }
 
-fn set_memory(rig: &mut Rig, at: u64, all: &[u8]) {
+fn set_memory(rig: &mut TestWave, at: u64, all: &[u8]) {
     rig.space.write(at, &all[..SIZE]).unwrap();
     rig.cx.lds.bytes_mut()[..SIZE].copy_from_slice(&all[SIZE..2 * SIZE]);
     for (n, byte) in all[2 * SIZE..].iter().enumerate() {
@@ -45,22 +45,25 @@ fn set_memory(rig: &mut Rig, at: u64, all: &[u8]) {
 }
 
 /// Where the bytes of an access are in that list.
-fn bytes(touch: &Touch, at: u64) -> Vec<usize> {
-    let place = |lane: usize, address: u64| match touch.space {
+fn bytes(accessed: &AccessedBytes, at: u64) -> Vec<usize> {
+    let place = |lane: usize, address: u64| match accessed.space {
         Space::Global => (address - at) as usize,
         Space::Lds => SIZE + address as usize,
         Space::Scratch => 2 * SIZE + 64 * lane + address as usize,
     };
-    touch.each().flat_map(|(lane, a)| (0..touch.size as usize).map(move |n| place(lane, a) + n)).collect()
+    accessed
+        .each()
+        .flat_map(|(lane, a)| (0..accessed.size as usize).map(move |n| place(lane, a) + n))
+        .collect()
 }
 
 /// Encodes an instruction of the row, and sets the registers that it takes its addresses from.
-fn prepare(random: &mut Random, rig: &mut Rig, encoding: Encoding, row: &Row, at: u64) -> [u32; 2] {
+fn prepare(random: &mut Random, rig: &mut TestWave, encoding: Encoding, row: &Row, at: u64) -> [u32; 2] {
     let op = row.op[rig.target as usize] as u32;
     let bits = random.next() as u32;
     let mut lane_offset = || (random.next() % (SIZE as u64 / 2 / 16) * 16) as u32;
     let offsets: [u32; LANES] = std::array::from_fn(|_| 2048 + lane_offset());
-    let set = |rig: &mut Rig, register: u32, values: [u32; LANES]| {
+    let set = |rig: &mut TestWave, register: u32, values: [u32; LANES]| {
         *rig.w.v_mut(register as u16).flat_mut() = values;
     };
     rig.w.set_s32(sreg::M0, 1024);
@@ -69,10 +72,10 @@ fn prepare(random: &mut Random, rig: &mut Rig, encoding: Encoding, row: &Row, at
     match encoding {
         Encoding::Ds => {
             set(rig, ADDRESS, offsets);
-            let imm = match Info::of(row).shape {
-                Shape::DsTwo(_, 8, 512) => 0x0001,
-                Shape::DsTwo(..) => 0x0302,
-                Shape::DsByLane(_) | Shape::DsCount => 256,
+            let imm = match Info::of(row).addressing {
+                AddressingKind::DsTwo(_, 8, 512) => 0x0001,
+                AddressingKind::DsTwo(..) => 0x0302,
+                AddressingKind::DsByLane(_) | AddressingKind::DsCount => 256,
                 _ => bits & 0x70,
             };
             [encoding.first_dword(op, imm), RESULT << 24 | (DATA + 4) << 16 | data | ADDRESS]
@@ -113,7 +116,7 @@ fn prepare(random: &mut Random, rig: &mut Rig, encoding: Encoding, row: &Row, at
         _ => {
             // Raw, or of records of 32 bytes, swizzled or not; some lanes are out of range.
             // Swizzled, wide atomics would be misaligned.
-            let atomic = matches!(Info::of(row).shape, Shape::Buffer(Access::Atomic, _));
+            let atomic = matches!(Info::of(row).addressing, AddressingKind::Buffer(AccessKind::Atomic, _));
             let kinds = if atomic { 2 } else { 3 };
             let (stride, swizzle, index) =
                 [(0, 0, false), (32, 0, true), (32, 1, true)][bits as usize % kinds];
@@ -149,12 +152,12 @@ fn every_memory_instruction_touches_what_is_said() {
     let mut random = Random::new(5);
     let mut checked = 0;
     for target in [Target::Gfx90a, Target::Gfx942] {
-        let mut rig = Rig::new(target, Level::best());
+        let mut rig = TestWave::new(target, SimdLevel::best());
         let at = rig.space.alloc(SIZE as u64, 4096).unwrap();
         for encoding in Encoding::ALL {
             for row in encoding.rows().iter().filter(|row| row.op[target as usize] >= 0) {
-                let shape = Info::of(row).shape;
-                for round in 0..if shape == Shape::None { 0 } else { 6 } {
+                let addressing = Info::of(row).addressing;
+                for round in 0..if addressing == AddressingKind::None { 0 } else { 6 } {
                     let name = row.name;
                     rig.w.scratch.reset(64);
                     let exec = [!0, random.next(), 1][round % 3];
@@ -170,19 +173,24 @@ fn every_memory_instruction_touches_what_is_said() {
                     let before = rig.w.r.v[..32].to_vec();
                     let scalars: Vec<u32> = (0..128).map(|s| rig.w.s32(s)).collect();
                     let pattern = vec![0x11; 2 * SIZE + 64 * LANES];
-                    let mut touches = Vec::new();
-                    let code =
-                        crate::exec::inst::Code::decode(&[words[0], words[1]], 0, &[], target, Level::best());
+                    let mut accesses = Vec::new();
+                    let code = crate::exec::inst::Code::decode(
+                        &[words[0], words[1]],
+                        0,
+                        &[],
+                        target,
+                        SimdLevel::best(),
+                    );
                     let pool = usize::from(crate::state::wave::POOL);
                     rig.w.r.s[pool..pool + code.pool.len()].copy_from_slice(&code.pool);
                     let i = &code.insts[0];
                     assert_eq!(i.row.name, name);
                     assert_eq!(i.flags & flag::LDS, 0, "{name}");
-                    find(&mut rig.w, i, shape, &mut touches);
-                    let named = |accesses: &[Access]| {
-                        let mut all: Vec<usize> = touches
+                    find(&mut rig.w, i, addressing, &mut accesses);
+                    let named = |kinds: &[AccessKind]| {
+                        let mut all: Vec<usize> = accesses
                             .iter()
-                            .filter(|t| accesses.contains(&t.access))
+                            .filter(|t| kinds.contains(&t.access))
                             .flat_map(|t| bytes(t, at))
                             .collect();
                         all.sort_unstable();
@@ -202,12 +210,12 @@ fn every_memory_instruction_touches_what_is_said() {
                         (changed.collect::<Vec<usize>>(), registers(&rig.w))
                     };
                     let (changed, result) = run(&pattern);
-                    let written = named(&[Access::Write, Access::Atomic]);
-                    let read = named(&[Access::Read, Access::Atomic]);
-                    let context = format!("{name} on {target:?}, round {round}: {touches:?}");
+                    let written = named(&[AccessKind::Write, AccessKind::Atomic]);
+                    let read = named(&[AccessKind::Read, AccessKind::Atomic]);
+                    let context = format!("{name} on {target:?}, round {round}: {accesses:?}");
                     // What a load brings to LDS, and what a format makes of the data, may be what was there.
-                    let exact = !touches.iter().any(|t| t.access != Access::Write)
-                        && !matches!(shape, Shape::Format(_));
+                    let exact = !accesses.iter().any(|t| t.access != AccessKind::Write)
+                        && !matches!(addressing, AddressingKind::Format(_));
                     if exact {
                         assert_eq!(changed, written, "{context}");
                     } else {
@@ -223,8 +231,8 @@ fn every_memory_instruction_touches_what_is_said() {
                         }
                         assert_eq!(run(&others).1, result, "{context}");
                         // A format may make the same of both.
-                        let returns = touches.iter().all(|t| t.access == Access::Read)
-                            && !matches!(shape, Shape::Format(_));
+                        let returns = accesses.iter().all(|t| t.access == AccessKind::Read)
+                            && !matches!(addressing, AddressingKind::Format(_));
                         let seen = run(&own);
                         assert!(!returns || written.is_empty() == (seen.1 != result), "{context}");
                     }

@@ -1,8 +1,8 @@
-//! What each instruction is for those who watch: its class, and how it reaches memory. Both follow from its row.
+//! What each instruction is for observers: its class, and how it reaches memory. Both follow from its row.
 
 use gfx9_isa::{Encoding, Row, Ty};
 
-use crate::report::access::Access;
+use crate::report::access::AccessKind;
 
 /// What kind of work an instruction is. Each executed one counts in one class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -38,7 +38,7 @@ pub enum InstructionClass {
 }
 
 impl InstructionClass {
-    /// All, in the order in which they are shown.
+    /// All classes, in the order in which reports show them.
     pub const ALL: [InstructionClass; 14] = [
         InstructionClass::Valu,
         InstructionClass::Mfma,
@@ -56,7 +56,7 @@ impl InstructionClass {
         InstructionClass::Other,
     ];
 
-    /// Its name in tables and JSON, such as `vmem_load`.
+    /// Returns the name of the class in tables and JSON, such as `vmem_load`.
     pub fn name(self) -> &'static str {
         match self {
             InstructionClass::Valu => "valu",
@@ -76,7 +76,7 @@ impl InstructionClass {
         }
     }
 
-    /// Whether EXEC says which lanes it is done for.
+    /// Returns whether instructions of this class execute for the lanes in EXEC only.
     pub(crate) fn is_vector(self) -> bool {
         matches!(
             self,
@@ -91,55 +91,59 @@ impl InstructionClass {
     }
 }
 
-/// How an instruction finds the bytes that it accesses; sizes are those of a lane, in bytes.
+/// How an instruction computes the addresses that it accesses. Sizes are in bytes for each lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
-    /// It accesses none.
+pub(crate) enum AddressingKind {
+    /// The instruction doesn't access memory.
     None,
     /// SMEM, through a base address.
-    Scalar(Access, u32),
+    Scalar(AccessKind, u32),
     /// SMEM, through a descriptor.
-    ScalarBuffer(Access, u32),
+    ScalarBuffer(AccessKind, u32),
     /// SMEM, at the wave's scratch, or at any other address.
-    ScalarScratch(Access, u32),
+    ScalarScratch(AccessKind, u32),
     /// DS at one address.
-    Ds(Access, u32),
-    /// DS at two addresses, with offsets in such units.
-    DsTwo(Access, u32, u32),
+    Ds(AccessKind, u32),
+    /// DS at two addresses. The last number is the unit of their offsets in bytes.
+    DsTwo(AccessKind, u32, u32),
     /// DS at a multiple of 8, whatever the address's low bits.
-    DsAligned(Access, u32),
+    DsAligned(AccessKind, u32),
     /// DS at M0 and the lane's number.
-    DsByLane(Access),
+    DsByLane(AccessKind),
     /// DS at M0, once for the wave.
     DsCount,
-    Flat(Access, u32),
-    Global(Access, u32),
+    Flat(AccessKind, u32),
+    Global(AccessKind, u32),
     /// From memory to LDS.
     GlobalToLds(u32),
-    Scratch(Access, u32),
+    Scratch(AccessKind, u32),
     ScratchToLds(u32),
-    Buffer(Access, u32),
-    /// As large as the format says.
-    Format(Access),
+    Buffer(AccessKind, u32),
+    /// MUBUF and MTBUF with a format, which determines the size.
+    Format(AccessKind),
 }
 
-/// What is known of an instruction before it is executed.
+/// What observers need to know of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Info {
     pub(crate) class: InstructionClass,
-    pub(crate) shape: Shape,
-    /// Whether it is in the tables. What isn't faults, or is where runs of decoding meet.
+    pub(crate) addressing: AddressingKind,
+    /// Whether the instruction is in the tables. An entry that is not either faults, or joins two runs of decoded code.
     pub(crate) is_known: bool,
 }
 
 impl Info {
-    /// Of a row.
+    /// Returns the information about the instruction of a row.
     pub(crate) fn of(row: &Row) -> Info {
         match row.encoding() {
-            Some(encoding) => {
-                Info { class: class(encoding, row.name), shape: shape(encoding, row), is_known: true }
+            Some(encoding) => Info {
+                class: class(encoding, row.name),
+                addressing: addressing(encoding, row),
+                is_known: true,
+            },
+            None => {
+                Info { class: InstructionClass::Other, addressing: AddressingKind::None, is_known: false }
             }
-            None => Info { class: InstructionClass::Other, shape: Shape::None, is_known: false },
         }
     }
 }
@@ -173,40 +177,40 @@ fn class(encoding: Encoding, name: &str) -> InstructionClass {
         Encoding::Scratch => InstructionClass::Scratch,
         Encoding::Flat | Encoding::Global | Encoding::Mubuf | Encoding::Mtbuf | Encoding::Mimg => {
             match access(name) {
-                Some(Access::Read) => InstructionClass::VmemLoad,
-                Some(Access::Write) => InstructionClass::VmemStore,
-                Some(Access::Atomic) => InstructionClass::VmemAtomic,
+                Some(AccessKind::Read) => InstructionClass::VmemLoad,
+                Some(AccessKind::Write) => InstructionClass::VmemStore,
+                Some(AccessKind::Atomic) => InstructionClass::VmemAtomic,
                 None => InstructionClass::Other,
             }
         }
     }
 }
 
-/// Which access a name of memory instructions is of; none for cache control.
-fn access(name: &str) -> Option<Access> {
+/// Returns the kind of access of the memory instruction with a name; `None` for cache control.
+fn access(name: &str) -> Option<AccessKind> {
     if name.contains("_atomic_") {
-        Some(Access::Atomic)
+        Some(AccessKind::Atomic)
     } else if name.contains("_load_") {
-        Some(Access::Read)
+        Some(AccessKind::Read)
     } else if name.contains("_store_") {
-        Some(Access::Write)
+        Some(AccessKind::Write)
     } else {
         None
     }
 }
 
-/// Bytes of a lane of a load or store of `ty`, or of an atomic.
-fn size(name: &str, access: Access, ty: Ty) -> u32 {
+/// Returns the bytes that each lane accesses in a load or store of `ty`, or in an atomic.
+fn size(name: &str, access: AccessKind, ty: Ty) -> u32 {
     match access {
-        Access::Atomic if name.ends_with("_x2") || name.ends_with("_f64") => 8,
-        Access::Atomic => 4,
+        AccessKind::Atomic if name.ends_with("_x2") || name.ends_with("_f64") => 8,
+        AccessKind::Atomic => 4,
         _ if name.contains("byte") => 1,
         _ if name.contains("short") => 2,
         _ => 4 * u32::from(ty.dwords()).max(1),
     }
 }
 
-fn shape(encoding: Encoding, row: &Row) -> Shape {
+fn addressing(encoding: Encoding, row: &Row) -> AddressingKind {
     let name = row.name;
     let access = match encoding {
         Encoding::Ds => return ds(name),
@@ -218,30 +222,30 @@ fn shape(encoding: Encoding, row: &Row) -> Shape {
         | Encoding::Mtbuf => access(name),
         _ => None,
     };
-    let Some(access) = access else { return Shape::None };
-    let ty = if access == Access::Read { row.dst } else { row.src[0] };
+    let Some(access) = access else { return AddressingKind::None };
+    let ty = if access == AccessKind::Read { row.dst } else { row.src[0] };
     let size = size(name, access, ty);
     match encoding {
-        Encoding::Smem if name.starts_with("s_scratch") => Shape::ScalarScratch(access, size),
-        Encoding::Smem if name.starts_with("s_buffer") => Shape::ScalarBuffer(access, size),
-        Encoding::Smem => Shape::Scalar(access, size),
-        Encoding::Flat => Shape::Flat(access, size),
-        Encoding::Global if name.contains("_lds_") => Shape::GlobalToLds(size),
-        Encoding::Global => Shape::Global(access, size),
-        Encoding::Scratch if name.contains("_lds_") => Shape::ScratchToLds(size),
-        Encoding::Scratch => Shape::Scratch(access, size),
-        _ if name.contains("_format_") => Shape::Format(access),
-        _ => Shape::Buffer(access, size),
+        Encoding::Smem if name.starts_with("s_scratch") => AddressingKind::ScalarScratch(access, size),
+        Encoding::Smem if name.starts_with("s_buffer") => AddressingKind::ScalarBuffer(access, size),
+        Encoding::Smem => AddressingKind::Scalar(access, size),
+        Encoding::Flat => AddressingKind::Flat(access, size),
+        Encoding::Global if name.contains("_lds_") => AddressingKind::GlobalToLds(size),
+        Encoding::Global => AddressingKind::Global(access, size),
+        Encoding::Scratch if name.contains("_lds_") => AddressingKind::ScratchToLds(size),
+        Encoding::Scratch => AddressingKind::Scratch(access, size),
+        _ if name.contains("_format_") => AddressingKind::Format(access),
+        _ => AddressingKind::Buffer(access, size),
     }
 }
 
-fn ds(name: &str) -> Shape {
+fn ds(name: &str) -> AddressingKind {
     let access = if name.starts_with("ds_read") {
-        Access::Read
+        AccessKind::Read
     } else if name.starts_with("ds_write") {
-        Access::Write
+        AccessKind::Write
     } else {
-        Access::Atomic
+        AccessKind::Atomic
     };
     let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
     let size = if has(&["_b128"]) {
@@ -258,13 +262,13 @@ fn ds(name: &str) -> Shape {
         4
     };
     match name {
-        "ds_nop" | "ds_swizzle_b32" | "ds_permute_b32" | "ds_bpermute_b32" => Shape::None,
-        "ds_append" | "ds_consume" => Shape::DsCount,
-        "ds_condxchg32_rtn_b64" => Shape::DsAligned(access, size),
-        _ if name.starts_with("ds_gws") => Shape::None,
-        _ if name.ends_with("_addtid_b32") => Shape::DsByLane(access),
-        _ if has(&["2st64"]) => Shape::DsTwo(access, size, 64 * size),
-        _ if has(&["read2_", "write2_", "wrxchg2_"]) => Shape::DsTwo(access, size, size),
-        _ => Shape::Ds(access, size),
+        "ds_nop" | "ds_swizzle_b32" | "ds_permute_b32" | "ds_bpermute_b32" => AddressingKind::None,
+        "ds_append" | "ds_consume" => AddressingKind::DsCount,
+        "ds_condxchg32_rtn_b64" => AddressingKind::DsAligned(access, size),
+        _ if name.starts_with("ds_gws") => AddressingKind::None,
+        _ if name.ends_with("_addtid_b32") => AddressingKind::DsByLane(access),
+        _ if has(&["2st64"]) => AddressingKind::DsTwo(access, size, 64 * size),
+        _ if has(&["read2_", "write2_", "wrxchg2_"]) => AddressingKind::DsTwo(access, size, size),
+        _ => AddressingKind::Ds(access, size),
     }
 }

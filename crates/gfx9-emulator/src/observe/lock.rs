@@ -1,4 +1,4 @@
-//! A mutex's lock, whatever became of the thread that had it.
+//! Locking a mutex even if a thread that held it has panicked.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,24 +1,24 @@
-//! Watching a dispatch: each instruction, and the bytes that it accesses, before it is executed.
+//! Observing a dispatch: each instruction, and the bytes that it accesses, before the instruction is executed.
 //!
-//! Off by default, and then nothing of it runs: a dispatch that is watched uses an interpreter loop of its own
-//! (`interpret::run_wave_observed`).
+//! An observed dispatch runs in a separate interpreter loop (`interpret::run_wave_observed`), so that other dispatches are
+//! not slowed down.
 
 mod accesses;
 #[cfg(test)]
 mod accesses_tests;
 mod class;
 mod lock;
+mod observers;
 mod profile;
 mod races;
 mod registers;
 mod sanitizer;
 mod trace;
-mod watch;
 
 pub(crate) use class::Info;
 pub use class::InstructionClass;
+pub(crate) use observers::{Observers, WorkgroupObserver, infos};
 pub use profile::{Profile, Traffic};
 pub(crate) use sanitizer::Sanitizer;
 pub(crate) use trace::Tracing;
 pub use trace::{InstructionTrace, TraceFilter, TracedInstruction, TracedRegister};
-pub(crate) use watch::{Observers, Watch, infos};

@@ -1,29 +1,29 @@
-//! Counts of what a kernel does.
+//! The profile: counts of what a kernel executes and accesses.
 
 use code_object::occupancy::Occupancy;
 
-use crate::observe::accesses::Touch;
-use crate::observe::class::{InstructionClass, Shape};
-use crate::report::access::{Access, Space};
+use crate::observe::accesses::AccessedBytes;
+use crate::observe::class::{AddressingKind, InstructionClass};
+use crate::report::access::{AccessKind, Space};
 use crate::state::wave::{LANES, Wave};
 
-/// Bytes moved, over all lanes. A scalar access counts once for the wave.
+/// The bytes that instructions accessed in one memory, summed over all lanes. A scalar access counts once for the wave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Traffic {
-    /// By loads.
+    /// Bytes read by loads.
     pub read: u64,
-    /// By stores.
+    /// Bytes written by stores.
     pub written: u64,
-    /// By atomics, each of which both reads and writes.
+    /// Bytes accessed by atomics. Each is counted once, although an atomic both reads and writes it.
     pub atomic: u64,
 }
 
 impl Traffic {
-    fn add(&mut self, access: Access, bytes: u64) {
+    fn add(&mut self, access: AccessKind, bytes: u64) {
         match access {
-            Access::Read => self.read += bytes,
-            Access::Write => self.written += bytes,
-            Access::Atomic => self.atomic += bytes,
+            AccessKind::Read => self.read += bytes,
+            AccessKind::Write => self.written += bytes,
+            AccessKind::Atomic => self.atomic += bytes,
         }
     }
 
@@ -34,66 +34,69 @@ impl Traffic {
     }
 }
 
-/// What a dispatch did, or several of one kernel ([`merge`](Profile::merge)). An instruction counts once for a wave.
+/// Counts of what a dispatch executed and accessed. [`merge`](Profile::merge) adds the counts of several dispatches.
+///
+/// An instruction that a wave executes counts once, not once for each lane.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Profile {
-    /// Dispatches.
+    /// The number of dispatches.
     pub dispatches: u64,
-    /// Workgroups run.
+    /// The number of workgroups.
     pub workgroups: u64,
-    /// Waves run.
+    /// The number of waves.
     pub waves: u64,
-    /// Instructions of each class, in the order of [`InstructionClass::ALL`].
+    /// The number of instructions of each class, in the order of [`InstructionClass::ALL`].
     pub instructions: [u64; InstructionClass::ALL.len()],
-    /// Device memory and mapped host memory, by vector instructions.
+    /// Bytes of device memory and mapped host memory that vector instructions accessed.
     pub global: Traffic,
-    /// The same by scalar instructions.
+    /// Bytes of device memory and mapped host memory that scalar instructions accessed.
     pub scalar: Traffic,
-    /// LDS.
+    /// Bytes of LDS.
     pub lds: Traffic,
-    /// Scratch.
+    /// Bytes of scratch, the private memory of work-items.
     pub scratch: Traffic,
-    /// Accesses to LDS, each as often as the hardware would need cycles for it without conflicts; see
+    /// The cycles that the hardware would need for the accesses to LDS without bank conflicts; see
     /// [`lds_bank_conflicts`](Self::lds_bank_conflicts).
     pub lds_cycles: u64,
-    /// Cycles that LDS accesses take besides because lanes want different dwords of one bank.
+    /// The additional cycles that accesses to LDS need because lanes access different dwords of one bank.
     ///
     /// LDS has 32 banks of one dword each, consecutive dwords in consecutive banks (AMD "Instinct MI200 Instruction Set
-    /// Architecture", section 11.1, "LDS overview"). Lanes that access the same dword share the access. Here as many
-    /// consecutive lanes as move 128 bytes go together: 32 lanes of up to 4 bytes, 16 of 8, 8 of 12 or 16; each bank adds
-    /// as many cycles as it has different dwords to serve beyond the first, and the bank with the most counts. How hardware groups the
-    /// lanes of accesses wider than 4 bytes is not documented; its own counter may differ there.
+    /// Architecture", section 11.1, "LDS overview"). Lanes that access the same dword share the access. The model serves
+    /// groups of consecutive lanes that together access 128 bytes: 32 lanes of up to 4 bytes, 16 of 8, 8 of 12 or 16. A
+    /// group needs one cycle for each different dword of the bank that has the most of them; the cycles beyond the first
+    /// are conflicts. How the hardware groups the lanes of accesses wider than 4 bytes is not documented, so its own
+    /// counter may differ for them.
     pub lds_bank_conflicts: u64,
-    /// Conditional branches on VCC or EXEC.
+    /// The number of conditional branches on VCC or EXEC.
     pub vector_branches: u64,
-    /// Those of them where the lanes differ.
+    /// The number of conditional branches on VCC or EXEC at which lanes diverge.
     ///
-    /// `s_cbranch_execz` and `s_cbranch_execnz`: EXEC has some, but not all, of the lanes that it had before it was last
-    /// changed, so that some lanes go one way and some the other. `s_cbranch_vccz` and `s_cbranch_vccnz`: VCC is set for
-    /// some, but not all, of the active lanes. A short `if` that the compiler puts no branch around is not counted.
+    /// `s_cbranch_execz` and `s_cbranch_execnz` diverge if EXEC has some, but not all, of the lanes that it had before it
+    /// was last changed. `s_cbranch_vccz` and `s_cbranch_vccnz` diverge if VCC is set for some, but not all, of the active
+    /// lanes. A short `if` for which the compiler generates no branch is not counted.
     pub divergent_branches: u64,
-    /// Vector instructions (arithmetic, memory, LDS, scratch).
+    /// The number of vector instructions (arithmetic, memory, LDS, scratch).
     pub vector_instructions: u64,
-    /// Lanes that were active in them, all together.
+    /// The sum of the numbers of active lanes over all vector instructions.
     pub active_lanes: u64,
-    /// What a compute unit holds of it at once, from its registers, LDS and block; of the last dispatch. None if the
-    /// limits are not known or the kernel breaks them.
+    /// How many workgroups and waves of the kernel a compute unit holds at the same time, computed from its registers, LDS
+    /// and block; that of the last dispatch. `None` if the limits are not known or the kernel exceeds them.
     pub occupancy: Option<Occupancy>,
 }
 
 impl Profile {
-    /// Instructions of a class.
+    /// Returns the number of instructions of a class.
     pub fn count(&self, class: InstructionClass) -> u64 {
         self.instructions[class as usize]
     }
 
-    /// Instructions of all classes.
+    /// Returns the number of instructions of all classes.
     pub fn total(&self) -> u64 {
         self.instructions.iter().sum()
     }
 
-    /// The mean of active lanes over vector instructions, 0 to 64; 0 if there was none.
+    /// Returns the mean number of active lanes over all vector instructions, 0 to 64; 0 if there were none.
     pub fn average_active_lanes(&self) -> f64 {
         if self.vector_instructions == 0 {
             0.0
@@ -102,7 +105,7 @@ impl Profile {
         }
     }
 
-    /// Adds another's counts; the occupancy becomes the other's.
+    /// Adds the counts of `other`. The occupancy is replaced by that of `other`, if it has one.
     pub fn merge(&mut self, other: &Profile) {
         self.dispatches += other.dispatches;
         self.workgroups += other.workgroups;
@@ -124,11 +127,11 @@ impl Profile {
     }
 }
 
-/// Counts what one workgroup does.
+/// Counts what one workgroup executes and accesses.
 #[derive(Default)]
 pub(crate) struct Counter {
     pub(crate) profile: Profile,
-    /// Of each wave: EXEC, and what it was before it last changed.
+    /// For each wave: EXEC, and the value that it had before it last changed.
     exec: Vec<(u64, u64)>,
 }
 
@@ -139,13 +142,13 @@ impl Counter {
         w: &Wave,
         name: &str,
         class: InstructionClass,
-        shape: Shape,
-        touches: &[Touch],
+        addressing: AddressingKind,
+        accesses: &[AccessedBytes],
     ) {
         let p = &mut self.profile;
         // On gfx90a MUBUF is how scratch is reached.
-        let is_scratch = matches!(shape, Shape::Buffer(..))
-            && touches.first().is_some_and(|touch| touch.space == Space::Scratch);
+        let is_scratch = matches!(addressing, AddressingKind::Buffer(..))
+            && accesses.first().is_some_and(|accessed| accessed.space == Space::Scratch);
         let class = if is_scratch { InstructionClass::Scratch } else { class };
         p.instructions[class as usize] += 1;
         let exec = w.exec();
@@ -153,17 +156,17 @@ impl Counter {
             p.vector_instructions += 1;
             p.active_lanes += u64::from(exec.count_ones());
         }
-        for touch in touches {
-            let bytes = u64::from(touch.size) * u64::from(touch.lanes.count_ones());
-            let traffic = match touch.space {
-                Space::Global if touch.is_scalar => &mut p.scalar,
+        for accessed in accesses {
+            let bytes = u64::from(accessed.size) * u64::from(accessed.lanes.count_ones());
+            let traffic = match accessed.space {
+                Space::Global if accessed.is_scalar => &mut p.scalar,
                 Space::Global => &mut p.global,
                 Space::Lds => &mut p.lds,
                 Space::Scratch => &mut p.scratch,
             };
-            traffic.add(touch.access, bytes);
-            if touch.space == Space::Lds {
-                let (cycles, conflicts) = bank_cycles(touch);
+            traffic.add(accessed.access, bytes);
+            if accessed.space == Space::Lds {
+                let (cycles, conflicts) = bank_cycles(accessed);
                 p.lds_cycles += cycles;
                 p.lds_bank_conflicts += conflicts;
             }
@@ -190,10 +193,10 @@ impl Counter {
     }
 }
 
-/// Cycles that an access to LDS takes without conflicts, and those that conflicts add; see
+/// Returns the cycles that an access to LDS needs without conflicts, and the cycles that conflicts add; see
 /// [`Profile::lds_bank_conflicts`].
-fn bank_cycles(touch: &Touch) -> (u64, u64) {
-    let together = match touch.size {
+fn bank_cycles(accessed: &AccessedBytes) -> (u64, u64) {
+    let together = match accessed.size {
         0..=4 => 32,
         5..=8 => 16,
         _ => 8,
@@ -202,9 +205,9 @@ fn bank_cycles(touch: &Touch) -> (u64, u64) {
     let mut dwords: Vec<u64> = Vec::with_capacity(2 * together);
     for first in (0..LANES).step_by(together) {
         dwords.clear();
-        for (lane, at) in touch.each().filter(|(lane, _)| (first..first + together).contains(lane)) {
+        for (lane, at) in accessed.each().filter(|(lane, _)| (first..first + together).contains(lane)) {
             debug_assert!(lane < LANES);
-            dwords.extend(at / 4..=(at + u64::from(touch.size) - 1) / 4);
+            dwords.extend(at / 4..=(at + u64::from(accessed.size) - 1) / 4);
         }
         if dwords.is_empty() {
             continue;
@@ -225,10 +228,10 @@ fn bank_cycles(touch: &Touch) -> (u64, u64) {
 mod tests {
     use super::*;
 
-    fn touch(size: u32, lanes: u64, at: impl Fn(u64) -> u64) -> Touch {
-        Touch {
+    fn accessed(size: u32, lanes: u64, at: impl Fn(u64) -> u64) -> AccessedBytes {
+        AccessedBytes {
             space: Space::Lds,
-            access: Access::Read,
+            access: AccessKind::Read,
             size,
             lanes,
             is_scalar: false,
@@ -237,19 +240,19 @@ mod tests {
     }
 
     #[test]
-    fn bank_conflicts() {
+    fn bank_conflicts_are_counted_by_different_dwords_of_a_bank() {
         // One dword after the other; all the same; the bytes of dwords.
-        assert_eq!(bank_cycles(&touch(4, !0, |lane| 4 * lane)), (2, 0));
-        assert_eq!(bank_cycles(&touch(4, !0, |_| 64)), (2, 0));
-        assert_eq!(bank_cycles(&touch(1, !0, |lane| lane)), (2, 0));
+        assert_eq!(bank_cycles(&accessed(4, !0, |lane| 4 * lane)), (2, 0));
+        assert_eq!(bank_cycles(&accessed(4, !0, |_| 64)), (2, 0));
+        assert_eq!(bank_cycles(&accessed(1, !0, |lane| lane)), (2, 0));
         // Every second dword, a column of a matrix of 32 dwords a row, and the same with a dword of padding.
-        assert_eq!(bank_cycles(&touch(4, !0, |lane| 8 * lane)), (2, 2));
-        assert_eq!(bank_cycles(&touch(4, !0, |lane| 128 * lane)), (2, 62));
-        assert_eq!(bank_cycles(&touch(4, !0, |lane| 132 * lane)), (2, 0));
+        assert_eq!(bank_cycles(&accessed(4, !0, |lane| 8 * lane)), (2, 2));
+        assert_eq!(bank_cycles(&accessed(4, !0, |lane| 128 * lane)), (2, 62));
+        assert_eq!(bank_cycles(&accessed(4, !0, |lane| 132 * lane)), (2, 0));
         // Wider ones, fewer lanes.
-        assert_eq!(bank_cycles(&touch(8, !0, |lane| 8 * lane)), (4, 0));
-        assert_eq!(bank_cycles(&touch(16, !0, |lane| 16 * lane)), (8, 0));
-        assert_eq!(bank_cycles(&touch(16, 3, |lane| 128 * lane)), (1, 1));
-        assert_eq!(bank_cycles(&touch(4, 0, |lane| lane)), (0, 0));
+        assert_eq!(bank_cycles(&accessed(8, !0, |lane| 8 * lane)), (4, 0));
+        assert_eq!(bank_cycles(&accessed(16, !0, |lane| 16 * lane)), (8, 0));
+        assert_eq!(bank_cycles(&accessed(16, 3, |lane| 128 * lane)), (1, 1));
+        assert_eq!(bank_cycles(&accessed(4, 0, |lane| lane)), (0, 0));
     }
 }

@@ -53,7 +53,7 @@ impl Kind {
 
 /// An access that was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Mark {
+pub(crate) struct RecordedAccess {
     /// Number of the workgroup.
     pub(crate) group: u32,
     /// Index of the instruction in the program.
@@ -76,34 +76,34 @@ pub(crate) const SCALAR: u8 = u8::MAX;
 /// What is remembered of a dword: the last access of each kind, and of reads those of two waves, one of which is another
 /// than whoever writes next.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Cell {
-    write: Option<Mark>,
-    atomic: Option<Mark>,
-    reads: [Option<Mark>; 2],
+pub(crate) struct DwordHistory {
+    write: Option<RecordedAccess>,
+    atomic: Option<RecordedAccess>,
+    reads: [Option<RecordedAccess>; 2],
 }
 
 /// What is known of the wave that makes an access.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Now {
+pub(crate) struct AccessContext {
     /// When it last acquired, itself or by a barrier.
     pub(crate) acquired: u32,
     /// Whether stores here may be atomic and look plain.
     pub(crate) stores_may_be_atomic: bool,
 }
 
-impl Mark {
-    fn same_wave(&self, other: &Mark) -> bool {
+impl RecordedAccess {
+    fn same_wave(&self, other: &RecordedAccess) -> bool {
         self.group == other.group && self.wave == other.wave
     }
 
     /// Whether `self` comes after `earlier`.
-    fn is_after(&self, earlier: &Mark, now: Now) -> bool {
+    fn is_after(&self, earlier: &RecordedAccess, context: AccessContext) -> bool {
         self.same_wave(earlier)
             || self.group == earlier.group && self.barrier > earlier.barrier
-            || now.acquired > earlier.time
+            || context.acquired > earlier.time
     }
 
-    fn conflicts(&self, earlier: &Mark, now: Now) -> bool {
+    fn conflicts(&self, earlier: &RecordedAccess, context: AccessContext) -> bool {
         if self.bytes & earlier.bytes == 0 {
             return false;
         }
@@ -111,54 +111,61 @@ impl Mark {
             (Kind::Read, Kind::Read) => false,
             (Kind::Read, Kind::CompareSwap) | (Kind::CompareSwap, Kind::Read) => false,
             (a, b) if a.is_atomic() && b.is_atomic() => false,
-            (Kind::Write, other) | (other, Kind::Write) if other.is_rmw() => !now.stores_may_be_atomic,
+            (Kind::Write, other) | (other, Kind::Write) if other.is_rmw() => !context.stores_may_be_atomic,
             _ => true,
         }
     }
 }
 
-impl Cell {
+impl DwordHistory {
     /// Takes in an access; returns an earlier one that it races with.
-    pub(crate) fn access(&mut self, mark: Mark, now: Now) -> Option<Mark> {
+    pub(crate) fn record(
+        &mut self,
+        access: RecordedAccess,
+        context: AccessContext,
+    ) -> Option<RecordedAccess> {
         let earlier = [self.write, self.atomic, self.reads[0], self.reads[1]];
-        let race = earlier.into_iter().flatten().find(|m| mark.conflicts(m, now) && !mark.is_after(m, now));
-        match mark.kind {
+        let race = earlier
+            .into_iter()
+            .flatten()
+            .find(|m| access.conflicts(m, context) && !access.is_after(m, context));
+        match access.kind {
             Kind::Read => {
                 let [first, second] = &mut self.reads;
-                if first.is_none_or(|m| m.same_wave(&mark)) {
-                    *first = Some(mark);
-                } else if second.is_none_or(|m| m.same_wave(&mark)) {
-                    *second = Some(mark);
+                if first.is_none_or(|m| m.same_wave(&access)) {
+                    *first = Some(access);
+                } else if second.is_none_or(|m| m.same_wave(&access)) {
+                    *second = Some(access);
                 } else {
-                    (*first, *second) = (*second, Some(mark));
+                    (*first, *second) = (*second, Some(access));
                 }
             }
-            Kind::Write | Kind::AtomicStore => self.write = Some(mark),
+            Kind::Write | Kind::AtomicStore => self.write = Some(access),
             // One that loads race with is kept.
             Kind::CompareSwap if self.atomic.is_some_and(|m| m.kind == Kind::Atomic) => {}
-            Kind::Atomic | Kind::CompareSwap => self.atomic = Some(mark),
+            Kind::Atomic | Kind::CompareSwap => self.atomic = Some(access),
         }
         race
     }
 }
 
-/// Dwords of a page of cells.
+/// Dwords of a page of histories.
 const PAGE: u64 = 256;
 /// Locks that pages are spread over.
 const SHARDS: usize = 64;
 
-type Pages = HashMap<u64, Box<[Cell]>>;
+type Pages = HashMap<u64, Box<[DwordHistory]>>;
 
 /// What is remembered of global memory, shared by the workgroups of a dispatch.
-pub(crate) struct Memory {
+pub(crate) struct GlobalHistory {
     shards: Vec<Mutex<Pages>>,
     /// Acquires so far.
     clock: AtomicU32,
 }
 
-impl Memory {
-    pub(crate) fn new() -> Memory {
-        Memory { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), clock: AtomicU32::new(0) }
+impl GlobalHistory {
+    pub(crate) fn new() -> GlobalHistory {
+        GlobalHistory { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), clock: AtomicU32::new(0) }
     }
 
     /// Acquires so far.
@@ -171,21 +178,21 @@ impl Memory {
         self.clock.fetch_add(1, SeqCst).saturating_add(1)
     }
 
-    /// The cells, to use one after the other.
-    pub(crate) fn cells(&self) -> Cells<'_> {
-        Cells { memory: self, shard: None }
+    /// The histories, to use one after the other.
+    pub(crate) fn histories(&self) -> DwordHistories<'_> {
+        DwordHistories { memory: self, shard: None }
     }
 }
 
-/// The cells of global memory; holds the lock of the page last used.
-pub(crate) struct Cells<'a> {
-    memory: &'a Memory,
+/// The histories of global memory; holds the lock of the page last used.
+pub(crate) struct DwordHistories<'a> {
+    memory: &'a GlobalHistory,
     shard: Option<(usize, MutexGuard<'a, Pages>)>,
 }
 
-impl Cells<'_> {
-    /// The cell of a dword, by its address divided by 4.
-    pub(crate) fn get(&mut self, dword: u64) -> Option<&mut Cell> {
+impl DwordHistories<'_> {
+    /// The history of a dword, by its address divided by 4.
+    pub(crate) fn get(&mut self, dword: u64) -> Option<&mut DwordHistory> {
         let page = dword / PAGE;
         let index = page as usize % SHARDS;
         if self.shard.as_ref().is_none_or(|(held, _)| *held != index) {
@@ -194,8 +201,9 @@ impl Cells<'_> {
             self.shard = Some((index, lock(self.memory.shards.get(index)?)));
         }
         let (_, pages) = self.shard.as_mut()?;
-        let cells = pages.entry(page).or_insert_with(|| vec![Cell::default(); PAGE as usize].into());
-        cells.get_mut((dword % PAGE) as usize)
+        let histories =
+            pages.entry(page).or_insert_with(|| vec![DwordHistory::default(); PAGE as usize].into());
+        histories.get_mut((dword % PAGE) as usize)
     }
 }
 
@@ -203,59 +211,65 @@ impl Cells<'_> {
 mod tests {
     use super::*;
 
-    const NOW: Now = Now { acquired: 0, stores_may_be_atomic: true };
+    const CONTEXT: AccessContext = AccessContext { acquired: 0, stores_may_be_atomic: true };
 
-    fn mark(kind: Kind, group: u32, wave: u8, barrier: u32) -> Mark {
-        Mark { group, inst: 0, time: 3, barrier, wave, lane: 0, bytes: 15, kind }
+    fn access(kind: Kind, group: u32, wave: u8, barrier: u32) -> RecordedAccess {
+        RecordedAccess { group, inst: 0, time: 3, barrier, wave, lane: 0, bytes: 15, kind }
     }
 
     #[test]
     fn waves_barriers_and_acquires_order() {
-        let later = |second: Mark, now| {
-            let mut cell = Cell::default();
-            assert_eq!(cell.access(mark(Kind::Write, 1, 0, 0), NOW), None);
-            cell.access(second, now).is_some()
+        let later = |second: RecordedAccess, context| {
+            let mut history = DwordHistory::default();
+            assert_eq!(history.record(access(Kind::Write, 1, 0, 0), CONTEXT), None);
+            history.record(second, context).is_some()
         };
-        assert!(later(mark(Kind::Read, 2, 0, 0), NOW) && later(mark(Kind::Write, 2, 0, 7), NOW));
-        assert!(!later(mark(Kind::Read, 1, 0, 0), NOW), "the same wave");
-        assert!(later(mark(Kind::Read, 1, 1, 0), NOW) && !later(mark(Kind::Read, 1, 1, 1), NOW), "a barrier");
-        assert!(later(mark(Kind::Read, 2, 0, 0), Now { acquired: 3, ..NOW }));
-        assert!(!later(mark(Kind::Read, 2, 0, 0), Now { acquired: 4, ..NOW }));
-        assert!(!later(Mark { bytes: 0, ..mark(Kind::Read, 2, 0, 0) }, NOW));
-        assert!(!later(mark(Kind::Atomic, 2, 0, 0), NOW));
-        assert!(later(mark(Kind::Atomic, 2, 0, 0), Now { stores_may_be_atomic: false, ..NOW }));
+        assert!(later(access(Kind::Read, 2, 0, 0), CONTEXT) && later(access(Kind::Write, 2, 0, 7), CONTEXT));
+        assert!(!later(access(Kind::Read, 1, 0, 0), CONTEXT), "the same wave");
+        assert!(
+            later(access(Kind::Read, 1, 1, 0), CONTEXT) && !later(access(Kind::Read, 1, 1, 1), CONTEXT),
+            "a barrier"
+        );
+        assert!(later(access(Kind::Read, 2, 0, 0), AccessContext { acquired: 3, ..CONTEXT }));
+        assert!(!later(access(Kind::Read, 2, 0, 0), AccessContext { acquired: 4, ..CONTEXT }));
+        assert!(!later(RecordedAccess { bytes: 0, ..access(Kind::Read, 2, 0, 0) }, CONTEXT));
+        assert!(!later(access(Kind::Atomic, 2, 0, 0), CONTEXT));
+        assert!(later(
+            access(Kind::Atomic, 2, 0, 0),
+            AccessContext { stores_may_be_atomic: false, ..CONTEXT }
+        ));
     }
 
     #[test]
     fn compare_and_swap_loops_begin_with_a_plain_load() {
-        let mut cell = Cell::default();
-        assert_eq!(cell.access(mark(Kind::Read, 1, 0, 0), NOW), None);
-        assert_eq!(cell.access(mark(Kind::CompareSwap, 2, 0, 0), NOW), None);
-        assert_eq!(cell.access(mark(Kind::Read, 3, 0, 0), NOW), None);
+        let mut history = DwordHistory::default();
+        assert_eq!(history.record(access(Kind::Read, 1, 0, 0), CONTEXT), None);
+        assert_eq!(history.record(access(Kind::CompareSwap, 2, 0, 0), CONTEXT), None);
+        assert_eq!(history.record(access(Kind::Read, 3, 0, 0), CONTEXT), None);
         // Other atomics and loads race, also when a compare-and-swap comes between.
-        assert!(cell.access(mark(Kind::Atomic, 4, 0, 0), NOW).is_some());
-        assert_eq!(cell.access(mark(Kind::CompareSwap, 5, 0, 0), NOW), None);
-        assert!(cell.access(mark(Kind::Read, 6, 0, 0), NOW).is_some_and(|m| m.group == 4));
+        assert!(history.record(access(Kind::Atomic, 4, 0, 0), CONTEXT).is_some());
+        assert_eq!(history.record(access(Kind::CompareSwap, 5, 0, 0), CONTEXT), None);
+        assert!(history.record(access(Kind::Read, 6, 0, 0), CONTEXT).is_some_and(|m| m.group == 4));
     }
 
     #[test]
     fn a_write_races_with_any_of_many_reads() {
-        let mut cell = Cell::default();
+        let mut history = DwordHistory::default();
         for group in 0..10 {
-            assert_eq!(cell.access(mark(Kind::Read, group, 0, 0), NOW), None);
+            assert_eq!(history.record(access(Kind::Read, group, 0, 0), CONTEXT), None);
         }
-        let race = cell.access(mark(Kind::Write, 9, 0, 0), NOW);
+        let race = history.record(access(Kind::Write, 9, 0, 0), CONTEXT);
         assert!(race.is_some_and(|m| m.group != 9 && m.kind == Kind::Read), "{race:?}");
     }
 
     #[test]
-    fn cells_of_far_addresses_are_apart() {
-        let memory = Memory::new();
-        let mut cells = memory.cells();
+    fn histories_of_distant_dwords_are_separate() {
+        let memory = GlobalHistory::new();
+        let mut histories = memory.histories();
         for dword in [0, 255, 256, 256 * 64, 1 << 60] {
-            let cell = cells.get(dword).unwrap();
-            assert_eq!(cell.access(mark(Kind::Write, 1, 0, 0), NOW), None);
-            assert!(cells.get(dword).unwrap().access(mark(Kind::Write, 2, 0, 0), NOW).is_some());
+            let history = histories.get(dword).unwrap();
+            assert_eq!(history.record(access(Kind::Write, 1, 0, 0), CONTEXT), None);
+            assert!(histories.get(dword).unwrap().record(access(Kind::Write, 2, 0, 0), CONTEXT).is_some());
         }
     }
 }

@@ -6,15 +6,15 @@ use std::sync::{Arc, Mutex};
 use gfx9_isa::disassemble_words;
 use gfx9_isa::{Target, Ty};
 
-use crate::exec::inst::{Ctx, Inst, REPORTED, flag};
+use crate::exec::inst::{ExecContext, Inst, REPORTED, flag};
 use crate::memory::image::Image;
 use crate::memory::lds::MAX_LDS;
-use crate::memory::{AddressSpace, Tracked};
-use crate::observe::accesses::Touch;
-use crate::observe::class::{Info, Shape};
+use crate::memory::{AddressSpace, ShadowRange};
+use crate::observe::accesses::AccessedBytes;
+use crate::observe::class::{AddressingKind, Info};
 use crate::observe::lock::lock;
-use crate::observe::races::{Cell, Kind, Mark, Memory, Now, SCALAR};
-use crate::report::access::{Access, LaneAddress, Space};
+use crate::observe::races::{AccessContext, DwordHistory, GlobalHistory, Kind, RecordedAccess, SCALAR};
+use crate::report::access::{AccessKind, LaneAddress, Space};
 use crate::report::defect::{Defect, DefectKind, Site};
 use crate::state::wave::Wave;
 
@@ -26,7 +26,7 @@ pub(crate) struct Sanitizer {
     image: Arc<Image>,
     space: Arc<AddressSpace>,
     grid: [u32; 3],
-    memory: Memory,
+    memory: GlobalHistory,
     found: Mutex<Found>,
 }
 
@@ -39,7 +39,7 @@ struct Found {
 
 impl Sanitizer {
     pub(crate) fn new(image: Arc<Image>, space: Arc<AddressSpace>, grid: [u32; 3]) -> Sanitizer {
-        Sanitizer { image, space, grid, memory: Memory::new(), found: Mutex::default() }
+        Sanitizer { image, space, grid, memory: GlobalHistory::new(), found: Mutex::default() }
     }
 
     /// What was found.
@@ -48,10 +48,10 @@ impl Sanitizer {
     }
 
     /// Who made an access.
-    fn site(&self, cx: &Ctx, mark: Mark) -> Site {
-        let group = u64::from(mark.group);
+    fn site(&self, cx: &ExecContext, access: RecordedAccess) -> Site {
+        let group = u64::from(access.group);
         let [x, y, _] = self.grid.map(|n| u64::from(n).max(1));
-        let (pc, instruction) = match cx.code.insts.get(mark.inst as usize) {
+        let (pc, instruction) = match cx.code.insts.get(access.inst as usize) {
             Some(i) => {
                 let pc = self.image.vaddr(cx.code.base + 4 * u64::from(i.pc));
                 let text = disassemble_words(cx.code.target, i.raw[0], Some(i.raw[1]), pc);
@@ -60,14 +60,14 @@ impl Sanitizer {
             None => (0, String::new()),
         };
         Site {
-            access: match mark.kind {
-                Kind::Read => Access::Read,
-                Kind::Write | Kind::AtomicStore => Access::Write,
-                Kind::Atomic | Kind::CompareSwap => Access::Atomic,
+            access: match access.kind {
+                Kind::Read => AccessKind::Read,
+                Kind::Write | Kind::AtomicStore => AccessKind::Write,
+                Kind::Atomic | Kind::CompareSwap => AccessKind::Atomic,
             },
             workgroup: [(group % x) as u32, (group / x % y) as u32, (group / (x * y)) as u32],
-            wave: mark.wave.into(),
-            lane: (mark.lane != SCALAR).then_some(mark.lane),
+            wave: access.wave.into(),
+            lane: (access.lane != SCALAR).then_some(access.lane),
             pc,
             function: self.image.object().function_at(pc).map(|f| (f.name.clone(), pc - f.address)),
             instruction,
@@ -76,8 +76,16 @@ impl Sanitizer {
 
     /// Notes a defect, unless there are too many.
     #[cold]
-    fn report(&self, cx: &Ctx, kind: DefectKind, touch: &Touch, lanes: u64, mark: Mark, other: Option<Mark>) {
-        let place = (kind, mark.inst, other.map_or(mark.inst, |other| other.inst));
+    fn report(
+        &self,
+        cx: &ExecContext,
+        kind: DefectKind,
+        accessed: &AccessedBytes,
+        lanes: u64,
+        access: RecordedAccess,
+        other: Option<RecordedAccess>,
+    ) {
+        let place = (kind, access.inst, other.map_or(access.inst, |other| other.inst));
         let mut found = lock(&self.found);
         if let Some(at) = found.by_place.get(&place).copied() {
             if let Some(defect) = found.defects.get_mut(at) {
@@ -88,22 +96,22 @@ impl Sanitizer {
         if found.defects.len() >= REPORTS {
             return;
         }
-        let scalar = touch.is_scalar;
-        let named = touch.each().filter(|(lane, _)| lanes >> lane & 1 != 0).take(REPORTED);
+        let scalar = accessed.is_scalar;
+        let named = accessed.each().filter(|(lane, _)| lanes >> lane & 1 != 0).take(REPORTED);
         let lanes: Vec<LaneAddress> = named
             .map(|(lane, address)| LaneAddress { lane: (!scalar).then_some(lane as u8), address })
             .collect();
         let first = lanes.first().map_or(0, |lane| lane.address);
-        let allocation = (touch.space == Space::Global)
+        let allocation = (accessed.space == Space::Global)
             .then(|| self.space.lookup(first))
             .flatten()
             .map(|r| format!("byte {} of {:#x}..{:#x}", first - r.base, r.base, r.base + r.len));
         let defect = Defect {
             kind,
-            space: touch.space,
-            size: touch.size,
+            space: accessed.space,
+            size: accessed.size,
             lanes,
-            site: self.site(cx, mark),
+            site: self.site(cx, access),
             other: other.map(|other| self.site(cx, other)),
             allocation,
             count: 1,
@@ -123,8 +131,8 @@ pub(crate) struct Local {
     waves: Vec<Acquired>,
     /// A bit for each byte of LDS that was written.
     lds_written: Vec<u64>,
-    /// A cell for each dword of LDS.
-    lds: Vec<Cell>,
+    /// A history for each dword of LDS.
+    lds: Vec<DwordHistory>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -156,7 +164,7 @@ impl Local {
         self.waves.fill(Acquired { at: latest, pending: false });
     }
 
-    /// The acquire that a wave has just executed happens now: after whatever it has seen.
+    /// The acquire that a wave has just executed happens at this point: after whatever it has seen.
     fn settle(&mut self, wave: usize) {
         if let Some(acquired) = self.waves.get_mut(wave).filter(|acquired| acquired.pending) {
             *acquired = Acquired { at: self.shared.memory.acquire(), pending: false };
@@ -164,7 +172,15 @@ impl Local {
     }
 
     /// Sees instruction number `at`, `i`, which `w` executes next, and what it accesses.
-    pub(crate) fn see(&mut self, w: &Wave, cx: &mut Ctx, at: usize, i: &Inst, info: Info, touches: &[Touch]) {
+    pub(crate) fn see(
+        &mut self,
+        w: &Wave,
+        cx: &mut ExecContext,
+        at: usize,
+        i: &Inst,
+        info: Info,
+        accesses: &[AccessedBytes],
+    ) {
         let wave = w.id as usize;
         self.settle(wave);
         let inner = i.ext.as_ref().map_or(i, |ext| &ext.inner);
@@ -174,20 +190,24 @@ impl Local {
         {
             acquired.pending = true;
         }
-        for (number, touch) in touches.iter().enumerate().filter(|(_, touch)| touch.space != Space::Scratch) {
-            let in_lds = touch.space == Space::Lds;
-            let kind = match touch.access {
-                Access::Read => Kind::Read,
-                Access::Write if passes_caches && !in_lds => Kind::AtomicStore,
-                Access::Write => Kind::Write,
-                Access::Atomic if i.row.name.contains("cmp") => Kind::CompareSwap,
-                Access::Atomic => Kind::Atomic,
+        for (number, accessed) in
+            accesses.iter().enumerate().filter(|(_, accessed)| accessed.space != Space::Scratch)
+        {
+            let in_lds = accessed.space == Space::Lds;
+            let kind = match accessed.access {
+                AccessKind::Read => Kind::Read,
+                AccessKind::Write if passes_caches && !in_lds => Kind::AtomicStore,
+                AccessKind::Write => Kind::Write,
+                AccessKind::Atomic if i.row.name.contains("cmp") => Kind::CompareSwap,
+                AccessKind::Atomic => Kind::Atomic,
             };
-            let is_rmw = touch.access == Access::Atomic;
+            let is_rmw = accessed.access == AccessKind::Atomic;
             let atomic_load = kind == Kind::Read && passes_caches && !in_lds;
-            let returns = match info.shape {
-                Shape::DsCount => true,
-                Shape::Ds(..) | Shape::DsTwo(..) | Shape::DsAligned(..) => i.row.dst != Ty::None,
+            let returns = match info.addressing {
+                AddressingKind::DsCount => true,
+                AddressingKind::Ds(..) | AddressingKind::DsTwo(..) | AddressingKind::DsAligned(..) => {
+                    i.row.dst != Ty::None
+                }
                 _ => inner.flags & flag::GLC != 0,
             };
             if (atomic_load || is_rmw && returns)
@@ -195,7 +215,7 @@ impl Local {
             {
                 acquired.pending = true;
             }
-            let mark = Mark {
+            let access = RecordedAccess {
                 group: self.group,
                 inst: at as u32,
                 time: self.shared.memory.time(),
@@ -205,25 +225,26 @@ impl Local {
                 bytes: 0,
                 kind,
             };
-            let now = Now {
+            let context = AccessContext {
                 acquired: self.waves.get(wave).map_or(0, |acquired| acquired.at),
                 stores_may_be_atomic: in_lds || cx.code.target == Target::Gfx90a,
             };
             let (unwritten, race) = if in_lds {
-                self.lds(cx.lds.size(), touch, mark, now)
+                self.lds(cx.lds.size(), accessed, access, context)
             } else {
-                self.global(cx, touch, mark, now, atomic_load)
+                self.global(cx, accessed, access, context, atomic_load)
             };
             if unwritten != 0 {
-                self.shared.report(cx, DefectKind::UninitializedRead, touch, unwritten, mark, None);
+                self.shared.report(cx, DefectKind::UninitializedRead, accessed, unwritten, access, None);
             }
             if let Some((lane, other)) = race
                 && !(kind == Kind::Write
                     && other.kind == Kind::Write
-                    && stores_same(w, cx, inner, info.shape, number, touch))
+                    && stores_same(w, cx, inner, info.addressing, number, accessed))
             {
-                let mark = Mark { lane: if touch.is_scalar { SCALAR } else { lane }, ..mark };
-                self.shared.report(cx, DefectKind::DataRace, touch, 1 << lane, mark, Some(other));
+                let access =
+                    RecordedAccess { lane: if accessed.is_scalar { SCALAR } else { lane }, ..access };
+                self.shared.report(cx, DefectKind::DataRace, accessed, 1 << lane, access, Some(other));
             }
         }
     }
@@ -232,24 +253,24 @@ impl Local {
     /// access.
     fn global(
         &self,
-        cx: &mut Ctx,
-        touch: &Touch,
-        mark: Mark,
-        now: Now,
+        cx: &mut ExecContext,
+        accessed: &AccessedBytes,
+        access: RecordedAccess,
+        context: AccessContext,
         atomic_load: bool,
-    ) -> (u64, Option<(u8, Mark)>) {
-        let size = u64::from(touch.size);
+    ) -> (u64, Option<(u8, RecordedAccess)>) {
+        let size = u64::from(accessed.size);
         let (mut unwritten, mut race) = (0, None);
-        let mut cells = self.shared.memory.cells();
-        for (lane, address) in touch.each() {
+        let mut histories = self.shared.memory.histories();
+        for (lane, address) in accessed.each() {
             match cx.mem.tracked(address, size) {
-                Tracked::Outside => continue,
-                Tracked::Untracked => {}
-                Tracked::At(shadow, offset) => {
-                    if touch.access != Access::Write && !shadow.is_written(offset, size) {
+                ShadowRange::Outside => continue,
+                ShadowRange::Untracked => {}
+                ShadowRange::At(shadow, offset) => {
+                    if accessed.access != AccessKind::Write && !shadow.is_written(offset, size) {
                         unwritten |= 1 << lane;
                     }
-                    if touch.access != Access::Read {
+                    if accessed.access != AccessKind::Read {
                         shadow.mark(offset, size);
                     }
                 }
@@ -258,8 +279,12 @@ impl Local {
                 continue;
             }
             for dword in address / 4..=(address + size - 1) / 4 {
-                let mark = Mark { lane: lane_of(touch, lane), bytes: bytes_of(address, size, dword), ..mark };
-                let found = cells.get(dword).and_then(|cell| cell.access(mark, now));
+                let access = RecordedAccess {
+                    lane: lane_of(accessed, lane),
+                    bytes: bytes_of(address, size, dword),
+                    ..access
+                };
+                let found = histories.get(dword).and_then(|history| history.record(access, context));
                 race = race.or(found.map(|other| (lane as u8, other)));
             }
         }
@@ -267,24 +292,35 @@ impl Local {
     }
 
     /// The same for LDS.
-    fn lds(&mut self, len: u32, touch: &Touch, mark: Mark, now: Now) -> (u64, Option<(u8, Mark)>) {
-        let size = u64::from(touch.size);
-        self.lds.resize((len as usize).div_ceil(4), Cell::default());
+    fn lds(
+        &mut self,
+        len: u32,
+        accessed: &AccessedBytes,
+        access: RecordedAccess,
+        context: AccessContext,
+    ) -> (u64, Option<(u8, RecordedAccess)>) {
+        let size = u64::from(accessed.size);
+        self.lds.resize((len as usize).div_ceil(4), DwordHistory::default());
         let (mut unwritten, mut race) = (0, None);
-        for (lane, address) in touch.each().filter(|(_, address)| address + size <= u64::from(len)) {
+        for (lane, address) in accessed.each().filter(|(_, address)| address + size <= u64::from(len)) {
             for byte in address..address + size {
                 let Some(word) = self.lds_written.get_mut(byte as usize / 64) else { continue };
                 let bit = 1 << (byte % 64);
-                if touch.access != Access::Write && *word & bit == 0 {
+                if accessed.access != AccessKind::Write && *word & bit == 0 {
                     unwritten |= 1 << lane;
                 }
-                if touch.access != Access::Read {
+                if accessed.access != AccessKind::Read {
                     *word |= bit;
                 }
             }
             for dword in address / 4..=(address + size - 1) / 4 {
-                let mark = Mark { lane: lane_of(touch, lane), bytes: bytes_of(address, size, dword), ..mark };
-                let found = self.lds.get_mut(dword as usize).and_then(|cell| cell.access(mark, now));
+                let access = RecordedAccess {
+                    lane: lane_of(accessed, lane),
+                    bytes: bytes_of(address, size, dword),
+                    ..access
+                };
+                let found =
+                    self.lds.get_mut(dword as usize).and_then(|history| history.record(access, context));
                 race = race.or(found.map(|other| (lane as u8, other)));
             }
         }
@@ -292,8 +328,8 @@ impl Local {
     }
 }
 
-fn lane_of(touch: &Touch, lane: usize) -> u8 {
-    if touch.is_scalar { SCALAR } else { lane as u8 }
+fn lane_of(accessed: &AccessedBytes, lane: usize) -> u8 {
+    if accessed.is_scalar { SCALAR } else { lane as u8 }
 }
 
 /// Which bytes of a dword an access has.
@@ -311,32 +347,40 @@ fn passes_caches(target: Target, i: &Inst) -> bool {
 }
 
 /// Whether a store leaves all bytes of its access `number` as they are.
-fn stores_same(w: &Wave, cx: &mut Ctx, i: &Inst, shape: Shape, number: usize, touch: &Touch) -> bool {
+fn stores_same(
+    w: &Wave,
+    cx: &mut ExecContext,
+    i: &Inst,
+    addressing: AddressingKind,
+    number: usize,
+    accessed: &AccessedBytes,
+) -> bool {
     // The data are in the registers from this source on.
-    let (size, data) = match shape {
-        Shape::Ds(_, size) | Shape::Flat(_, size) | Shape::Global(_, size) | Shape::Buffer(_, size) => {
-            (size, 1)
-        }
-        Shape::DsTwo(_, size, _) => (size, 1 + number),
+    let (size, data) = match addressing {
+        AddressingKind::Ds(_, size)
+        | AddressingKind::Flat(_, size)
+        | AddressingKind::Global(_, size)
+        | AddressingKind::Buffer(_, size) => (size, 1),
+        AddressingKind::DsTwo(_, size, _) => (size, 1 + number),
         _ => return false,
     };
     let Some(data) = i.src.get(data).copied() else { return false };
-    if size != touch.size {
+    if size != accessed.size {
         return false;
     }
     let shift = if i.row.name.ends_with("_hi") { 2 } else { 0 };
     let mut bytes = [0; 16];
-    let Some(bytes) = bytes.get_mut(..touch.size as usize) else { return false };
-    touch.each().all(|(lane, address)| {
-        if touch.space == Space::Lds {
+    let Some(bytes) = bytes.get_mut(..accessed.size as usize) else { return false };
+    accessed.each().all(|(lane, address)| {
+        if accessed.space == Space::Lds {
             let at = address as usize;
             match cx.lds.bytes().get(at..at + bytes.len()) {
                 Some(from) => bytes.copy_from_slice(from),
                 None => return false,
             }
         } else {
-            match cx.mem.window(address, bytes.len() as u64) {
-                Some(window) => window.read_bytes(address, bytes),
+            match cx.mem.range(address, bytes.len() as u64) {
+                Some(range) => range.read_bytes(address, bytes),
                 None => return false,
             }
         }

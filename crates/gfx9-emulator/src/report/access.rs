@@ -1,8 +1,8 @@
-//! Accesses to memory, as reports name them.
+//! Memory accesses in reports.
 
-/// Which kind of access.
+/// A kind of memory access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Access {
+pub enum AccessKind {
     /// A load.
     Read,
     /// A store.
@@ -11,32 +11,32 @@ pub enum Access {
     Atomic,
 }
 
-/// Which memory.
+/// A memory that instructions access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Space {
     /// Device memory and mapped host memory.
     Global,
     /// The workgroup's LDS.
     Lds,
-    /// The work-item's scratch.
+    /// The private memory of a work-item, which AMD's documents also call scratch.
     Scratch,
 }
 
-/// One lane's access that faulted.
+/// A lane and the address that it accessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LaneAddress {
-    /// The lane, 0 to 63; none for scalar accesses.
+    /// The lane, 0 to 63; `None` for scalar accesses.
     pub lane: Option<u8>,
-    /// The address; in LDS and scratch the offset.
+    /// The guest address. For LDS and scratch, the offset in bytes.
     pub address: u64,
 }
 
-impl Access {
+impl AccessKind {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Access::Read => "read",
-            Access::Write => "write",
-            Access::Atomic => "atomic",
+            AccessKind::Read => "read",
+            AccessKind::Write => "write",
+            AccessKind::Atomic => "atomic",
         }
     }
 }

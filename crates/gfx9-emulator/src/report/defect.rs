@@ -1,56 +1,59 @@
-//! What the sanitizer reports.
+//! The defects that the sanitizer reports.
 
 use std::fmt;
 
-use super::access::{Access, LaneAddress, Space};
+use super::access::{AccessKind, LaneAddress, Space};
 
-/// What is wrong.
+/// A kind of defect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DefectKind {
-    /// A read of bytes that nothing has written: no copy, no fill, no kernel.
+    /// A read of bytes that were never written: by a kernel, a copy, a fill or the host.
     UninitializedRead,
-    /// Two accesses to the same bytes, of different waves, one of them a write, that nothing orders.
+    /// Two accesses to the same bytes by different waves, at least one of them a write, that nothing orders.
     DataRace,
 }
 
-/// An instruction that accessed memory, and who executed it.
+/// An instruction that accessed memory, with the workgroup, wave and lane that executed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Site {
-    /// What it did.
-    pub access: Access,
-    /// The workgroup.
+    /// The kind of access.
+    pub access: AccessKind,
+    /// The position of the workgroup in the grid: x, y, z.
     pub workgroup: [u32; 3],
-    /// The wave in the workgroup.
+    /// The number of the wave in the workgroup, from 0.
     pub wave: u32,
-    /// The lane; none for scalar accesses.
+    /// The lane, 0 to 63; `None` for scalar accesses.
     pub lane: Option<u8>,
-    /// ELF virtual address of the instruction.
+    /// The ELF virtual address of the instruction.
     pub pc: u64,
-    /// The function that it is in and the offset in bytes, where that is known.
+    /// The function that contains the instruction, and the instruction's offset in bytes; `None` if no symbol covers it.
     pub function: Option<(String, u64)>,
-    /// The instruction, disassembled.
+    /// The disassembled instruction.
     pub instruction: String,
 }
 
-/// One defect that the sanitizer found: the first of those that the same instructions made.
+/// A defect that the sanitizer found.
+///
+/// If the same instructions cause a defect several times, the first one is described and the others are
+/// [counted](Self::count).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Defect {
-    /// What is wrong.
+    /// The kind of defect.
     pub kind: DefectKind,
-    /// Which memory.
+    /// The memory that was accessed.
     pub space: Space,
     /// Bytes that each lane accesses.
     pub size: u32,
-    /// The lanes of the access in question, the first sixteen, and their addresses.
+    /// The lanes with the defect, at most sixteen, and their addresses.
     pub lanes: Vec<LaneAddress>,
-    /// The access: of a race the later one, as it was run.
+    /// The access. In a race, the one that the emulator executed later.
     pub site: Site,
-    /// Of a race: the other access.
+    /// The other access of a race; `None` for other defects.
     pub other: Option<Site>,
-    /// For global memory: the allocation that the first address is in.
+    /// The offset of the first address in its allocation, as text; `None` unless the space is [`Space::Global`].
     pub allocation: Option<String>,
-    /// How many accesses by these instructions had the defect, this one included.
+    /// The number of accesses by these instructions that had the defect, including this one.
     pub count: u64,
 }
 

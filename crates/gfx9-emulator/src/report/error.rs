@@ -1,4 +1,4 @@
-//! Errors: what the caller got wrong, or what the kernel did.
+//! The errors of the crate.
 
 use super::defect::Defect;
 use super::fault::FaultReport;
@@ -6,7 +6,7 @@ use super::fault::FaultReport;
 /// A `Result` with [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What can go wrong.
+/// An error of the emulator.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -21,83 +21,84 @@ pub enum Error {
     ImageInstruction {
         /// The code object's target.
         target: String,
-        /// The function that it is in.
+        /// The name of the function that contains the instruction.
         function: String,
-        /// Its ELF virtual address.
+        /// The ELF virtual address of the instruction.
         address: u64,
-        /// Disassembled.
+        /// The disassembled instruction.
         instruction: String,
     },
-    /// The code object can't be loaded as it is.
+    /// The code object can't be loaded or decoded; the text says why.
     #[error("the code object can't be loaded: {0}")]
     BadCodeObject(String),
-    /// A size, alignment or the like that makes no sense.
+    /// An argument of the call, such as a size or an alignment, is invalid; the text says which and why.
     #[error("invalid argument: {0}")]
     InvalidArgument(String),
-    /// A launch that breaks the kernel's or the device's limits.
+    /// The dispatch breaks a limit of the kernel or the device.
     #[error("kernel {kernel}: {reason}")]
     InvalidLaunch {
-        /// The kernel.
+        /// The kernel's name.
         kernel: String,
-        /// What is wrong, and the limit.
+        /// The limit, and what was asked for.
         reason: String,
     },
-    /// Not enough device memory.
+    /// There is not enough device memory.
     #[error("out of device memory: {requested} bytes requested, {free} of {total} bytes free")]
     OutOfMemory {
-        /// Bytes asked for.
+        /// Bytes that were requested.
         requested: u64,
         /// Bytes that were free.
         free: u64,
-        /// Bytes in all.
+        /// Capacity of the device memory in bytes.
         total: u64,
     },
-    /// An address that no live allocation begins at.
+    /// No live allocation begins at the address.
     #[error("{address:#x} is not the start of a live allocation: freed twice, or never allocated")]
     NotAnAllocation {
-        /// The address.
+        /// The guest address.
         address: u64,
     },
-    /// A host access to device memory outside of any live range.
+    /// The host accessed device memory outside of any live range.
     #[error("{len} bytes at {address:#x} are not inside one live allocation: {nearest}")]
     OutOfBounds {
-        /// First address.
+        /// The first guest address of the access.
         address: u64,
-        /// Length in bytes.
+        /// The length of the access in bytes.
         len: u64,
-        /// What is around it.
+        /// The nearest live and freed ranges, as text.
         nearest: String,
     },
-    /// The kernel did something that it must not. It has stopped; memory may be half-written; the machine goes on.
+    /// The kernel faulted and was stopped. It may have written some of its results. The machine can be used again.
     #[error("{0}")]
     Fault(Box<FaultReport>),
-    /// The sanitizer ([`Config::sanitize`](crate::Config::sanitize)) found defects in a kernel that has run to its end.
-    /// The machine goes on.
+    /// The sanitizer ([`Config::sanitize`](crate::Config::sanitize)) found defects. The kernel has run to its end. The
+    /// machine can be used again.
     #[error("kernel {kernel}: the sanitizer found defects:{}", listed(defects))]
     Sanitizer {
-        /// The kernel.
+        /// The kernel's name.
         kernel: String,
-        /// What it found: the first 64 pairs of instructions.
+        /// The defects: one for each instruction or pair of instructions, at most 64.
         defects: Vec<Defect>,
     },
-    /// A thread panicked that ran the kernel: in the [`Printer`](crate::Printer), or by a mistake of the emulator's.
-    /// Workgroups are missing; memory may be half-written; the machine goes on.
+    /// A thread that ran the kernel panicked: in the [`Printer`](crate::Printer) or the sink of an
+    /// [`InstructionTrace`](crate::InstructionTrace), or because of a bug in the emulator. The kernel was stopped before
+    /// all of its workgroups had ended. The machine can be used again.
     #[error(
         "kernel {kernel}: at least {ended} of {total} workgroups ended, then a thread panicked: {reason}"
     )]
     Incomplete {
-        /// The kernel.
+        /// The kernel's name.
         kernel: String,
-        /// Workgroups that had ended, at least.
+        /// The number of workgroups that had ended, at least.
         ended: u64,
-        /// Workgroups in all.
+        /// The number of workgroups of the dispatch.
         total: u64,
-        /// What the panic said.
+        /// The message of the panic.
         reason: String,
     },
 }
 
-/// A line for each.
+/// Formats each defect on a line of its own.
 fn listed(defects: &[Defect]) -> String {
     defects.iter().map(|defect| format!("\n{defect}")).collect()
 }

@@ -1,130 +1,131 @@
-//! Faults: what a kernel did wrong, and a report that says where.
+//! Faults, and the report that says what happened and where.
 
 use std::fmt;
 
-use super::access::{Access, LaneAddress, Space};
+use super::access::{AccessKind, LaneAddress, Space};
 use super::defect::Defect;
 
-/// What a wave waits for.
+/// The reason why a wave waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WaitsFor {
-    /// `s_barrier`: the other waves of its workgroup.
+    /// `s_barrier`: the wave waits for the other waves of its workgroup.
     Barrier,
-    /// `ds_gws_barrier`: as many waves, of any workgroup, as the resource's counter says.
+    /// `ds_gws_barrier`: the wave waits for a number of waves of any workgroup, which a counter of the resource gives.
     GlobalBarrier {
         /// The resource, 0 to 63.
         resource: u8,
-        /// Waves that have still to come.
+        /// The number of waves that have not arrived yet.
         missing: u64,
     },
-    /// `ds_gws_sema_p`: another wave's release.
+    /// `ds_gws_sema_p`: the wave waits until another wave releases the semaphore.
     Semaphore {
         /// The resource, 0 to 63.
         resource: u8,
     },
 }
 
-/// A wave that waits.
+/// A wave that waits for other waves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct WaitingWave {
-    /// Its workgroup.
+    /// The position of its workgroup in the grid: x, y, z.
     pub workgroup: [u32; 3],
-    /// Its number in the workgroup.
+    /// Its number in the workgroup, from 0.
     pub wave: u32,
-    /// What it waits for.
+    /// The reason why it waits.
     pub waits_for: WaitsFor,
 }
 
-/// What went wrong.
+/// The cause of a fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FaultCause {
-    /// An access outside of any live allocation, or of the LDS that the kernel has. (Of scratch:
-    /// [`StackOverflow`](Self::StackOverflow).)
+    /// An access to global memory outside of every live allocation, or an access outside of the workgroup's LDS.
+    /// [`StackOverflow`](Self::StackOverflow) is the same for scratch.
     OutOfBounds {
-        /// Which kind.
-        access: Access,
-        /// Which memory.
+        /// The kind of access.
+        access: AccessKind,
+        /// The memory that was accessed.
         space: Space,
         /// Bytes that each lane accesses.
         size: u32,
-        /// The lanes that are out of bounds, the first sixteen.
+        /// The lanes that are out of bounds, at most sixteen, and their addresses.
         lanes: Vec<LaneAddress>,
     },
     /// An atomic at an address that isn't a multiple of its size.
     Misaligned {
-        /// Which memory.
+        /// The memory that was accessed.
         space: Space,
         /// Bytes that each lane accesses.
         size: u32,
-        /// The lanes that are misaligned, the first sixteen.
+        /// The lanes that are misaligned, at most sixteen, and their addresses.
         lanes: Vec<LaneAddress>,
     },
-    /// An access past the end of the lane's scratch: on hardware to another lane's, or to another wave's.
+    /// An access past the end of the lane's scratch. On hardware it would reach the scratch of another lane or wave.
     StackOverflow {
-        /// Which kind.
-        access: Access,
+        /// The kind of access.
+        access: AccessKind,
         /// Bytes that each lane accesses.
         size: u32,
-        /// The lanes that are out of bounds and their offsets, the first sixteen. Scalar accesses (`s_scratch_*`) have an
-        /// offset into the scratch of the whole wave.
+        /// The lanes that are out of bounds, at most sixteen, and their offsets. The offset of a scalar access
+        /// (`s_scratch_*`) is one into the scratch of the whole wave.
         lanes: Vec<LaneAddress>,
         /// Bytes of scratch that each lane has.
         scratch: u32,
-        /// How many of them are for a [dynamic stack](crate::Config::dynamic_stack); 0 for kernels that use none.
+        /// The part of these bytes that is for a [dynamic stack](crate::Config::dynamic_stack); 0 if the kernel uses none.
         dynamic: u32,
     },
-    /// A buffer access through the descriptor of scratch, with an offset that moves lanes into each other's scratch.
+    /// A buffer access through the descriptor of scratch, with an offset or index that reaches the scratch of another lane.
     OtherLanesScratch {
-        /// Which kind.
-        access: Access,
+        /// The kind of access.
+        access: AccessKind,
         /// Bytes that each lane accesses.
         size: u32,
-        /// The scalar offset, which has to be a multiple of 256 bytes: one dword of each lane.
+        /// The scalar offset in bytes. It has to be a multiple of 256: one dword of each lane.
         soffset: u32,
-        /// The first sixteen lanes that reach another's scratch, and the lane that they reach.
+        /// The lanes that reach the scratch of another lane, at most sixteen. The address is the number of that other lane.
         lanes: Vec<LaneAddress>,
     },
-    /// An instruction that the emulator can't execute (yet).
+    /// An instruction that the emulator doesn't implement.
     Unimplemented {
-        /// Why, if it isn't the instruction as such.
+        /// What is not implemented; empty if it is the instruction as a whole.
         detail: String,
     },
     /// A DS instruction for the global data share, which gfx90a and gfx942 don't have.
     NoGlobalDataShare,
-    /// No instruction of the target.
+    /// Bits that are not an instruction of the target.
     IllegalInstruction,
-    /// An instruction for trap handlers, which kernels aren't.
+    /// A privileged instruction, which only trap handlers may execute.
     Privileged,
-    /// A jump to where no instruction starts.
+    /// A jump to an address where no instruction starts.
     BadJump {
-        /// Guest address.
+        /// The guest address that the wave jumped to.
         target: u64,
     },
     /// `s_trap`.
     Trap {
-        /// The trap's number: 2 for an assert, `abort` or `__builtin_trap`. 3, `__builtin_debugtrap`, is for debuggers and
-        /// does nothing.
+        /// The trap's number. 2 is for `assert`, `abort` and `__builtin_trap`. 3 (`__builtin_debugtrap`) never faults: it
+        /// is for debuggers and has no effect here.
         id: u8,
     },
-    /// The wave has halted itself, and only a debugger could resume it.
+    /// The wave has halted itself; only a debugger could resume it.
     Halted,
-    /// A barrier that can never be met: each wave that there is waits for others. Waves that loop for ever are not seen to
-    /// do so; a budget ends them.
+    /// A barrier that can never be met: every wave that has not ended waits for another. A wave that loops forever does not
+    /// wait in this sense; it runs until a budget ends the dispatch.
     NeverMet {
-        /// The waves that wait, the first sixteen.
+        /// The waves that wait, at most sixteen.
         waiting: Vec<WaitingWave>,
-        /// All of them.
+        /// The number of waves that wait.
         waves: u64,
-        /// Workgroups that can't begin before others have ended.
+        /// The number of workgroups that can't begin before others have ended.
         not_begun: u64,
     },
-    /// The kernel ran longer than [`crate::Config::instruction_budget`] or [`crate::Config::time_budget`] allows.
+    /// The dispatch executed more instructions than [`crate::Config::instruction_budget`], or ran longer than
+    /// [`crate::Config::time_budget`].
     OverBudget {
-        /// Wave instructions executed.
+        /// The number of wave instructions executed.
         instructions: u64,
-        /// Waves of the workgroup that wait at a barrier for others.
+        /// The number of waves of the reported workgroup that wait at a barrier.
         at_barrier: u32,
     },
 }
@@ -239,33 +240,34 @@ impl fmt::Display for FaultCause {
     }
 }
 
-/// A fault, and where it happened.
+/// The report of a fault: its cause, and the instruction that faulted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FaultReport {
-    /// What went wrong.
+    /// The cause of the fault.
     pub cause: FaultCause,
     /// The kernel's name.
     pub kernel: String,
-    /// The workgroup.
+    /// The position of the workgroup in the grid: x, y, z.
     pub workgroup: [u32; 3],
-    /// The wave in the workgroup.
+    /// The number of the wave in the workgroup, from 0.
     pub wave: u32,
-    /// ELF virtual address of the instruction.
+    /// The ELF virtual address of the instruction.
     pub pc: u64,
-    /// The function that it is in and the offset in bytes, where that is known.
+    /// The function that contains the instruction, and the instruction's offset in bytes; `None` if no symbol covers it.
     pub function: Option<(String, u64)>,
     /// The instruction's mnemonic, or `(illegal)`.
     pub mnemonic: &'static str,
-    /// The instruction as `llvm-objdump` prints it, or `.long` with its first dword if it is none.
+    /// The instruction as `llvm-objdump` prints it; `.long` and the first dword if it is not an instruction.
     pub instruction: String,
-    /// Its encoding, such as `VOP3`.
+    /// The name of the encoding, such as `VOP3`; empty if the instruction is illegal.
     pub encoding: &'static str,
-    /// Its first two dwords.
+    /// The two dwords at the address of the instruction.
     pub raw: [u32; 2],
-    /// For accesses to global memory: the allocations nearest to the first address. For those outside of LDS: how much of
-    /// it the workgroup has.
+    /// For an access to global memory, the allocations nearest to the first address, as text. For an access outside of
+    /// LDS, the size of the workgroup's LDS. `None` for other faults.
     pub nearest: Option<String>,
-    /// With [`Config::sanitize`](crate::Config::sanitize): what had been found before.
+    /// The defects that the sanitizer had found before the fault; empty without
+    /// [`Config::sanitize`](crate::Config::sanitize).
     pub defects: Vec<Defect>,
 }
 
@@ -280,7 +282,7 @@ impl fmt::Display for FaultReport {
         if let Some((name, offset)) = &self.function {
             write!(f, " ({name}+{offset:#x})")?;
         }
-        // What is no instruction may still have a known opcode.
+        // Bits that are not an instruction may still have a known opcode.
         let known = !self.mnemonic.starts_with('(') && self.instruction.starts_with(".long");
         let mnemonic = if known { format!(" {}", self.mnemonic) } else { String::new() };
         let [first, second] = self.raw;

@@ -1,4 +1,4 @@
-//! What the emulator tells its caller: errors, faults, and defects that the sanitizer found.
+//! What the emulator reports to its caller: errors, faults, and defects that the sanitizer found.
 
 pub(crate) mod access;
 pub(crate) mod defect;

@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const RESOURCES: usize = 64;
 
 /// Counters that kernels have set, of a machine.
-pub(crate) type Kept = Mutex<[Option<u32>; RESOURCES]>;
+pub(crate) type CounterTable = Mutex<[Option<u32>; RESOURCES]>;
 
 /// A machine's, before any kernel has run.
-pub(crate) fn kept() -> Arc<Kept> {
+pub(crate) fn counter_table() -> Arc<CounterTable> {
     Arc::new(Mutex::new([None; RESOURCES]))
 }
 
@@ -32,29 +32,29 @@ struct Resource {
 
 /// What a wave waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Wait {
+pub(crate) struct GwsWait {
     pub(crate) resource: u8,
-    until: Until,
+    until: WaitCondition,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Until {
+enum WaitCondition {
     /// More barriers have been met.
     Met(u64),
     /// The counter is above 0, or all were let go once more.
     Credit(u64),
 }
 
-impl Wait {
+impl GwsWait {
     pub(crate) fn is_barrier(self) -> bool {
-        matches!(self.until, Until::Met(_))
+        matches!(self.until, WaitCondition::Met(_))
     }
 }
 
 /// The resources during a dispatch.
 #[derive(Debug)]
 pub(crate) struct Gws {
-    kept: Arc<Kept>,
+    kept: Arc<CounterTable>,
     /// Workgroups of the dispatch.
     workgroups: u64,
     /// Empty until the first use.
@@ -68,7 +68,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Gws {
-    pub(crate) fn new(kept: Arc<Kept>, workgroups: u64) -> Gws {
+    pub(crate) fn new(kept: Arc<CounterTable>, workgroups: u64) -> Gws {
         Gws { kept, workgroups, resources: Mutex::default(), changes: AtomicU64::new(0) }
     }
 
@@ -127,22 +127,22 @@ impl Gws {
     }
 
     /// `ds_gws_sema_p`: passes, or waits.
-    pub(crate) fn acquire(&self, resource: u8) -> Option<Wait> {
+    pub(crate) fn acquire(&self, resource: u8) -> Option<GwsWait> {
         self.with(resource, |r| {
             if r.counter > 0 {
                 r.counter -= 1;
                 return None;
             }
-            Some(Wait { resource, until: Until::Credit(r.released) })
+            Some(GwsWait { resource, until: WaitCondition::Credit(r.released) })
         })
     }
 
     /// `ds_gws_barrier`: waits for as many waves as the counter says; the last one sets it for the next barrier.
-    pub(crate) fn arrive(&self, resource: u8, next: u32) -> Option<Wait> {
+    pub(crate) fn arrive(&self, resource: u8, next: u32) -> Option<GwsWait> {
         let wait = self.with(resource, |r| {
             if r.counter > 0 {
                 r.counter -= 1;
-                return Some(Wait { resource, until: Until::Met(r.met) });
+                return Some(GwsWait { resource, until: WaitCondition::Met(r.met) });
             }
             r.met += 1;
             r.counter = next;
@@ -155,11 +155,11 @@ impl Gws {
     }
 
     /// Whether a wave goes on; a semaphore's counter is then one less.
-    pub(crate) fn goes_on(&self, wait: Wait) -> bool {
+    pub(crate) fn goes_on(&self, wait: GwsWait) -> bool {
         self.with(wait.resource, |r| match wait.until {
-            Until::Met(met) => r.met > met,
-            Until::Credit(released) if r.released > released => true,
-            Until::Credit(_) => {
+            WaitCondition::Met(met) => r.met > met,
+            WaitCondition::Credit(released) if r.released > released => true,
+            WaitCondition::Credit(_) => {
                 let pass = r.counter > 0;
                 r.counter -= u32::from(pass);
                 pass
@@ -189,10 +189,10 @@ mod tests {
 
     #[test]
     fn barriers_count_and_are_set_anew_by_the_last() {
-        let gws = Gws::new(kept(), 3);
+        let gws = Gws::new(counter_table(), 3);
         // Three first, as there are three workgroups; then as many as the last wave has said.
         for (next, waiting) in [(1, 2), (2, 1)] {
-            let waits: Vec<Wait> = (0..).map_while(|_| gws.arrive(0, next)).collect();
+            let waits: Vec<GwsWait> = (0..).map_while(|_| gws.arrive(0, next)).collect();
             assert_eq!(waits.len(), waiting);
             assert!(waits.iter().all(|wait| wait.is_barrier() && gws.goes_on(*wait)));
             assert_eq!(gws.missing(0), u64::from(next) + 1);
@@ -207,10 +207,10 @@ mod tests {
 
     #[test]
     fn semaphores_let_as_many_pass_as_they_were_given() {
-        let gws = Gws::new(kept(), 1);
+        let gws = Gws::new(counter_table(), 1);
         gws.init(9, 1);
         assert!(gws.acquire(9).is_none());
-        let waits: Vec<Wait> = (0..4).map_while(|_| gws.acquire(9)).collect();
+        let waits: Vec<GwsWait> = (0..4).map_while(|_| gws.acquire(9)).collect();
         assert_eq!(waits.len(), 4);
         let passed = |gws: &Gws| waits.iter().filter(|wait| gws.goes_on(**wait)).count();
         assert_eq!(passed(&gws), 0);
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn what_kernels_have_set_stays() {
-        let machine = kept();
+        let machine = counter_table();
         let gws = Gws::new(Arc::clone(&machine), 8);
         gws.init(3, 41);
         gws.add(3, 1);

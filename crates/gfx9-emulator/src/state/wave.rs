@@ -3,7 +3,7 @@
 use bytemuck::Zeroable;
 
 use crate::state::bytes::Bytes;
-use crate::state::gws::Wait;
+use crate::state::gws::GwsWait;
 
 /// Lanes of a wavefront.
 pub const LANES: usize = 64;
@@ -154,7 +154,7 @@ pub(crate) struct Wave {
     pub(crate) pool_of: u64,
     pub(crate) scratch: Scratch,
     /// After [`crate::exec::inst::Flow::Wait`]: what it waits for.
-    pub(crate) wait: Option<Wait>,
+    pub(crate) wait: Option<GwsWait>,
 }
 
 /// A wave's scratch: private memory of its lanes, dword-interleaved, so that a uniform offset is one row.

@@ -2,9 +2,9 @@
 
 use gfx9_isa::{Encoding, Row, Target, Ty};
 
-use crate::exec::level::Level;
+use crate::exec::level::SimdLevel;
 use crate::report::fault::FaultCause;
-use crate::testing::rig::Rig;
+use crate::testing::test_wave::TestWave;
 
 const PAGE: &str = include_str!("../../VERIFICATION.md");
 
@@ -27,7 +27,7 @@ fn is_executed(row: &Row, encoding: Encoding, target: Target) -> bool {
         Encoding::Global | Encoding::Scratch => (0, 0x7f << 16),
         _ => (0, 0),
     };
-    let mut rig = Rig::new(target, Level::best());
+    let mut rig = TestWave::new(target, SimdLevel::best());
     rig.budget = 1000;
     let ended = rig.try_run(&[encoding.first_dword(op, low), high]);
     assert!(std::ptr::eq(rig.cx.code.insts[0].row, row), "{} was not what ran", row.name);

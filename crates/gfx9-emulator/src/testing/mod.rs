@@ -2,7 +2,7 @@
 
 mod coverage;
 mod floors;
-mod ledger;
-pub(crate) mod rig;
+mod instruction_coverage;
 mod streams;
 pub(crate) mod tally;
+pub(crate) mod test_wave;

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use code_object::CodeObject;
 use gfx9_isa::{Encoding, Target};
 
-use crate::exec::inst::{Code, Stop};
+use crate::exec::inst::{Code, StopReason};
 use crate::exec::interpret::run_wave_observed;
-use crate::exec::level::Level;
+use crate::exec::level::SimdLevel;
 use crate::memory::image::Image;
-use crate::memory::{AddressSpace, Block, View};
+use crate::memory::{AddressSpace, DispatchMemory, View};
 use crate::observe::{Observers, Sanitizer, infos};
 use crate::state::wave::POOL;
-use crate::testing::rig::{CODE, END, Random, Rig};
+use crate::testing::test_wave::{CODE, END, Random, TestWave};
 
 /// A random instruction of an encoding: a valid opcode, or any, with random operands.
 fn random_instruction(random: &mut Random, target: Target) -> [u32; 2] {
@@ -36,8 +36,8 @@ fn random_instruction(random: &mut Random, target: Target) -> [u32; 2] {
 }
 
 /// A wave with random registers, of which many are addresses in its memory.
-fn random_rig(random: &mut Random, target: Target) -> Rig {
-    let mut rig = Rig::new(target, Level::best());
+fn random_rig(random: &mut Random, target: Target) -> TestWave {
+    let mut rig = TestWave::new(target, SimdLevel::best());
     rig.budget = 3000;
     let memory = rig.space.alloc(4096, 0).unwrap();
     for n in 0..64u16 {
@@ -95,7 +95,7 @@ fn random_streams_end_when_watched() {
             let pool = usize::from(POOL);
             rig.w.r.s[pool..pool + code.pool.len()].copy_from_slice(&code.pool);
             rig.cx.code = Arc::new(code);
-            let block = Arc::new(Block::new(0x1000, 0x1000).unwrap());
+            let block = Arc::new(DispatchMemory::new(0x1000, 0x1000).unwrap());
             rig.cx.mem = View::new(rig.space.snapshot(), block);
             let mut watch = observers.begin(0, [0; 3], 1);
             // After a fault it goes on behind it, so that the first one doesn't hide the rest.
@@ -106,7 +106,7 @@ fn random_streams_end_when_watched() {
                     let code = std::sync::Arc::clone(&rig.cx.code);
                     let slice = 1 + random.next() % 50;
                     match run_wave_observed(&mut rig.w, &mut rig.cx, &code, slice, Some(&mut *watch)) {
-                        Stop::Slice | Stop::Barrier if rig.w.count % 64 != 0 => {}
+                        StopReason::Slice | StopReason::Barrier if rig.w.count % 64 != 0 => {}
                         _ => break,
                     }
                 }
@@ -124,7 +124,7 @@ fn any_bytes_decode() {
         for _ in 0..50 {
             let words: Vec<u32> = (0..1000).map(|_| random.next() as u32).collect();
             let starts: Vec<usize> = (0..20).map(|_| random.next() as usize % 1200).collect();
-            let code = Code::decode(&words, 0x1000, &starts, target, Level::Portable);
+            let code = Code::decode(&words, 0x1000, &starts, target, SimdLevel::Portable);
             assert!(code.insts.len() >= starts.len().min(1));
             for start in starts.into_iter().filter(|start| *start < words.len()) {
                 assert!(code.index_of(0x1000 + 4 * start as u64).is_some());

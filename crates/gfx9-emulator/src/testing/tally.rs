@@ -1,7 +1,7 @@
 //! Which instructions the randomised tests have executed, and how often.
 //!
 //! A module of tests names those of its functions that compare instructions with a reference on random operands:
-//! `verified!(a, b)`. Each becomes a test, and notes every instruction that its [`Rig`](super::rig::Rig) runs.
+//! `verified!(a, b)`. Each becomes a test, and notes every instruction that its [`TestWave`](super::test_wave::TestWave) runs.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use gfx9_isa::{Row, Target};
 
-use crate::exec::level::Level;
+use crate::exec::level::SimdLevel;
 
 /// A target's instruction.
 pub(crate) type Key = (u8, &'static str, u8);
@@ -24,23 +24,23 @@ thread_local! {
 }
 
 /// Notes that an instruction ran to its end on a wave.
-pub(crate) fn note(row: &'static Row, target: Target, level: Level) {
+pub(crate) fn record(row: &'static Row, target: Target, level: SimdLevel) {
     if let Some(key) = key(row, target) {
         RAN.with_borrow_mut(|ran| ran.entry(key).or_default()[level as usize] += 1);
     }
 }
 
 /// A randomised test.
-pub(crate) struct Test {
+pub(crate) struct RandomisedTest {
     /// With its module: `exec::ds_tests::swizzles`.
     path: &'static str,
     body: fn(),
     ran: OnceLock<BTreeMap<Key, u64>>,
 }
 
-impl Test {
-    pub(crate) const fn new(path: &'static str, body: fn()) -> Test {
-        Test { path, body, ran: OnceLock::new() }
+impl RandomisedTest {
+    pub(crate) const fn new(path: &'static str, body: fn()) -> RandomisedTest {
+        RandomisedTest { path, body, ran: OnceLock::new() }
     }
 
     /// Runs it, unless that was done; gives how often each instruction was executed, at the level where that was most.
@@ -62,8 +62,8 @@ impl Test {
 macro_rules! verified {
     ($($test:ident),* $(,)?) => {
         const COUNT_OF_VERIFIED: usize = [$(stringify!($test)),*].len();
-        pub(crate) static VERIFIED: [$crate::testing::tally::Test; COUNT_OF_VERIFIED] = [
-            $($crate::testing::tally::Test::new(concat!(module_path!(), "::", stringify!($test)), $test)),*
+        pub(crate) static VERIFIED: [$crate::testing::tally::RandomisedTest; COUNT_OF_VERIFIED] = [
+            $($crate::testing::tally::RandomisedTest::new(concat!(module_path!(), "::", stringify!($test)), $test)),*
         ];
 
         /// The tests proper.
@@ -79,7 +79,7 @@ macro_rules! verified {
 }
 pub(crate) use verified;
 
-impl Test {
+impl RandomisedTest {
     pub(crate) fn ends_with(&self, name: &str) -> bool {
         self.path.ends_with(name)
     }

@@ -2,12 +2,12 @@
 
 use super::operand::{any_vector, scalar};
 use super::text::Text;
-use super::words::{Bad, Words};
+use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::fields;
 
 impl Words {
-    pub(super) fn mimg(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+    pub(super) fn mimg(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let f = fields::Mimg::of(self.long()?);
         let row = self.row(Encoding::Mimg, f.op)?;
         t.mnemonic(row.name, "");

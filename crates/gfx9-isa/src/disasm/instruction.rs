@@ -1,31 +1,32 @@
-//! One instruction, disassembled.
+//! Disassembling one instruction.
 
 use std::fmt;
 
 use super::text::Text;
-use super::words::{Bad, Words};
+use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::target::Target;
 
-/// One instruction, disassembled.
+/// A disassembled instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instruction {
-    /// Its address.
+    /// The address of the instruction, as the caller gave it.
     pub address: u64,
-    /// As LLVM prints it, such as `v_add_f32_e32 v0, v1, v2`; `.long` and the bits of what is no instruction.
+    /// The text as LLVM prints it, such as `v_add_f32_e32 v0, v1, v2`. `.long` and the first dword if
+    /// [`is_legal`](Self::is_legal) is false.
     pub text: String,
-    /// Bytes: 4 or 8.
+    /// Length in bytes: 4 or 8.
     pub length: usize,
-    /// Its dwords; the second is 0 if there is but one.
+    /// The dwords of the instruction. The second is 0 if the instruction has only one.
     pub words: [u32; 2],
-    /// Where a direct branch or call goes: the address.
+    /// The address that a direct branch or call jumps to; `None` for other instructions.
     pub branch_target: Option<u64>,
     /// Whether the target has such an instruction.
     pub is_legal: bool,
 }
 
 impl Instruction {
-    /// What is no instruction.
+    /// A dword that is not an instruction.
     pub(super) fn illegal(word: u32, address: u64) -> Instruction {
         Instruction {
             address,
@@ -38,7 +39,7 @@ impl Instruction {
     }
 }
 
-/// As a line of `llvm-objdump -d`: text, address, dwords.
+/// Formats the instruction as a line of `llvm-objdump -d`: text, address, dwords.
 impl fmt::Display for Instruction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\t{:<59}// {:012X}: {:08X}", self.text, self.address, self.words[0])?;
@@ -51,7 +52,7 @@ impl fmt::Display for Instruction {
 
 /// Disassembles the instruction at the start of `code`, whose address is `pc`.
 ///
-/// `None` if the target has no such instruction or `code` ends within it.
+/// Returns `None` if the target has no such instruction or `code` ends within it.
 ///
 /// ```
 /// use gfx9_isa::{Target, disassemble};
@@ -74,7 +75,8 @@ pub fn disassemble_words(target: Target, first: u32, second: Option<u32>, pc: u6
     text_of(target, first, second, pc, false)
 }
 
-/// [`disassemble_words`]; with `lenient` also what LLVM refuses only for bits that the hardware ignores.
+/// Implements [`disassemble_words`]. If `lenient` is set, bits that the hardware ignores may have any value; LLVM refuses
+/// such instructions.
 fn text_of(target: Target, first: u32, second: Option<u32>, pc: u64, lenient: bool) -> Option<Instruction> {
     let mut text = String::new();
     let mut words = Words { target, first, second, len: 1, branch: None, lenient };
@@ -91,15 +93,15 @@ fn text_of(target: Target, first: u32, second: Option<u32>, pc: u64, lenient: bo
     })
 }
 
-/// Disassembles an instruction as the hardware reads it: bits that it ignores may be set, which [`disassemble`] takes for
-/// no instruction. An instruction of one dword ignores the second.
+/// Disassembles an instruction as the hardware reads it: bits that the hardware ignores may be set. [`disassemble`]
+/// returns `None` for such an instruction, as LLVM does. If the instruction has only one dword, the second is ignored.
 ///
-/// What is no instruction either way has [`Instruction::is_legal`] false and its bits as text.
+/// If the target has no such instruction, [`Instruction::is_legal`] is false and the text is `.long` with the first dword.
 pub fn disassemble_lenient(target: Target, words: [u32; 2], pc: u64) -> Instruction {
     text_of(target, words[0], Some(words[1]), pc, true).unwrap_or_else(|| Instruction::illegal(words[0], pc))
 }
 
-/// The number of dwords of an instruction, 1 or 2; `None` if the target has no such instruction. As in
+/// Returns the number of dwords of an instruction, 1 or 2; `None` if the target has no such instruction. As with
 /// [`disassemble_lenient`], bits that the hardware ignores may be set.
 pub fn encoded_length(target: Target, first: u32, second: Option<u32>) -> Option<usize> {
     let mut words = Words { target, first, second, len: 1, branch: None, lenient: true };
@@ -108,8 +110,8 @@ pub fn encoded_length(target: Target, first: u32, second: Option<u32>) -> Option
 }
 
 /// Reads an instruction, and writes its text to `t`.
-fn read(words: &mut Words, t: &mut Text<'_>) -> Result<(), Bad> {
-    match Encoding::of(words.first).ok_or(Bad)? {
+fn read(words: &mut Words, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
+    match Encoding::of(words.first).ok_or(NotAnInstruction)? {
         Encoding::Sop1 => words.sop1(t),
         Encoding::Sop2 => words.sop2(t),
         Encoding::Sopk => words.sopk(t),

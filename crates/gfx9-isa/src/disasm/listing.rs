@@ -1,4 +1,4 @@
-//! Code, disassembled from end to end: a stretch of it, a function, a code object.
+//! Disassembling a piece of code, a function, or a code object.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,10 +9,11 @@ use super::instruction::{Instruction, disassemble_words};
 use crate::error::Result;
 use crate::target::Target;
 
-/// Disassembles one instruction after the other.
+/// An iterator that disassembles a piece of code.
 ///
-/// What is no instruction of the target is given as `.long` with its bits, four bytes of it, as `llvm-objdump` does;
-/// [`Instruction::is_legal`] is false then. Up to three bytes left over at the end are not shown.
+/// For a dword that does not begin an instruction of the target, it returns an [`Instruction`] of four bytes with
+/// `.long` as text and [`Instruction::is_legal`] false, as `llvm-objdump` does. Up to three bytes that remain at the end
+/// are ignored.
 #[derive(Debug, Clone)]
 pub struct Instructions<'a> {
     target: Target,
@@ -21,7 +22,7 @@ pub struct Instructions<'a> {
 }
 
 impl<'a> Instructions<'a> {
-    /// Those of `code`, whose first byte is at `address`.
+    /// Returns the instructions of `code`, whose first byte is at `address`.
     pub fn new(target: Target, code: &'a [u8], address: u64) -> Instructions<'a> {
         Instructions { target, code, address }
     }
@@ -53,27 +54,28 @@ pub struct Function<'a> {
 }
 
 impl<'a> Function<'a> {
-    /// Its (mangled) name.
+    /// Returns the function's name in the symbol table (mangled, for C++).
     pub fn name(&self) -> &'a str {
         self.name
     }
 
-    /// ELF virtual address of its first instruction.
+    /// Returns the ELF virtual address of the first instruction.
     pub fn address(&self) -> u64 {
         self.address
     }
 
-    /// Its machine code.
+    /// Returns the machine code.
     pub fn code(&self) -> &'a [u8] {
         self.code
     }
 
-    /// Its instructions.
+    /// Returns the disassembled instructions.
     pub fn instructions(&self) -> Instructions<'a> {
         Instructions::new(self.target, self.code, self.address)
     }
 
-    /// Where its branches go within it, each with a name: `L0`, `L1` and so on, in the order of their addresses.
+    /// Returns the addresses within the function that its branches jump to, each with a label: `L0`, `L1` and so on, in
+    /// the order of the addresses.
     pub fn labels(&self) -> BTreeMap<u64, String> {
         let end = self.address.wrapping_add(self.code.len() as u64);
         let targets = self.instructions().filter_map(|instruction| instruction.branch_target);
@@ -85,7 +87,7 @@ impl<'a> Function<'a> {
         labels
     }
 
-    /// The function and offset that an address is in: `name`, `name+0x10`.
+    /// Returns the function that contains an address, and the offset in it: `name`, `name+0x10`.
     fn place(&self, address: u64) -> Option<String> {
         let after = self.symbols.partition_point(|symbol| symbol.address <= address);
         let symbol = self.symbols.get(after.checked_sub(1)?)?;
@@ -96,7 +98,7 @@ impl<'a> Function<'a> {
     }
 }
 
-/// As `llvm-objdump -d` shows it.
+/// Formats the function as `llvm-objdump -d` does.
 impl fmt::Display for Function<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:016x} <{}>:", self.address, self.name)?;
@@ -111,7 +113,7 @@ impl fmt::Display for Function<'_> {
     }
 }
 
-/// The functions of a code object, disassembled.
+/// The functions of a code object, which can be disassembled.
 ///
 /// ```
 /// use code_object::CodeObject;
@@ -132,7 +134,7 @@ pub struct Listing<'a> {
 }
 
 impl<'a> Listing<'a> {
-    /// Finds the functions; those that lie in no executable segment are left out.
+    /// Finds the functions of a code object. Symbols outside of its executable segments are left out.
     ///
     /// # Errors
     /// [`Error::UnsupportedTarget`](crate::Error::UnsupportedTarget) if the code is for another processor.
@@ -158,12 +160,12 @@ impl<'a> Listing<'a> {
         Ok(Listing { functions: functions.collect() })
     }
 
-    /// The functions, in the order of their addresses.
+    /// Returns the functions, in the order of their addresses.
     pub fn functions(&self) -> &[Function<'a>] {
         &self.functions
     }
 
-    /// The function of that name.
+    /// Returns the function with a name; `None` if there is none.
     pub fn function(&self, name: &str) -> Option<&Function<'a>> {
         self.functions.iter().find(|function| function.name == name)
     }

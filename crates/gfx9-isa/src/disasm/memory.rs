@@ -3,7 +3,7 @@
 use super::operand::{Operand, any_vector, scalar};
 use super::symbolic::{Swizzle, buffer_format};
 use super::text::Text;
-use super::words::{Bad, Words};
+use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::fields;
 use crate::row::{Row, Ty};
@@ -29,14 +29,14 @@ fn loads_to_lds(row: &Row) -> bool {
 
 impl Words {
     /// Data in vector registers. LLVM 22 lets AGPRs of some instructions start anywhere: `free`.
-    fn data(&self, first: u32, ty: Ty, acc: bool, free: bool) -> Result<Operand, Bad> {
+    fn data(&self, first: u32, ty: Ty, acc: bool, free: bool) -> Result<Operand, NotAnInstruction> {
         match acc && free {
             true => any_vector(first, count(ty), acc),
             false => self.vector(first, count(ty), acc),
         }
     }
 
-    pub(super) fn ds(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+    pub(super) fn ds(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let f = fields::Ds::of(self.long()?);
         let row = self.row(Encoding::Ds, f.op)?;
         let (acc, gds) = (f.acc, f.gds);
@@ -95,9 +95,9 @@ impl Words {
         }
     }
 
-    pub(super) fn flat(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+    pub(super) fn flat(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let f = fields::Flat::of(self.long()?);
-        let encoding = f.encoding().ok_or(Bad)?;
+        let encoding = f.encoding().ok_or(NotAnInstruction)?;
         let row = self.row(encoding, f.op)?;
         t.mnemonic(row.name, "");
         let (acc, glc, slc, scc) = (f.acc, f.glc, f.slc, f.scc);
@@ -142,7 +142,7 @@ impl Words {
             _ if encoding == Encoding::Flat => {}
             // LLVM 22 has no EXEC as an address.
             Some(126) if self.is_gfx942() && encoding == Encoding::Global && !row.name.contains("_lds_") => {
-                return Err(Bad);
+                return Err(NotAnInstruction);
             }
             Some(code) => t.try_operand(scalar(code, if encoding == Encoding::Global { 2 } else { 1 }))?,
             None => t.operand(OFF),
@@ -167,7 +167,7 @@ impl Words {
         f: fields::Buffer,
         format: Option<String>,
         lds: bool,
-    ) -> Result<(), Bad> {
+    ) -> Result<(), NotAnInstruction> {
         let data = if row.src[0] == Ty::None { row.dst } else { row.src[0] };
         if !lds {
             t.try_operand(self.vector(f.vdata, count(data), f.acc))?;
@@ -194,7 +194,7 @@ impl Words {
         Ok(())
     }
 
-    pub(super) fn mubuf(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+    pub(super) fn mubuf(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let long = self.long()?;
         let (f, fields::Mubuf { scc, lds, slc, op }) = (fields::Buffer::of(long), fields::Mubuf::of(long));
         let row = self.row(Encoding::Mubuf, op)?;
@@ -219,7 +219,7 @@ impl Words {
         Ok(())
     }
 
-    pub(super) fn mtbuf(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+    pub(super) fn mtbuf(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let long = self.long()?;
         let (f, typed) = (fields::Buffer::of(long), fields::Mtbuf::of(long));
         let row = self.row(Encoding::Mtbuf, typed.op)?;

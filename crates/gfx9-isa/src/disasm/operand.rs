@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::words::{Bad, Words};
+use super::words::{NotAnInstruction, Words};
 use crate::row::Ty;
 
 /// Registers of vectors.
@@ -50,27 +50,27 @@ impl fmt::Display for Operand {
 }
 
 /// `count` VGPRs, or AGPRs.
-pub(super) fn any_vector(first: u32, count: u32, accumulation: bool) -> Result<Operand, Bad> {
+pub(super) fn any_vector(first: u32, count: u32, accumulation: bool) -> Result<Operand, NotAnInstruction> {
     if count == 0 || first + count > VGPRS {
-        return Err(Bad);
+        return Err(NotAnInstruction);
     }
     Ok(Operand::Registers { bank: if accumulation { "a" } else { "v" }, first, count })
 }
 
 /// `count` scalar registers from a 7-bit code on.
-pub(super) fn scalar(code: u32, count: u32) -> Result<Operand, Bad> {
+pub(super) fn scalar(code: u32, count: u32) -> Result<Operand, NotAnInstruction> {
     let bank = |bank, code: u32, registers: u32| {
         // Tuples are aligned: pairs to 2, larger ones to 4. The bits below count for nothing.
         let first = code / count.min(4) * count.min(4);
         if first + count > registers {
-            return Err(Bad);
+            return Err(NotAnInstruction);
         }
         Ok(Operand::Registers { bank, first, count })
     };
     let named = |single: &'static str, pair: Option<&'static str>| match (count, pair) {
         (1, _) => Ok(Operand::Named(single)),
         (2, Some(pair)) => Ok(Operand::Named(pair)),
-        _ => Err(Bad),
+        _ => Err(NotAnInstruction),
     };
     match code {
         // LLVM has the tuples that end with registers of other names.
@@ -87,7 +87,7 @@ pub(super) fn scalar(code: u32, count: u32) -> Result<Operand, Bad> {
         125 => Ok(Operand::Named("null")),
         126 => named("exec_lo", Some("exec")),
         127 => named("exec_hi", None),
-        _ => Err(Bad),
+        _ => Err(NotAnInstruction),
     }
 }
 
@@ -148,15 +148,20 @@ pub(super) fn immediate(value: u32) -> Operand {
 
 impl Words {
     /// As [`any_vector`]; LLVM 22 insists on tuples that start at an even register, as the hardware does.
-    pub(super) fn vector(&self, first: u32, count: u32, accumulation: bool) -> Result<Operand, Bad> {
+    pub(super) fn vector(
+        &self,
+        first: u32,
+        count: u32,
+        accumulation: bool,
+    ) -> Result<Operand, NotAnInstruction> {
         if self.is_gfx942() && count > 1 && !first.is_multiple_of(2) {
-            return Err(Bad);
+            return Err(NotAnInstruction);
         }
         any_vector(first, count, accumulation)
     }
 
     /// A scalar source without a literal: register, inline constant, or what else a code reads.
-    pub(super) fn scalar_source(&self, code: u32, ty: Ty) -> Result<Operand, Bad> {
+    pub(super) fn scalar_source(&self, code: u32, ty: Ty) -> Result<Operand, NotAnInstruction> {
         let is_vector_alu = self.first >> 31 == 0 || self.first >> 26 == 0x34;
         if let Some(constant) = constant(code, ty) {
             return Ok(constant);
@@ -173,12 +178,12 @@ impl Words {
             253 => "src_scc",
             // LLVM 15 has it for all sources of one register, LLVM 22 for those of vector instructions.
             254 if ty.dwords() == 1 && (is_vector_alu || !self.is_gfx942()) => "src_lds_direct",
-            _ => return Err(Bad),
+            _ => return Err(NotAnInstruction),
         }))
     }
 
     /// A 9-bit source without a literal: as [`Words::scalar_source`], or VGPRs.
-    pub(super) fn source(&self, code: u32, ty: Ty) -> Result<Operand, Bad> {
+    pub(super) fn source(&self, code: u32, ty: Ty) -> Result<Operand, NotAnInstruction> {
         match code.checked_sub(VGPRS) {
             Some(first) => self.vector(first, u32::from(ty.dwords()), false),
             None => self.scalar_source(code, ty),

@@ -2,13 +2,13 @@
 
 use super::modifiers::{Bits, Modified};
 use super::text::Text;
-use super::words::{Bad, Words};
+use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::fields;
 use crate::row::{Row, Ty};
 
 impl Words {
-    pub(super) fn vop3p(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+    pub(super) fn vop3p(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let long = self.long()?;
         let f = fields::Vop3p::of(long);
         let row = self.row(Encoding::Vop3p, f.op)?;
@@ -26,7 +26,7 @@ impl Words {
             let write = row.name == "v_accvgpr_write_b32";
             t.try_operand(self.vector(f.vdst, 1, write))?;
             if !write && self.is_gfx942() && f.src0 < 256 {
-                return Err(Bad);
+                return Err(NotAnInstruction);
             }
             return t.try_operand(match write {
                 true => self.source(f.src0, Ty::B32),
@@ -68,10 +68,10 @@ impl Words {
     }
 
     /// VOP3P-MAI: `acc_a` and `acc_b` say whether A and B are AGPRs, `acc_cd` whether C and D are.
-    fn matrix(&self, t: &mut Text<'_>, row: &Row, f: fields::Mai) -> Result<(), Bad> {
+    fn matrix(&self, t: &mut Text<'_>, row: &Row, f: fields::Mai) -> Result<(), NotAnInstruction> {
         let sparse = row.name.starts_with("v_smfmac");
         let registers = |code: u32, ty: Ty, acc: bool| {
-            self.vector(code.checked_sub(256).ok_or(Bad)?, u32::from(ty.dwords()), acc)
+            self.vector(code.checked_sub(256).ok_or(NotAnInstruction)?, u32::from(ty.dwords()), acc)
         };
         t.try_operand(registers(256 | f.vdst, row.dst, f.acc_cd))?;
         t.try_operand(registers(f.src0, row.src[0], f.acc_a))?;
@@ -83,7 +83,7 @@ impl Words {
             let ty = if row.name.starts_with("v_mfma_f64") { Ty::F64 } else { Ty::F32 };
             match code {
                 128..=208 | 240..=248 => t.try_operand(self.source(code, ty))?,
-                _ => return Err(Bad),
+                _ => return Err(NotAnInstruction),
             }
         } else {
             t.try_operand(registers(code, row.src[2], f.acc_cd))?;

@@ -3,7 +3,7 @@
 use super::operand::{Operand, immediate, scalar};
 use super::symbolic::{GprIndex, Hwreg, Message, Waitcnt};
 use super::text::Text;
-use super::words::{Bad, Words};
+use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::fields;
 use crate::row::{Row, Ty};
@@ -13,7 +13,7 @@ const LITERAL: u32 = 255;
 
 impl Words {
     /// An 8-bit source, or the literal in its place.
-    fn scalar_operand(&mut self, code: u32, ty: Ty) -> Result<Operand, Bad> {
+    fn scalar_operand(&mut self, code: u32, ty: Ty) -> Result<Operand, NotAnInstruction> {
         match code & 0xff {
             LITERAL => {
                 let value = self.literal()?;
@@ -23,7 +23,7 @@ impl Words {
         }
     }
 
-    pub(super) fn sop2(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+    pub(super) fn sop2(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let f = fields::Sop2::of(self.first);
         let row = self.row(Encoding::Sop2, f.op)?;
         t.mnemonic(row.name, "");
@@ -35,28 +35,28 @@ impl Words {
         Ok(())
     }
 
-    pub(super) fn sop1(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+    pub(super) fn sop1(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let f = fields::Sop1::of(self.first);
         let row = self.row(Encoding::Sop1, f.op)?;
         t.mnemonic(row.name, "");
         self.destination(t, row, f.sdst)?;
         if row.src[0] != Ty::None {
             if wants_register(row.name) && is_constant(f.src0) {
-                return Err(Bad);
+                return Err(NotAnInstruction);
             }
             t.try_operand(self.scalar_operand(f.src0, row.src[0]))?;
         }
         Ok(())
     }
 
-    fn destination(&self, t: &mut Text<'_>, row: &Row, sdst: u32) -> Result<(), Bad> {
+    fn destination(&self, t: &mut Text<'_>, row: &Row, sdst: u32) -> Result<(), NotAnInstruction> {
         match row.dst {
             Ty::None => Ok(()),
             ty => t.try_operand(scalar(sdst, u32::from(ty.dwords()))),
         }
     }
 
-    pub(super) fn sopc(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+    pub(super) fn sopc(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let f = fields::Sopc::of(self.first);
         let row = self.row(Encoding::Sopc, f.op)?;
         t.mnemonic(row.name, "");
@@ -69,7 +69,7 @@ impl Words {
         t.try_operand(self.scalar_operand(f.src1, row.src[1]))
     }
 
-    pub(super) fn sopk(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+    pub(super) fn sopk(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let f = fields::Sopk::of(self.first);
         let row = self.row(Encoding::Sopk, f.op)?;
         let imm = f.simm as u16;
@@ -99,7 +99,7 @@ impl Words {
         Ok(())
     }
 
-    pub(super) fn sopp(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+    pub(super) fn sopp(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let f = fields::Sopp::of(self.first);
         let row = self.row(Encoding::Sopp, f.op)?;
         let imm = f.simm as u16;
@@ -127,15 +127,15 @@ impl Words {
     }
 
     /// Scalar registers; LLVM 15 takes pairs that have names of their own for four registers too.
-    pub(super) fn tuple(&self, code: u32, count: u32) -> Result<Operand, Bad> {
+    pub(super) fn tuple(&self, code: u32, count: u32) -> Result<Operand, NotAnInstruction> {
         let is_bank = matches!(code, 0..=101 | 108..=123);
         if self.is_gfx942() || is_bank {
             return scalar(code, count);
         }
-        if count > 4 { Err(Bad) } else { scalar(code, count.min(2)) }
+        if count > 4 { Err(NotAnInstruction) } else { scalar(code, count.min(2)) }
     }
 
-    pub(super) fn smem(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+    pub(super) fn smem(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let f = fields::Smem::of(self.long()?);
         let row = self.row(Encoding::Smem, f.op)?;
         t.mnemonic(row.name, "");
@@ -147,7 +147,7 @@ impl Words {
             let code = f.sdata;
             // LLVM 22 lets no EXEC be loaded or stored, and no M0.
             if self.is_gfx942() && (code >= 126 || code == 124) {
-                return Err(Bad);
+                return Err(NotAnInstruction);
             }
             t.try_operand(self.tuple(code, u32::from(data.dwords())))?;
         }

@@ -6,7 +6,7 @@ use super::modifiers::{Accepts, Modified, is_float, omod};
 use super::operand::scalar;
 use super::text::Text;
 use super::vector::{SDWA, VCC};
-use super::words::{Bad, Words};
+use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::fields;
 use crate::row::flags::{ACC, MASK_IN, SDST};
@@ -14,7 +14,12 @@ use crate::row::{Row, Ty};
 
 impl Words {
     /// SDWA or DPP.
-    pub(super) fn controlled(&mut self, t: &mut Text<'_>, row: &Row, encoding: Encoding) -> Result<(), Bad> {
+    pub(super) fn controlled(
+        &mut self,
+        t: &mut Text<'_>,
+        row: &Row,
+        encoding: Encoding,
+    ) -> Result<(), NotAnInstruction> {
         let control = self.literal()?;
         let short = fields::Vop2::of(self.first);
         let is_wide = wide(row.dst) || row.src.iter().any(|ty| wide(*ty));
@@ -22,7 +27,7 @@ impl Words {
         if short.src0 == SDWA
             && (is_wide && !converts_eight_bits(row) || row.flags & ACC != 0 && row.name != "v_pk_fmac_f16")
         {
-            return Err(Bad);
+            return Err(NotAnInstruction);
         }
         if short.src0 == SDWA {
             self.sdwa(t, row, encoding, fields::Sdwa::of(control))
@@ -31,7 +36,13 @@ impl Words {
         }
     }
 
-    fn sdwa(&self, t: &mut Text<'_>, row: &Row, encoding: Encoding, f: fields::Sdwa) -> Result<(), Bad> {
+    fn sdwa(
+        &self,
+        t: &mut Text<'_>,
+        row: &Row,
+        encoding: Encoding,
+        f: fields::Sdwa,
+    ) -> Result<(), NotAnInstruction> {
         t.mnemonic(row.name, "_sdwa");
         let sources = row.src.iter().filter(|ty| **ty != Ty::None).count();
         let accepts = Accepts::vop3(row, encoding, self.target);
@@ -81,7 +92,7 @@ impl Words {
             }
             let sel = part(f.dst_sel)?;
             let unused = ["UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"];
-            let unused = unused.get(f.dst_unused as usize).ok_or(Bad)?;
+            let unused = unused.get(f.dst_unused as usize).ok_or(NotAnInstruction)?;
             if !is_eight_bits {
                 t.modifier(format_args!("dst_sel:{sel}"));
                 t.modifier(format_args!("dst_unused:{unused}"));
@@ -96,7 +107,13 @@ impl Words {
         Ok(())
     }
 
-    fn dpp(&self, t: &mut Text<'_>, row: &Row, encoding: Encoding, f: fields::Dpp) -> Result<(), Bad> {
+    fn dpp(
+        &self,
+        t: &mut Text<'_>,
+        row: &Row,
+        encoding: Encoding,
+        f: fields::Dpp,
+    ) -> Result<(), NotAnInstruction> {
         let compares = encoding == Encoding::Vopc;
         self.reserved(compares)?;
         t.mnemonic(row.name, "_dpp");
@@ -130,7 +147,7 @@ impl Words {
         // Doubles go along rows only, from one lane to all.
         let doubles = if self.is_gfx942() { is_wide } else { wide(row.src[0]) };
         if doubles && !matches!(control.0, 0x150..=0x15f) {
-            return Err(Bad);
+            return Err(NotAnInstruction);
         }
         t.modifier(control);
         t.modifier(format_args!("row_mask:{:#x}", f.row_mask));
@@ -151,18 +168,18 @@ fn wide(ty: Ty) -> bool {
 }
 
 /// Which part of a register is read or written.
-fn part(bits: u32) -> Result<&'static str, Bad> {
+fn part(bits: u32) -> Result<&'static str, NotAnInstruction> {
     ["BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD"]
         .get(bits as usize)
         .copied()
-        .ok_or(Bad)
+        .ok_or(NotAnInstruction)
 }
 
 /// DPP's control: which lane each lane reads.
 struct Control(u32);
 
 impl Control {
-    fn check(self) -> Result<Control, Bad> {
+    fn check(self) -> Result<Control, NotAnInstruction> {
         match self.0 {
             0..=0xff
             | 0x101..=0x10f
@@ -174,7 +191,7 @@ impl Control {
             | 0x13c
             | 0x140..=0x143
             | 0x150..=0x15f => Ok(self),
-            _ => Err(Bad),
+            _ => Err(NotAnInstruction),
         }
     }
 }

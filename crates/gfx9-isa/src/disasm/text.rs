@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use super::words::Bad;
+use super::words::NotAnInstruction;
 
 /// Collects an instruction's text; or nothing, where only the answer matters whether there is such an instruction.
 pub(super) struct Text<'a> {
@@ -42,7 +42,10 @@ impl<'a> Text<'a> {
     }
 
     /// An operand that may turn out not to be there.
-    pub(super) fn try_operand<T: fmt::Display>(&mut self, operand: Result<T, Bad>) -> Result<(), Bad> {
+    pub(super) fn try_operand<T: fmt::Display>(
+        &mut self,
+        operand: Result<T, NotAnInstruction>,
+    ) -> Result<(), NotAnInstruction> {
         self.operand(operand?);
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::modifiers::{Accepts, Bits, Modified, OpSel, omod};
 use super::operand::{Operand, scalar};
 use super::text::Text;
-use super::words::{Bad, Words};
+use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::fields;
 use crate::row::flags::{LIT, MASK_IN, SDST, SGPR_DST};
@@ -19,7 +19,7 @@ pub(super) const VCC: Operand = Operand::Named("vcc");
 
 impl Words {
     /// A 9-bit source of a short form, or the literal in its place.
-    fn short_source(&mut self, code: u32, ty: Ty) -> Result<Operand, Bad> {
+    fn short_source(&mut self, code: u32, ty: Ty) -> Result<Operand, NotAnInstruction> {
         match code {
             LITERAL => {
                 let value = self.literal()?;
@@ -29,7 +29,7 @@ impl Words {
         }
     }
 
-    pub(super) fn vop1(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+    pub(super) fn vop1(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let fields::Vop1 { src0: code, op, vdst: dst } = fields::Vop1::of(self.first);
         let row = self.row(Encoding::Vop1, op)?;
         match row.name {
@@ -39,13 +39,15 @@ impl Words {
             }
             "v_readfirstlane_b32" => {
                 if is_number(code) || code < 256 && self.is_gfx942() {
-                    return Err(Bad);
+                    return Err(NotAnInstruction);
                 }
                 t.mnemonic(row.name, "");
                 t.try_operand(scalar_8(dst, 1))?;
                 return t.try_operand(self.source(code, Ty::B32));
             }
-            "v_swap_b32" | "v_accvgpr_mov_b32" if code < 256 && self.is_gfx942() => return Err(Bad),
+            "v_swap_b32" | "v_accvgpr_mov_b32" if code < 256 && self.is_gfx942() => {
+                return Err(NotAnInstruction);
+            }
             "v_swap_b32" => {
                 t.mnemonic(row.name, "");
                 t.try_operand(self.vector(dst, 1, false))?;
@@ -66,7 +68,7 @@ impl Words {
         t.try_operand(self.short_source(code, row.src[0]))
     }
 
-    pub(super) fn vop2(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+    pub(super) fn vop2(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let f = fields::Vop2::of(self.first);
         let row = self.row(Encoding::Vop2, f.op)?;
         if matches!(f.src0, SDWA | DPP) && row.flags & LIT == 0 {
@@ -105,7 +107,7 @@ impl Words {
         Ok(())
     }
 
-    pub(super) fn vopc(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+    pub(super) fn vopc(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let f = fields::Vopc::of(self.first);
         let row = self.row(Encoding::Vopc, f.op)?;
         if matches!(f.src0, SDWA | DPP) {
@@ -117,12 +119,12 @@ impl Words {
         t.try_operand(self.vector(f.src1, u32::from(row.src[1].dwords()), false))
     }
 
-    pub(super) fn vop3(&mut self, t: &mut Text<'_>) -> Result<(), Bad> {
+    pub(super) fn vop3(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let f = fields::Vop3::of(self.long()?);
         let (encoding, op) = f.operation();
         let row = self.row(encoding, op)?;
         if row.flags & LIT != 0 || encoding == Encoding::Vop1 && self.has_no_long_form(row) {
-            return Err(Bad);
+            return Err(NotAnInstruction);
         }
         self.reserved(!self.is_gfx942() && encoding == Encoding::Vop2 && is_packed_accumulation(row.name))?;
         if row.dst == Ty::None {
@@ -160,7 +162,7 @@ impl Words {
             if ty == Ty::None {
                 if n == 2 && row.flags & MASK_IN != 0 {
                     if is_number(code) {
-                        return Err(Bad);
+                        return Err(NotAnInstruction);
                     }
                     t.try_operand(self.scalar_source(code, Ty::Mask))?;
                 } else {
@@ -199,14 +201,14 @@ impl Words {
     }
 
     /// A source of VOP3: no literal, and for some instructions only a scalar or a VGPR.
-    fn long_source(&self, row: &Row, n: usize, code: u32, ty: Ty) -> Result<Operand, Bad> {
+    fn long_source(&self, row: &Row, n: usize, code: u32, ty: Ty) -> Result<Operand, NotAnInstruction> {
         let vgpr = code >= 256;
         match (row.name, n) {
-            ("v_readlane_b32", 0) if !vgpr => Err(Bad),
+            ("v_readlane_b32", 0) if !vgpr => Err(NotAnInstruction),
             ("v_readlane_b32", 1) | ("v_writelane_b32", _) if vgpr || code == 254 && self.is_gfx942() => {
-                Err(Bad)
+                Err(NotAnInstruction)
             }
-            ("v_mqsad_u32_u8", 2) if is_number(code) || !vgpr && self.is_gfx942() => Err(Bad),
+            ("v_mqsad_u32_u8", 2) if is_number(code) || !vgpr && self.is_gfx942() => Err(NotAnInstruction),
             ("v_mqsad_u32_u8", 2) if !vgpr => self.tuple(code, 4),
             // LLVM has the exponent as an f16.
             ("v_ldexp_f16", 1) => self.source(code, Ty::F16),
@@ -228,8 +230,8 @@ fn is_packed_accumulation(name: &str) -> bool {
 }
 
 /// A scalar destination in a field of 8 bits.
-fn scalar_8(code: u32, count: u32) -> Result<Operand, Bad> {
-    if code > 127 { Err(Bad) } else { scalar(code, count) }
+fn scalar_8(code: u32, count: u32) -> Result<Operand, NotAnInstruction> {
+    if code > 127 { Err(NotAnInstruction) } else { scalar(code, count) }
 }
 
 /// Whether a source's code gives a number, a literal included.

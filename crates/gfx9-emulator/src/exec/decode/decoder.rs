@@ -24,15 +24,15 @@ pub(super) fn aligned(code: u32, ty: Ty) -> u16 {
 }
 
 /// Constants of a program, each once.
-pub(super) struct Pool {
+pub(super) struct ConstantPool {
     pub(super) values: Vec<u32>,
     narrow: HashMap<u32, u16>,
     wide: HashMap<u64, u16>,
 }
 
-impl Pool {
-    pub(super) fn new() -> Pool {
-        Pool { values: Vec::new(), narrow: HashMap::new(), wide: HashMap::new() }
+impl ConstantPool {
+    pub(super) fn new() -> ConstantPool {
+        ConstantPool { values: Vec::new(), narrow: HashMap::new(), wide: HashMap::new() }
     }
 
     /// Puts values into the next slots, if these lie before `end`.
@@ -67,10 +67,10 @@ impl Pool {
 }
 
 /// Why an encoding is no instruction.
-pub(crate) struct Bad;
+pub(crate) struct NotAnInstruction;
 
 /// An instruction being decoded.
-pub(crate) struct Draft {
+pub(crate) struct PartialInst {
     pub(crate) inst: Inst,
     /// Dwords.
     pub(crate) len: usize,
@@ -84,7 +84,7 @@ pub(crate) struct Decoder<'a> {
     pub(super) words: &'a [u32],
     pub(crate) target: Target,
     pub(super) column: usize,
-    pub(super) pool: Pool,
+    pub(super) pool: ConstantPool,
 }
 
 impl Decoder<'_> {
@@ -113,12 +113,17 @@ impl Decoder<'_> {
         }
     }
 
-    /// The row of an opcode, which it also puts into the draft; and for `Plain` rows its executor.
-    pub(crate) fn find(&self, draft: &mut Draft, encoding: Encoding, op: u32) -> Result<&'static Row, Bad> {
-        let row = encoding.row(self.target, op).ok_or(Bad)?;
-        draft.inst.row = row;
-        draft.executor = executor(row.mnemonic);
-        draft.inst.exec = match draft.executor {
+    /// The row of an opcode, which it also puts into `partial`; and for `Plain` rows its executor.
+    pub(crate) fn find(
+        &self,
+        partial: &mut PartialInst,
+        encoding: Encoding,
+        op: u32,
+    ) -> Result<&'static Row, NotAnInstruction> {
+        let row = encoding.row(self.target, op).ok_or(NotAnInstruction)?;
+        partial.inst.row = row;
+        partial.executor = executor(row.mnemonic);
+        partial.inst.exec = match partial.executor {
             Impl::Plain(columns) => self.executor(columns),
             _ => self.executor(same::<Unimplemented>()),
         };
@@ -126,50 +131,56 @@ impl Decoder<'_> {
     }
 
     /// The literal that follows the instruction: one, however many sources it is.
-    pub(crate) fn literal(&self, draft: &mut Draft) -> Result<u32, Bad> {
-        if draft.len == 1 {
-            draft.inst.raw[1] = *self.words.get(draft.inst.pc as usize + 1).ok_or(Bad)?;
-            draft.len = 2;
+    pub(crate) fn literal(&self, partial: &mut PartialInst) -> Result<u32, NotAnInstruction> {
+        if partial.len == 1 {
+            partial.inst.raw[1] = *self.words.get(partial.inst.pc as usize + 1).ok_or(NotAnInstruction)?;
+            partial.len = 2;
         }
-        Ok(draft.inst.raw[1])
+        Ok(partial.inst.raw[1])
     }
 
     /// A slot that holds a literal, for source `n` of the instruction.
-    pub(crate) fn constant(&mut self, draft: &mut Draft, n: usize, value: u64, wide: bool) -> u16 {
-        self.slot(draft, n, value, wide, false)
+    pub(crate) fn constant(&mut self, partial: &mut PartialInst, n: usize, value: u64, wide: bool) -> u16 {
+        self.slot(partial, n, value, wide, false)
     }
 
     /// A slot that holds a value, for source `n` of the instruction: one of the pool or, if that is full, the
     /// source's own.
-    fn slot(&mut self, draft: &mut Draft, n: usize, value: u64, wide: bool, inline: bool) -> u16 {
+    fn slot(&mut self, partial: &mut PartialInst, n: usize, value: u64, wide: bool, inline: bool) -> u16 {
         self.pool.slot(value, wide, inline).unwrap_or_else(|| {
-            draft.spilled[n] = Some(value);
+            partial.spilled[n] = Some(value);
             spill(n)
         })
     }
 
     /// A 9-bit source operand (CDNA2 ISA, "Operand source encodings"); scalar instructions use the lower 256.
-    pub(crate) fn source(&mut self, draft: &mut Draft, n: usize, code: u32, ty: Ty) -> Result<Operand, Bad> {
+    pub(crate) fn source(
+        &mut self,
+        partial: &mut PartialInst,
+        n: usize,
+        code: u32,
+        ty: Ty,
+    ) -> Result<Operand, NotAnInstruction> {
         let wide = ty.dwords() == 2;
         // Operands of more than two dwords (MFMA's C) have one constant for all.
-        let constant = |d: &mut Self, draft: &mut Draft, value: u64| {
-            Ok(Operand::Scalar(d.slot(draft, n, value, wide, code != 255)))
+        let constant = |d: &mut Self, partial: &mut PartialInst, value: u64| {
+            Ok(Operand::Scalar(d.slot(partial, n, value, wide, code != 255)))
         };
         match code {
             0..=127 => Ok(Operand::Scalar(aligned(code, ty))),
-            128..=192 => constant(self, draft, u64::from(code - 128)),
-            193..=208 => constant(self, draft, (192 - i64::from(code)) as u64),
+            128..=192 => constant(self, partial, u64::from(code - 128)),
+            193..=208 => constant(self, partial, (192 - i64::from(code)) as u64),
             // The aperture's base is in the high dword.
-            235 => constant(self, draft, u64::from(SHARED_BASE_HI) << 32),
-            236 => constant(self, draft, u64::from(SHARED_BASE_HI) << 32 | 0xffff_ffff),
-            237 => constant(self, draft, u64::from(PRIVATE_BASE_HI) << 32),
-            238 => constant(self, draft, u64::from(PRIVATE_BASE_HI) << 32 | 0xffff_ffff),
+            235 => constant(self, partial, u64::from(SHARED_BASE_HI) << 32),
+            236 => constant(self, partial, u64::from(SHARED_BASE_HI) << 32 | 0xffff_ffff),
+            237 => constant(self, partial, u64::from(PRIVATE_BASE_HI) << 32),
+            238 => constant(self, partial, u64::from(PRIVATE_BASE_HI) << 32 | 0xffff_ffff),
             240..=248 => {
                 const VALUES: [f64; 8] = [0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0];
                 let value = VALUES.get(code as usize - 240);
                 constant(
                     self,
-                    draft,
+                    partial,
                     match (ty, value) {
                         (Ty::F64 | Ty::B64, Some(v)) => v.to_bits(),
                         // 1/(2 pi), as the hardware rounds it.
@@ -185,19 +196,19 @@ impl Decoder<'_> {
                 )
             }
             251 | 252 => {
-                draft.zero_flags = true;
+                partial.zero_flags = true;
                 Ok(Operand::Scalar(code as u16))
             }
             253 => Ok(Operand::Scalar(253)),
             255 => {
-                let value = u64::from(self.literal(draft)?);
+                let value = u64::from(self.literal(partial)?);
                 constant(
                     self,
-                    draft,
+                    partial,
                     match ty {
                         // A double's literal is its high dword; a signed integer's is sign-extended.
                         Ty::F64 => value << 32,
-                        Ty::B64 if draft.inst.row.name.contains("_i64") => {
+                        Ty::B64 if partial.inst.row.name.contains("_i64") => {
                             i64::from(value as u32 as i32) as u64
                         }
                         _ => value,
@@ -205,7 +216,7 @@ impl Decoder<'_> {
                 )
             }
             256..=511 => Ok(Operand::Vector(code as u16 - 256)),
-            _ => Err(Bad),
+            _ => Err(NotAnInstruction),
         }
     }
 }

@@ -2,19 +2,19 @@
 
 use gfx9_isa::{Encoding, Target, Ty, fields};
 
-use super::decoder::{Bad, Decoder, Draft, aligned};
+use super::decoder::{Decoder, NotAnInstruction, PartialInst, aligned};
 use crate::exec::inst::{NONE, flag};
 use crate::state::wave::AGPR;
 
 impl Decoder<'_> {
     /// `src[0]` is the address, `src[1]` and `src[2]` data, `imm` the 16 offset bits (two of 8 for the two-address
     /// instructions).
-    pub(super) fn ds(&mut self, draft: &mut Draft, long: u64) -> Result<(), Bad> {
+    pub(super) fn ds(&mut self, partial: &mut PartialInst, long: u64) -> Result<(), NotAnInstruction> {
         let f = fields::Ds::of(long);
-        self.find(draft, Encoding::Ds, f.op)?;
+        self.find(partial, Encoding::Ds, f.op)?;
         // gfx90a's acc bit moves the data to AGPRs: LLVM's DSInstructions.td, DS_Real_vi, bit 25.
         let data = if f.acc { AGPR } else { 0 };
-        let i = &mut draft.inst;
+        let i = &mut partial.inst;
         i.imm = f.offset;
         i.src = [f.addr as u16, f.data0 as u16 + data, f.data1 as u16 + data];
         i.dst = f.vdst as u16 + data;
@@ -26,12 +26,12 @@ impl Decoder<'_> {
 
     /// `src[0]` is the address (64 bits; 32 with `sdst` or in SCRATCH), `src[1]` data, `sdst` the SGPR with a base or
     /// none, `imm` the signed offset.
-    pub(super) fn flat(&mut self, draft: &mut Draft, long: u64) -> Result<(), Bad> {
+    pub(super) fn flat(&mut self, partial: &mut PartialInst, long: u64) -> Result<(), NotAnInstruction> {
         let f = fields::Flat::of(long);
-        let encoding = f.encoding().ok_or(Bad)?;
-        self.find(draft, encoding, f.op)?;
+        let encoding = f.encoding().ok_or(NotAnInstruction)?;
+        self.find(partial, encoding, f.op)?;
         let data = if f.acc { AGPR } else { 0 };
-        let i = &mut draft.inst;
+        let i = &mut partial.inst;
         i.src = [f.addr as u16, f.data as u16 + data, NONE];
         i.dst = f.vdst as u16 + data;
         i.sdst = match (encoding, f.saddr) {
@@ -63,11 +63,11 @@ impl Decoder<'_> {
 
     /// `src[0]` is vaddr (an index, an offset, or both), `src[1]` and `dst` data, `src[2]` the SGPR of the
     /// descriptor, `sdst` the scalar slot of the offset, `imm` the unsigned offset.
-    fn buffer(&mut self, draft: &mut Draft, f: fields::Buffer) -> Result<(), Bad> {
-        let soffset = self.source(draft, 1, f.soffset, Ty::B32)?;
-        let crate::exec::operand::Operand::Scalar(soffset) = soffset else { return Err(Bad) };
+    fn buffer(&mut self, partial: &mut PartialInst, f: fields::Buffer) -> Result<(), NotAnInstruction> {
+        let soffset = self.source(partial, 1, f.soffset, Ty::B32)?;
+        let crate::exec::operand::Operand::Scalar(soffset) = soffset else { return Err(NotAnInstruction) };
         let data = if f.acc { AGPR } else { 0 };
-        let i = &mut draft.inst;
+        let i = &mut partial.inst;
         i.src = [f.vaddr as u16, f.vdata as u16 + data, (f.srsrc * 4) as u16];
         i.dst = i.src[1];
         i.sdst = soffset;
@@ -76,19 +76,19 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    pub(super) fn mubuf(&mut self, draft: &mut Draft, long: u64) -> Result<(), Bad> {
+    pub(super) fn mubuf(&mut self, partial: &mut PartialInst, long: u64) -> Result<(), NotAnInstruction> {
         let f = fields::Mubuf::of(long);
-        self.find(draft, Encoding::Mubuf, f.op)?;
-        self.buffer(draft, fields::Buffer::of(long))?;
-        draft.inst.flags |= flag::where_set([(flag::LDS, f.lds), (flag::SLC, f.slc), (flag::SC1, f.scc)]);
+        self.find(partial, Encoding::Mubuf, f.op)?;
+        self.buffer(partial, fields::Buffer::of(long))?;
+        partial.inst.flags |= flag::where_set([(flag::LDS, f.lds), (flag::SLC, f.slc), (flag::SC1, f.scc)]);
         Ok(())
     }
 
-    pub(super) fn mtbuf(&mut self, draft: &mut Draft, long: u64) -> Result<(), Bad> {
+    pub(super) fn mtbuf(&mut self, partial: &mut PartialInst, long: u64) -> Result<(), NotAnInstruction> {
         let f = fields::Mtbuf::of(long);
-        self.find(draft, Encoding::Mtbuf, f.op)?;
-        self.buffer(draft, fields::Buffer::of(long))?;
-        draft.inst.flags |= flag::where_set([(flag::SLC, f.slc), (flag::SC1, f.scc)]);
+        self.find(partial, Encoding::Mtbuf, f.op)?;
+        self.buffer(partial, fields::Buffer::of(long))?;
+        partial.inst.flags |= flag::where_set([(flag::SLC, f.slc), (flag::SC1, f.scc)]);
         Ok(())
     }
 }

@@ -2,19 +2,25 @@
 
 use gfx9_isa::{Encoding, Mnemonic, Sopk, Target, encoded_length, fields};
 
-use super::decoder::{Bad, Decoder, Draft, Pool};
+use super::decoder::{ConstantPool, Decoder, NotAnInstruction, PartialInst};
 use crate::exec::control::{BranchOff, Goto, Illegal};
-use crate::exec::inst::{Code, Ext, Inst, UNMAPPED, flag};
-use crate::exec::level::{Level, same};
+use crate::exec::inst::{Code, Inst, ModifierInst, UNMAPPED, flag};
+use crate::exec::level::{SimdLevel, same};
 use crate::exec::modifiers::MODIFIED;
 use crate::exec::table::Impl;
 
 impl Code {
     /// Decodes `words`, mapped at guest address `base`. `starts` are dwords where instructions are known to start
     /// (functions), which keeps data between functions from hiding them.
-    pub(crate) fn decode(words: &[u32], base: u64, starts: &[usize], target: Target, level: Level) -> Code {
+    pub(crate) fn decode(
+        words: &[u32],
+        base: u64,
+        starts: &[usize],
+        target: Target,
+        level: SimdLevel,
+    ) -> Code {
         static NEXT_ID: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
-        let mut d = Decoder { words, target, column: level as usize, pool: Pool::new() };
+        let mut d = Decoder { words, target, column: level as usize, pool: ConstantPool::new() };
         let mut code = Code {
             insts: Vec::with_capacity(words.len()),
             map: vec![UNMAPPED; words.len()],
@@ -87,9 +93,9 @@ impl Decoder<'_> {
                 return;
             }
             code.map[at] = code.insts.len() as u32;
-            let draft = self.one(at);
-            at += draft.len;
-            code.insts.push(self.close(draft));
+            let partial = self.one(at);
+            at += partial.len;
+            code.insts.push(self.close(partial));
         }
         // Running off the end of the code.
         let mut off = self.blank(at);
@@ -98,8 +104,8 @@ impl Decoder<'_> {
     }
 
     /// Wraps an instruction whose operands need something done first.
-    fn close(&self, draft: Draft) -> Inst {
-        let Draft { mut inst, zero_flags, spilled, .. } = draft;
+    fn close(&self, partial: PartialInst) -> Inst {
+        let PartialInst { mut inst, zero_flags, spilled, .. } = partial;
         if !zero_flags && spilled == [None; 3] {
             return inst;
         }
@@ -113,62 +119,67 @@ impl Decoder<'_> {
         outer.raw = inst.raw;
         outer.row = inst.row;
         outer.imm = inst.imm;
-        outer.ext = Some(Box::new(Ext { zero_flags, spilled, ..Ext::around(inst) }));
+        outer.ext = Some(Box::new(ModifierInst { zero_flags, spilled, ..ModifierInst::around(inst) }));
         outer
     }
 
-    fn one(&mut self, at: usize) -> Draft {
+    fn one(&mut self, at: usize) -> PartialInst {
         let word = self.word(at);
-        let mut draft =
-            Draft { inst: self.blank(at), len: 1, executor: Impl::No, zero_flags: false, spilled: [None; 3] };
+        let mut partial = PartialInst {
+            inst: self.blank(at),
+            len: 1,
+            executor: Impl::No,
+            zero_flags: false,
+            spilled: [None; 3],
+        };
         let done = match Encoding::of(word) {
             // The second dword would be beyond the code's end.
-            Some(encoding) if at + encoding.dwords() > self.words.len() => Err(Bad),
-            Some(encoding) => self.fields_of(encoding, &mut draft),
+            Some(encoding) if at + encoding.dwords() > self.words.len() => Err(NotAnInstruction),
+            Some(encoding) => self.fields_of(encoding, &mut partial),
             None => {
                 // All that is left of the encodings has two dwords.
-                draft.len = 2.min(self.words.len() - at);
-                draft.inst.raw[1] = self.word(at + 1);
-                Err(Bad)
+                partial.len = 2.min(self.words.len() - at);
+                partial.inst.raw[1] = self.word(at + 1);
+                Err(NotAnInstruction)
             }
         };
         // What has no text is no instruction either, so that a report can always show what was executed.
         let next = self.words.get(at + 1).copied();
         if done.is_err() || encoded_length(self.target, word, next).is_none() {
             // The row stays, if it is known, to name the instruction.
-            draft.inst.exec = self.executor(same::<Illegal>());
-            draft.inst.flags = flag::ILLEGAL;
-            draft.inst.ext = None;
-            draft.zero_flags = false;
-            draft.spilled = [None; 3];
+            partial.inst.exec = self.executor(same::<Illegal>());
+            partial.inst.flags = flag::ILLEGAL;
+            partial.inst.ext = None;
+            partial.zero_flags = false;
+            partial.spilled = [None; 3];
         }
-        draft
+        partial
     }
 
-    /// Takes the draft's dwords apart.
-    fn fields_of(&mut self, encoding: Encoding, draft: &mut Draft) -> Result<(), Bad> {
-        let word = draft.inst.raw[0];
+    /// Takes the dwords of `partial` apart.
+    fn fields_of(&mut self, encoding: Encoding, partial: &mut PartialInst) -> Result<(), NotAnInstruction> {
+        let word = partial.inst.raw[0];
         if encoding.dwords() == 2 {
-            self.literal(draft)?;
+            self.literal(partial)?;
         }
-        let long = u64::from(word) | u64::from(draft.inst.raw[1]) << 32;
+        let long = u64::from(word) | u64::from(partial.inst.raw[1]) << 32;
         match encoding {
-            Encoding::Sop1 => self.sop1(draft, word),
-            Encoding::Sop2 => self.sop2(draft, word),
-            Encoding::Sopk => self.sopk(draft, word),
-            Encoding::Sopc => self.sopc(draft, word),
-            Encoding::Sopp => self.sopp(draft, word),
-            Encoding::Vop1 => self.vop1(draft, word),
-            Encoding::Vop2 => self.vop2(draft, word),
-            Encoding::Vopc => self.vopc(draft, word),
-            Encoding::Smem => self.smem(draft, long),
-            Encoding::Vop3 => self.vop3(draft, long),
-            Encoding::Vop3p => self.vop3p(draft, long),
-            Encoding::Ds => self.ds(draft, long),
-            Encoding::Flat | Encoding::Global | Encoding::Scratch => self.flat(draft, long),
-            Encoding::Mubuf => self.mubuf(draft, long),
-            Encoding::Mtbuf => self.mtbuf(draft, long),
-            Encoding::Mimg => self.find(draft, encoding, fields::Mimg::of(long).op).map(|_| ()),
+            Encoding::Sop1 => self.sop1(partial, word),
+            Encoding::Sop2 => self.sop2(partial, word),
+            Encoding::Sopk => self.sopk(partial, word),
+            Encoding::Sopc => self.sopc(partial, word),
+            Encoding::Sopp => self.sopp(partial, word),
+            Encoding::Vop1 => self.vop1(partial, word),
+            Encoding::Vop2 => self.vop2(partial, word),
+            Encoding::Vopc => self.vopc(partial, word),
+            Encoding::Smem => self.smem(partial, long),
+            Encoding::Vop3 => self.vop3(partial, long),
+            Encoding::Vop3p => self.vop3p(partial, long),
+            Encoding::Ds => self.ds(partial, long),
+            Encoding::Flat | Encoding::Global | Encoding::Scratch => self.flat(partial, long),
+            Encoding::Mubuf => self.mubuf(partial, long),
+            Encoding::Mtbuf => self.mtbuf(partial, long),
+            Encoding::Mimg => self.find(partial, encoding, fields::Mimg::of(long).op).map(|_| ()),
         }
     }
 }

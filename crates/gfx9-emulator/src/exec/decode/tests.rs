@@ -3,9 +3,9 @@
 
 use gfx9_isa::{Encoding, Target, disassemble_lenient, encoded_length};
 
-use crate::exec::level::Level;
+use crate::exec::level::SimdLevel;
 use crate::report::fault::FaultCause;
-use crate::testing::rig::{Rig, disassembly, op};
+use crate::testing::test_wave::{TestWave, disassembly, op};
 
 /// The hardware's codes of 1.0, 2.0, 4.0 and a literal.
 const ONE: u32 = 242;
@@ -17,8 +17,8 @@ const LITERAL: u32 = 255;
 #[test]
 fn more_literals_than_slots() {
     for target in [Target::Gfx90a, Target::Gfx942] {
-        for level in Level::ALL.into_iter().filter(|level| level.is_available()) {
-            let mut rig = Rig::new(target, level);
+        for level in SimdLevel::ALL.into_iter().filter(|level| level.is_available()) {
+            let mut rig = TestWave::new(target, level);
             let mut words: Vec<u32> =
                 (0..5000).flat_map(|n| [rig.sop1("s_mov_b32", 0, LITERAL), 0x10_0000 + n]).collect();
             words.extend([rig.sop2("s_lshl_b64", 2, LITERAL, LITERAL), 0x4000_0004]);
@@ -55,7 +55,7 @@ fn refused(target: Target) -> Vec<[u32; 2]> {
 #[test]
 fn what_is_no_instruction_faults_as_illegal() {
     for target in [Target::Gfx90a, Target::Gfx942] {
-        let mut rig = Rig::new(target, Level::Portable);
+        let mut rig = TestWave::new(target, SimdLevel::Portable);
         let mut count = 0;
         for words in refused(target) {
             // Bits that LLVM wants to be zero count for nothing.
@@ -75,7 +75,7 @@ fn the_registers_shown_are_those_used() {
     for target in [Target::Gfx90a, Target::Gfx942] {
         let words = [0xbe83_0105, 0];
         assert_eq!(disassemble_lenient(target, words, 0).text, "s_mov_b64 s[2:3], s[4:5]");
-        let mut rig = Rig::new(target, Level::Portable);
+        let mut rig = TestWave::new(target, SimdLevel::Portable);
         rig.w.set_s64(4, 0x1234_5678_9abc_def0);
         rig.run(&words[..1]);
         assert_eq!(rig.w.s64(2), 0x1234_5678_9abc_def0);

@@ -3,11 +3,13 @@
 use gfx9_isa::flags::{ACC, KEEP, LIT, MASK_IN, SDST, SGPR_DST};
 use gfx9_isa::{Encoding, Row, Ty, fields};
 
-use super::decoder::{Bad, Decoder, Draft, aligned};
-use crate::exec::inst::{Ext, Inst, NONE};
+use super::decoder::{Decoder, NotAnInstruction, PartialInst, aligned};
+use crate::exec::inst::{Inst, ModifierInst, NONE};
 use crate::exec::lanes::Forms;
 use crate::exec::modifiers::MODIFIED;
-use crate::exec::operand::{Dpp, Fix, Operand, Part, Post, Rest, TEMP_DST, temp};
+use crate::exec::operand::{
+    Dpp, DwordPart, Operand, ResultModifier, SourceModifier, TEMP_DST, UnwrittenBits, temp,
+};
 use crate::exec::table::Impl;
 use crate::state::wave::{AGPR, sreg};
 
@@ -20,76 +22,76 @@ const DPP: u32 = 250;
 pub(super) struct Mods {
     abs: u32,
     neg: u32,
-    parts: [Part; 3],
+    parts: [DwordPart; 3],
     /// Parts are sign-extended.
     signed: u32,
     dpp: Option<Dpp>,
     omod: u8,
     clamp: bool,
     /// Which part of the destination is written.
-    part: Part,
-    rest: Rest,
+    part: DwordPart,
+    rest: UnwrittenBits,
 }
 
 impl Mods {
     pub(super) const NONE: Mods = Mods {
         abs: 0,
         neg: 0,
-        parts: [Part::ALL; 3],
+        parts: [DwordPart::ALL; 3],
         signed: 0,
         dpp: None,
         omod: 0,
         clamp: false,
-        part: Part::ALL,
-        rest: Rest::Zero,
+        part: DwordPart::ALL,
+        rest: UnwrittenBits::Zero,
     };
 
     /// Those that every use of an instruction has.
     fn of(row: &Row) -> Mods {
         match row.flags & KEEP {
             0 => Mods::NONE,
-            _ => Mods { part: Part::LOW, rest: Rest::Keep, ..Mods::NONE },
+            _ => Mods { part: DwordPart::LOW, rest: UnwrittenBits::Keep, ..Mods::NONE },
         }
     }
 
     /// The sources that have some.
     fn sources(&self) -> u32 {
-        let parts = (0..3).filter(|n| self.parts[*n] != Part::ALL).fold(0, |mask, n| mask | 1 << n);
+        let parts = (0..3).filter(|n| self.parts[*n] != DwordPart::ALL).fold(0, |mask, n| mask | 1 << n);
         self.abs | self.neg | parts | u32::from(self.dpp.is_some())
     }
 }
 
 impl Decoder<'_> {
-    pub(super) fn vop1(&mut self, draft: &mut Draft, word: u32) -> Result<(), Bad> {
+    pub(super) fn vop1(&mut self, partial: &mut PartialInst, word: u32) -> Result<(), NotAnInstruction> {
         let f = fields::Vop1::of(word);
-        let row = self.find(draft, Encoding::Vop1, f.op)?;
-        draft.inst.dst = f.vdst as u16;
+        let row = self.find(partial, Encoding::Vop1, f.op)?;
+        partial.inst.dst = f.vdst as u16;
         let mut mods = Mods::of(row);
-        let mut a = self.first_source(draft, f.src0, row, &mut mods)?;
+        let mut a = self.first_source(partial, f.src0, row, &mut mods)?;
         if row.name == "v_accvgpr_mov_b32" {
-            draft.inst.dst += AGPR;
+            partial.inst.dst += AGPR;
             if let Operand::Vector(v) = &mut a {
                 *v += AGPR;
             }
         }
-        self.bind(draft, row, [a, Operand::None, Operand::None], mods)
+        self.bind(partial, row, [a, Operand::None, Operand::None], mods)
     }
 
-    pub(super) fn vop2(&mut self, draft: &mut Draft, word: u32) -> Result<(), Bad> {
+    pub(super) fn vop2(&mut self, partial: &mut PartialInst, word: u32) -> Result<(), NotAnInstruction> {
         let f = fields::Vop2::of(word);
-        let row = self.find(draft, Encoding::Vop2, f.op)?;
-        draft.inst.dst = f.vdst as u16;
-        draft.inst.sdst = sreg::VCC;
+        let row = self.find(partial, Encoding::Vop2, f.op)?;
+        partial.inst.dst = f.vdst as u16;
+        partial.inst.sdst = sreg::VCC;
         let mut mods = Mods::of(row);
-        let a = self.first_source(draft, f.src0, row, &mut mods)?;
-        let b = self.second_source(draft, f.src0, f.src1, row)?;
+        let a = self.first_source(partial, f.src0, row, &mut mods)?;
+        let b = self.second_source(partial, f.src0, f.src1, row)?;
         let sources = if row.flags & LIT != 0 {
-            let value = match (draft.len, draft.inst.raw[1]) {
+            let value = match (partial.len, partial.inst.raw[1]) {
                 // A literal first source is the same literal.
                 (2, value) => value,
-                _ => self.literal(draft)?,
+                _ => self.literal(partial)?,
             };
-            let k = Operand::Scalar(self.constant(draft, 2, u64::from(value), false));
+            let k = Operand::Scalar(self.constant(partial, 2, u64::from(value), false));
             // madmk: d = a * k + b; madak: d = a * b + k.
             if row.name.contains("mk") { [a, k, b] } else { [a, b, k] }
         } else if row.flags & MASK_IN != 0 {
@@ -97,138 +99,144 @@ impl Decoder<'_> {
         } else {
             [a, b, Operand::None]
         };
-        self.bind(draft, row, sources, mods)
+        self.bind(partial, row, sources, mods)
     }
 
-    pub(super) fn vopc(&mut self, draft: &mut Draft, word: u32) -> Result<(), Bad> {
+    pub(super) fn vopc(&mut self, partial: &mut PartialInst, word: u32) -> Result<(), NotAnInstruction> {
         let f = fields::Vopc::of(word);
-        let row = self.find(draft, Encoding::Vopc, f.op)?;
-        draft.inst.sdst = sreg::VCC;
+        let row = self.find(partial, Encoding::Vopc, f.op)?;
+        partial.inst.sdst = sreg::VCC;
         let mut mods = Mods::of(row);
-        let a = self.first_source(draft, f.src0, row, &mut mods)?;
-        let b = self.second_source(draft, f.src0, f.src1, row)?;
-        self.bind(draft, row, [a, b, Operand::None], mods)
+        let a = self.first_source(partial, f.src0, row, &mut mods)?;
+        let b = self.second_source(partial, f.src0, f.src1, row)?;
+        self.bind(partial, row, [a, b, Operand::None], mods)
     }
 
     /// Source 0 of a short encoding, with the control dword that may stand in its place: SDWA's or DPP's.
     fn first_source(
         &mut self,
-        draft: &mut Draft,
+        partial: &mut PartialInst,
         code: u32,
         row: &Row,
         mods: &mut Mods,
-    ) -> Result<Operand, Bad> {
+    ) -> Result<Operand, NotAnInstruction> {
         if !matches!(code, SDWA | DPP) {
-            return self.vop_source(draft, 0, code, row);
+            return self.vop_source(partial, 0, code, row);
         }
-        if !matches!(draft.executor, Impl::Lanes { .. } | Impl::No) || row.flags & LIT != 0 {
-            return Err(Bad);
+        if !matches!(partial.executor, Impl::Lanes { .. } | Impl::No) || row.flags & LIT != 0 {
+            return Err(NotAnInstruction);
         }
-        let control = self.literal(draft)?;
+        let control = self.literal(partial)?;
         let both = |first: bool, second: bool| u32::from(first) | u32::from(second) << 1;
         if code == DPP {
             let f = fields::Dpp::of(control);
-            mods.dpp = Some(Dpp::new(&f).ok_or(Bad)?);
+            mods.dpp = Some(Dpp::new(&f).ok_or(NotAnInstruction)?);
             (mods.neg, mods.abs) = (both(f.src0_neg, f.src1_neg), both(f.src0_abs, f.src1_abs));
             return Ok(Operand::Vector(f.src0 as u16));
         }
         let f = fields::Sdwa::of(control);
         (mods.neg, mods.abs) = (both(f.src0_neg, f.src1_neg), both(f.src0_abs, f.src1_abs));
         mods.signed = both(f.src0_sext, f.src1_sext);
-        mods.parts[0] = Part::sdwa(f.src0_sel).ok_or(Bad)?;
-        mods.parts[1] = Part::sdwa(f.src1_sel).ok_or(Bad)?;
+        mods.parts[0] = DwordPart::sdwa(f.src0_sel).ok_or(NotAnInstruction)?;
+        mods.parts[1] = DwordPart::sdwa(f.src1_sel).ok_or(NotAnInstruction)?;
         if row.dst == Ty::Mask {
             if f.has_sdst {
-                draft.inst.sdst = aligned(f.sdst, Ty::Mask);
+                partial.inst.sdst = aligned(f.sdst, Ty::Mask);
             }
         } else {
             mods.clamp = f.clamp;
             mods.omod = f.omod as u8;
-            mods.part = Part::sdwa(f.dst_sel).ok_or(Bad)?;
+            mods.part = DwordPart::sdwa(f.dst_sel).ok_or(NotAnInstruction)?;
             mods.rest = match f.dst_unused {
-                0 => Rest::Zero,
-                1 => Rest::Sign,
-                2 => Rest::Keep,
-                _ => return Err(Bad),
+                0 => UnwrittenBits::Zero,
+                1 => UnwrittenBits::Sign,
+                2 => UnwrittenBits::Keep,
+                _ => return Err(NotAnInstruction),
             };
         }
         if f.src0_is_scalar {
-            self.vop_source(draft, 0, f.src0, row)
+            self.vop_source(partial, 0, f.src0, row)
         } else {
             Ok(Operand::Vector(f.src0 as u16))
         }
     }
 
     /// Source 1 of a short encoding: a vector, unless SDWA says otherwise.
-    fn second_source(&mut self, draft: &mut Draft, first: u32, code: u32, row: &Row) -> Result<Operand, Bad> {
-        if first == SDWA && fields::Sdwa::of(draft.inst.raw[1]).src1_is_scalar {
-            return self.vop_source(draft, 1, code, row);
+    fn second_source(
+        &mut self,
+        partial: &mut PartialInst,
+        first: u32,
+        code: u32,
+        row: &Row,
+    ) -> Result<Operand, NotAnInstruction> {
+        if first == SDWA && fields::Sdwa::of(partial.inst.raw[1]).src1_is_scalar {
+            return self.vop_source(partial, 1, code, row);
         }
         Ok(Operand::Vector(code as u16))
     }
 
-    pub(super) fn vop3(&mut self, draft: &mut Draft, long: u64) -> Result<(), Bad> {
+    pub(super) fn vop3(&mut self, partial: &mut PartialInst, long: u64) -> Result<(), NotAnInstruction> {
         let f = fields::Vop3::of(long);
         let (encoding, op) = f.operation();
-        let row = self.find(draft, encoding, op)?;
+        let row = self.find(partial, encoding, op)?;
         if row.flags & LIT != 0 {
-            return Err(Bad);
+            return Err(NotAnInstruction);
         }
-        draft.inst.dst = f.vdst as u16;
+        partial.inst.dst = f.vdst as u16;
         let mut mods = Mods { neg: f.neg, omod: f.omod as u8, clamp: f.clamp, ..Mods::of(row) };
         if row.flags & SDST != 0 {
-            draft.inst.sdst = aligned(f.sdst, Ty::Mask);
+            partial.inst.sdst = aligned(f.sdst, Ty::Mask);
         } else {
             mods.abs = f.abs;
             op_sel(row, f.op_sel, &mut mods);
         }
         if encoding == Encoding::Vopc {
-            draft.inst.sdst = aligned(f.vdst, Ty::Mask);
+            partial.inst.sdst = aligned(f.vdst, Ty::Mask);
         }
         let mut sources = [Operand::None; 3];
         for (n, (source, code)) in sources.iter_mut().zip(f.src()).enumerate() {
             if row.src[n] != Ty::None {
-                *source = self.vop_source(draft, n, code, row)?;
+                *source = self.vop_source(partial, n, code, row)?;
             } else if n == 2 && row.flags & MASK_IN != 0 {
-                *source = self.source(draft, n, code & 0xff, Ty::Mask)?;
+                *source = self.source(partial, n, code & 0xff, Ty::Mask)?;
             }
         }
-        self.bind(draft, row, sources, mods)
+        self.bind(partial, row, sources, mods)
     }
 
     pub(super) fn vop_source(
         &mut self,
-        draft: &mut Draft,
+        partial: &mut PartialInst,
         n: usize,
         code: u32,
         row: &Row,
-    ) -> Result<Operand, Bad> {
-        self.source(draft, n, code, row.src[n])
+    ) -> Result<Operand, NotAnInstruction> {
+        self.source(partial, n, code, row.src[n])
     }
 
     /// Chooses the executor for the operands there are.
     pub(super) fn bind(
         &mut self,
-        draft: &mut Draft,
+        partial: &mut PartialInst,
         row: &'static Row,
         mut sources: [Operand; 3],
         mods: Mods,
-    ) -> Result<(), Bad> {
-        let (forms, clamp, signs) = match draft.executor {
+    ) -> Result<(), NotAnInstruction> {
+        let (forms, clamp, signs) = match partial.executor {
             Impl::Lanes { forms, clamp, signs } => (forms, clamp, signs),
             Impl::Plain(_) => {
-                set_sources(&mut draft.inst, &sources);
+                set_sources(&mut partial.inst, &sources);
                 return Ok(());
             }
             Impl::No => return Ok(()),
         };
         if row.flags & ACC != 0 {
-            sources[row.src.iter().filter(|ty| **ty != Ty::None).count()] = Operand::Vector(draft.inst.dst);
+            sources[row.src.iter().filter(|ty| **ty != Ty::None).count()] = Operand::Vector(partial.inst.dst);
         }
         let clamps_inside = mods.clamp && clamp.is_some();
         let forms: Forms = if clamps_inside { clamp.unwrap_or(forms) } else { forms };
-        let post =
-            (mods.omod != 0 || mods.clamp && !clamps_inside || mods.part != Part::ALL) && row.dst != Ty::Mask;
+        let post = (mods.omod != 0 || mods.clamp && !clamps_inside || mods.part != DwordPart::ALL)
+            && row.dst != Ty::Mask;
         // Masks are scalars by nature, so they don't count.
         let scalars = |sources: &[Operand; 3]| {
             (0..3)
@@ -241,18 +249,18 @@ impl Decoder<'_> {
             && !post
             && let Some((_, columns)) = forms.iter().find(|(mask, _)| *mask == wanted)
         {
-            draft.inst.exec = self.executor(*columns);
-            set_sources(&mut draft.inst, &sources);
+            partial.inst.exec = self.executor(*columns);
+            set_sources(&mut partial.inst, &sources);
             return Ok(());
         }
         if let Some(columns) = signs
             && !post
             && mods.dpp.is_none()
-            && mods.parts == [Part::ALL; 3]
+            && mods.parts == [DwordPart::ALL; 3]
         {
-            draft.inst.exec = self.executor(columns);
-            draft.inst.imm = mods.neg | mods.abs << 3;
-            set_sources(&mut draft.inst, &sources);
+            partial.inst.exec = self.executor(columns);
+            partial.inst.imm = mods.neg | mods.abs << 3;
+            set_sources(&mut partial.inst, &sources);
             return Ok(());
         }
         // Anything else: prepare what needs it, then run the form that takes the rest as it is.
@@ -261,14 +269,14 @@ impl Decoder<'_> {
             .iter()
             .filter(|(mask, _)| mask & !wanted == 0 && u32::from(*mask) & modified == 0)
             .max_by_key(|(mask, _)| mask.count_ones())
-            .ok_or(Bad)?;
+            .ok_or(NotAnInstruction)?;
         for n in 0..3 {
             let to_vector = wanted & !mask & 1 << n != 0;
             if sources[n] == Operand::None || !to_vector && modified >> n & 1 == 0 {
                 continue;
             }
             let ty = if row.flags & ACC != 0 && row.src[n] == Ty::None { row.dst } else { row.src[n] };
-            fixes[n] = Some(Fix {
+            fixes[n] = Some(SourceModifier {
                 from: sources[n],
                 ty,
                 part: mods.parts[n],
@@ -278,12 +286,12 @@ impl Decoder<'_> {
             });
             sources[n] = Operand::Vector(temp(n));
         }
-        let mut inner = Inst { exec: self.executor(*columns), ext: None, ..copy(&draft.inst) };
+        let mut inner = Inst { exec: self.executor(*columns), ext: None, ..copy(&partial.inst) };
         set_sources(&mut inner, &sources);
         let post = post.then(|| {
             inner.dst = TEMP_DST;
-            Post {
-                dst: draft.inst.dst,
+            ResultModifier {
+                dst: partial.inst.dst,
                 ty: row.dst,
                 omod: mods.omod,
                 clamp: mods.clamp && !clamps_inside,
@@ -292,10 +300,15 @@ impl Decoder<'_> {
             }
         });
         debug_assert!(row.flags & SGPR_DST == 0);
-        draft.inst.exec = self.executor(MODIFIED);
+        partial.inst.exec = self.executor(MODIFIED);
         let writes_exec = row.name.starts_with("v_cmpx");
-        draft.inst.ext =
-            Some(Box::new(Ext { fixes, post, dpp: mods.dpp, writes_exec, ..Ext::around(inner) }));
+        partial.inst.ext = Some(Box::new(ModifierInst {
+            fixes,
+            post,
+            dpp: mods.dpp,
+            writes_exec,
+            ..ModifierInst::around(inner)
+        }));
         Ok(())
     }
 }
@@ -319,14 +332,14 @@ pub(super) fn set_sources(inst: &mut Inst, sources: &[Operand; 3]) {
 fn op_sel(row: &Row, bits: u32, mods: &mut Mods) {
     for n in 0..3 {
         if bits >> n & 1 != 0 && matches!(row.src[n], Ty::F16 | Ty::I16) {
-            mods.parts[n] = Part::HIGH;
+            mods.parts[n] = DwordPart::HIGH;
         }
     }
     if row.name.starts_with("v_cvt_sr_") {
         // The upper two bits select the byte to write.
-        (mods.part, mods.rest) = (Part::byte((bits >> 2) as u8), Rest::Keep);
+        (mods.part, mods.rest) = (DwordPart::byte((bits >> 2) as u8), UnwrittenBits::Keep);
     } else if bits >> 3 != 0 && matches!(row.dst, Ty::F16 | Ty::I16) {
-        (mods.part, mods.rest) = (Part::HIGH, Rest::Keep);
+        (mods.part, mods.rest) = (DwordPart::HIGH, UnwrittenBits::Keep);
     }
 }
 

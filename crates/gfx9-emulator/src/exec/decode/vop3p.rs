@@ -2,7 +2,7 @@
 
 use gfx9_isa::{Encoding, Row, Ty, fields};
 
-use super::decoder::{Bad, Decoder, Draft};
+use super::decoder::{Decoder, NotAnInstruction, PartialInst};
 use super::vop::{Mods, set_sources};
 use crate::exec::matrix::Controls;
 use crate::exec::operand::Operand;
@@ -10,25 +10,25 @@ use crate::exec::packed::Select;
 use crate::state::wave::AGPR;
 
 impl Decoder<'_> {
-    pub(super) fn vop3p(&mut self, draft: &mut Draft, long: u64) -> Result<(), Bad> {
+    pub(super) fn vop3p(&mut self, partial: &mut PartialInst, long: u64) -> Result<(), NotAnInstruction> {
         let f = fields::Vop3p::of(long);
-        let row = self.find(draft, Encoding::Vop3p, f.op)?;
-        draft.inst.dst = f.vdst as u16;
+        let row = self.find(partial, Encoding::Vop3p, f.op)?;
+        partial.inst.dst = f.vdst as u16;
         if row.name.starts_with("v_mfma") {
-            return self.mfma(draft, fields::Mai::of(long), row);
+            return self.mfma(partial, fields::Mai::of(long), row);
         }
         if row.name.starts_with("v_smfmac") {
-            return smfmac(draft, fields::Mai::of(long), row);
+            return smfmac(partial, fields::Mai::of(long), row);
         }
         match row.name {
             "v_accvgpr_read_b32" => {
-                draft.inst.src[0] = AGPR + (f.src0 & 0xff) as u16;
+                partial.inst.src[0] = AGPR + (f.src0 & 0xff) as u16;
                 return Ok(());
             }
             "v_accvgpr_write_b32" => {
-                draft.inst.dst += AGPR;
-                let a = self.vop_source(draft, 0, f.src0, row)?;
-                return self.bind(draft, row, [a, Operand::None, Operand::None], Mods::NONE);
+                partial.inst.dst += AGPR;
+                let a = self.vop_source(partial, 0, f.src0, row)?;
+                return self.bind(partial, row, [a, Operand::None, Operand::None], Mods::NONE);
             }
             _ => {}
         }
@@ -37,7 +37,7 @@ impl Decoder<'_> {
         for (n, (source, code)) in sources.iter_mut().zip(f.src()).enumerate() {
             // VOP3 encodings take no literal before gfx10.
             if code == 255 && row.src[n] != Ty::None {
-                return Err(Bad);
+                return Err(NotAnInstruction);
             }
             let bit = |bits: u32| bits >> n & 1;
             let (lo, hi, neg_lo, neg_hi) = (bit(f.op_sel), bit(f.op_sel_hi()), bit(f.neg_lo), bit(f.neg_hi));
@@ -47,7 +47,7 @@ impl Decoder<'_> {
                 Ty::Mix => Ty::F32,
                 ty => ty,
             };
-            *source = self.source(draft, n, code, ty)?;
+            *source = self.source(partial, n, code, ty)?;
             // Each kind of operand has those that mean something for it.
             select = match row.src[n] {
                 Ty::P16I => select.with(n, lo, hi, 0, 0),
@@ -57,48 +57,50 @@ impl Decoder<'_> {
                 _ => select,
             };
         }
-        set_sources(&mut draft.inst, &sources);
-        draft.inst.imm = select.0;
+        set_sources(&mut partial.inst, &sources);
+        partial.inst.imm = select.0;
         Ok(())
     }
 
     /// VOP3P-MAI: `acc` says which of A and B are AGPRs, `acc_cd` whether C and D are.
-    fn mfma(&mut self, draft: &mut Draft, f: fields::Mai, row: &Row) -> Result<(), Bad> {
+    fn mfma(&mut self, partial: &mut PartialInst, f: fields::Mai, row: &Row) -> Result<(), NotAnInstruction> {
         let a = matrix(f.src0, f.acc_a, row.src[0])?;
         let b = matrix(f.src1, f.acc_b, row.src[1])?;
         let code = f.src2;
         let c = match code {
             128..=208 | 240..=248 => {
                 let ty = if row.name.starts_with("v_mfma_f64") { Ty::F64 } else { Ty::F32 };
-                self.source(draft, 2, code, ty)?
+                self.source(partial, 2, code, ty)?
             }
             _ => matrix(code, f.acc_cd, row.src[2])?,
         };
-        let Operand::Vector(d) = matrix(256 | f.vdst, f.acc_cd, row.dst)? else { return Err(Bad) };
-        draft.inst.dst = d;
-        draft.inst.imm = Controls::new(f.cbsz, f.abid, f.blgp).0;
-        set_sources(&mut draft.inst, &[a, b, c]);
+        let Operand::Vector(d) = matrix(256 | f.vdst, f.acc_cd, row.dst)? else {
+            return Err(NotAnInstruction);
+        };
+        partial.inst.dst = d;
+        partial.inst.imm = Controls::new(f.cbsz, f.abid, f.blgp).0;
+        set_sources(&mut partial.inst, &[a, b, c]);
         Ok(())
     }
 }
 
 /// As [`Decoder::mfma`], but the third source has the indices of A's elements, in a VGPR; D is C too.
-fn smfmac(draft: &mut Draft, f: fields::Mai, row: &Row) -> Result<(), Bad> {
+fn smfmac(partial: &mut PartialInst, f: fields::Mai, row: &Row) -> Result<(), NotAnInstruction> {
     let a = matrix(f.src0, f.acc_a, row.src[0])?;
     let b = matrix(f.src1, f.acc_b, row.src[1])?;
     let indices = matrix(f.src2, false, row.src[2])?;
-    let Operand::Vector(d) = matrix(256 | f.vdst, f.acc_cd, row.dst)? else { return Err(Bad) };
-    draft.inst.dst = d;
-    draft.inst.imm = Controls::new(f.cbsz, f.abid, f.blgp).0;
-    set_sources(&mut draft.inst, &[a, b, indices]);
+    let Operand::Vector(d) = matrix(256 | f.vdst, f.acc_cd, row.dst)? else { return Err(NotAnInstruction) };
+    partial.inst.dst = d;
+    partial.inst.imm = Controls::new(f.cbsz, f.abid, f.blgp).0;
+    set_sources(&mut partial.inst, &[a, b, indices]);
     Ok(())
 }
 
 /// A matrix in vector registers, all of which there must be.
-fn matrix(code: u32, acc: bool, ty: Ty) -> Result<Operand, Bad> {
-    let first = code.checked_sub(256).ok_or(Bad)?;
+fn matrix(code: u32, acc: bool, ty: Ty) -> Result<Operand, NotAnInstruction> {
+    let first = code.checked_sub(256).ok_or(NotAnInstruction)?;
     if first + u32::from(ty.dwords()) > 256 {
-        return Err(Bad);
+        return Err(NotAnInstruction);
     }
     Ok(Operand::Vector(first as u16 + if acc { AGPR } else { 0 }))
 }

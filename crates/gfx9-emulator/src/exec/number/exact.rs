@@ -260,7 +260,7 @@ pub(crate) fn flush(bits: u64, size: u32, keep: bool) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::rig::Random;
+    use crate::testing::test_wave::Random;
 
     fn float(random: &mut Random) -> f64 {
         let bits = random.next();

@@ -5,10 +5,10 @@ use gfx9_isa::{Encoding, Target, Ty};
 
 use super::conversions::turns;
 use super::{f16, f32, float_size, rigs};
-use crate::exec::level::Level;
+use crate::exec::level::SimdLevel;
 use crate::exec::number::exact::{self, Exact};
 use crate::state::wave::{LANES, Mode};
-use crate::testing::rig::{Random, Rig, op};
+use crate::testing::test_wave::{Random, TestWave, op};
 
 const PAGE: &str = include_str!("../../../VERIFICATION.md");
 
@@ -102,7 +102,7 @@ fn error(got: u64, want: f64, size: u32) -> f64 {
 const REGISTERS: usize = 32;
 
 /// Runs an instruction on up to `REGISTERS` registers of values; gives the results.
-fn run(rig: &mut Rig, name: &str, inputs: &[u64]) -> Vec<u64> {
+fn run(rig: &mut TestWave, name: &str, inputs: &[u64]) -> Vec<u64> {
     assert!(inputs.len() <= REGISTERS * LANES);
     let code = op(Encoding::Vop1, name, rig.target);
     rig.w.mode = Mode(0x3f0);
@@ -130,7 +130,7 @@ fn run(rig: &mut Rig, name: &str, inputs: &[u64]) -> Vec<u64> {
 }
 
 /// The largest error of a function on some inputs, and where it is, if it is larger than `most`.
-fn worst(rig: &mut Rig, function: &Function, inputs: &[u64], most: (f64, u64)) -> (f64, u64) {
+fn worst(rig: &mut TestWave, function: &Function, inputs: &[u64], most: (f64, u64)) -> (f64, u64) {
     let mut worst = most;
     for inputs in inputs.chunks(REGISTERS * LANES) {
         for (x, got) in inputs.iter().zip(run(rig, function.name, inputs)) {
@@ -154,13 +154,13 @@ fn worst(rig: &mut Rig, function: &Function, inputs: &[u64], most: (f64, u64)) -
     worst
 }
 
-fn keeps_promise(rig: &mut Rig, function: &Function, inputs: &[u64]) {
+fn keeps_promise(rig: &mut TestWave, function: &Function, inputs: &[u64]) {
     let (error, at) = worst(rig, function, inputs, (0.0, 0));
     let promise = promise(function.name);
     assert!(error <= promise, "{} of {at:#x} at {:?}: {error} ulp, not {promise}", function.name, rig.level);
 }
 
-fn both() -> Vec<Rig> {
+fn both() -> Vec<TestWave> {
     [Target::Gfx90a, Target::Gfx942].into_iter().flat_map(rigs).collect()
 }
 
@@ -270,7 +270,7 @@ fn every_f32() {
         for (function, most) in functions().zip(&mut most) {
             let before = *most;
             let worker = |thread: u64| {
-                let mut rig = Rig::new(Target::Gfx942, Level::best());
+                let mut rig = TestWave::new(Target::Gfx942, SimdLevel::best());
                 let chunk = PASSES << 14;
                 let firsts = (thread * chunk..1 << 32).step_by((threads * chunk) as usize);
                 firsts.fold(before, |most, first| {

@@ -8,7 +8,7 @@ use gfx9_isa::{Encoding, Row, Target, Ty, disassemble};
 
 use super::{DST, Form, PLAIN, SDST_AT, SGPR, SRC, check, is_float, rigs};
 use crate::state::wave::LANES;
-use crate::testing::rig::{Random, disassembly};
+use crate::testing::test_wave::{Random, disassembly};
 
 crate::testing::tally::verified!(sdwa, dpp);
 

@@ -4,7 +4,7 @@ use gfx9_isa::Target;
 
 use super::rigs;
 use crate::state::wave::{AGPR, LANES};
-use crate::testing::rig::{Random, Rig};
+use crate::testing::test_wave::{Random, TestWave};
 
 crate::testing::tally::verified!(
     single_lanes_are_read_and_written_whatever_exec_is,
@@ -13,7 +13,7 @@ crate::testing::tally::verified!(
 );
 
 /// Both targets, at each level.
-fn both() -> Vec<Rig> {
+fn both() -> Vec<TestWave> {
     [Target::Gfx90a, Target::Gfx942].into_iter().flat_map(rigs).collect()
 }
 

@@ -16,11 +16,11 @@ mod sequences;
 use gfx9_isa::flags::{KEEP, LIT, MASK_IN, SDST};
 use gfx9_isa::{Encoding, Row, Target, Ty};
 
-use crate::exec::level::Level;
+use crate::exec::level::SimdLevel;
 use crate::exec::number::exact::{self, Exact};
 use crate::exec::table::{Impl, executor};
 use crate::state::wave::{LANES, Mode, sreg};
-use crate::testing::rig::{Random, Rig};
+use crate::testing::test_wave::{Random, TestWave};
 
 crate::testing::tally::verified!(vop1, vop2, vopc, vop3);
 
@@ -451,7 +451,7 @@ fn short_form(random: &mut Random, row: &Row, encoding: Encoding, target: Target
 }
 
 /// Runs one form of an instruction with random operands and compares all lanes.
-fn check(random: &mut Random, rigs: &mut [Rig], row: &Row, form: &Form, literal: u32) {
+fn check(random: &mut Random, rigs: &mut [TestWave], row: &Row, form: &Form, literal: u32) {
     // Clamp and IEEE; in half of all cases any roundings and denormals.
     let mut mode = 0xf0 | (random.next() as u32 & 0x300);
     if random.next().is_multiple_of(2) {
@@ -703,8 +703,12 @@ const APART: [&str; 8] = [
     "v_mqsad_u32_u8",
 ];
 
-fn rigs(target: Target) -> Vec<Rig> {
-    Level::ALL.into_iter().filter(|level| level.is_available()).map(|level| Rig::new(target, level)).collect()
+fn rigs(target: Target) -> Vec<TestWave> {
+    SimdLevel::ALL
+        .into_iter()
+        .filter(|level| level.is_available())
+        .map(|level| TestWave::new(target, level))
+        .collect()
 }
 
 /// Runs all instructions of an encoding.

@@ -5,10 +5,10 @@ use gfx9_isa::{Target, Ty};
 use super::floats::{odd_sum, to_f16};
 use super::{f16, rigs, sample};
 use crate::state::wave::{LANES, Mode};
-use crate::testing::rig::{Random, Rig};
+use crate::testing::test_wave::{Random, TestWave};
 
 /// Puts values into v2, v6 and v10 (and the registers after them), runs one instruction, and gives v20 and v21.
-fn run(rig: &mut Rig, mode: u32, words: [u32; 2], values: &[[u64; LANES]; 3]) -> [u64; LANES] {
+fn run(rig: &mut TestWave, mode: u32, words: [u32; 2], values: &[[u64; LANES]; 3]) -> [u64; LANES] {
     rig.w.mode = Mode(mode);
     rig.w.set_exec(!0);
     for (n, lanes) in values.iter().enumerate() {

@@ -4,12 +4,12 @@ use gfx9_isa::Target;
 
 use super::rigs;
 use crate::state::wave::{LANES, sreg};
-use crate::testing::rig::{Random, Rig};
+use crate::testing::test_wave::{Random, TestWave};
 
 type Values = [u32; LANES];
 
 /// Random v0, v1, v2, s3, EXEC and VCC.
-fn set_up(random: &mut Random, rig: &mut Rig) -> ([Values; 3], u64, u64) {
+fn set_up(random: &mut Random, rig: &mut TestWave) -> ([Values; 3], u64, u64) {
     let v: [Values; 3] = std::array::from_fn(|_| std::array::from_fn(|_| random.next() as u32));
     for (n, lanes) in v.iter().enumerate() {
         *rig.w.v_mut(n as u16).flat_mut() = *lanes;

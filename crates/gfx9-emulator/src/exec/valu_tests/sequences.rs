@@ -5,7 +5,7 @@ use gfx9_isa::{Encoding, Target};
 
 use super::rigs;
 use crate::state::wave::{LANES, Mode};
-use crate::testing::rig::{Random, Rig, op};
+use crate::testing::test_wave::{Random, TestWave, op};
 
 const VCC: u32 = 106;
 /// The constant 1.0 as an operand.
@@ -206,7 +206,7 @@ impl Fields {
 }
 
 /// Runs a division of up to one wave's pairs.
-fn run(rig: &mut Rig, mode: Mode, words: &[u32], pairs: &[[u64; 2]]) -> [u64; LANES] {
+fn run(rig: &mut TestWave, mode: Mode, words: &[u32], pairs: &[[u64; 2]]) -> [u64; LANES] {
     rig.w.mode = mode;
     for (l, pair) in pairs.iter().enumerate() {
         for (n, value) in pair.iter().enumerate() {

@@ -11,8 +11,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::format;
-use super::printer::{Printer, Stream};
-use crate::memory::Block;
+use super::printer::{Printer, PrintfStream};
+use crate::memory::DispatchMemory;
 
 /// Bytes of the buffer. What doesn't fit isn't printed; a kernel's `printf` says so by its result.
 pub(crate) const SIZE: u64 = 4 << 20;
@@ -25,7 +25,7 @@ const MAX_LANES: usize = 16;
 
 /// The printf buffer of one dispatch, at the end of its own memory.
 pub(crate) struct PrintfBuffer {
-    block: Arc<Block>,
+    block: Arc<DispatchMemory>,
     base: u64,
     printer: Printer,
     formats: Formats,
@@ -48,18 +48,18 @@ struct OpenCl {
 impl PrintfBuffer {
     /// Makes the buffer at `base`, which lies in `block` with all its [`SIZE`].
     pub(crate) fn new<'a>(
-        block: Arc<Block>,
+        block: Arc<DispatchMemory>,
         base: u64,
         printer: Printer,
         formats: impl Iterator<Item = &'a [u8]>,
     ) -> PrintfBuffer {
-        block.window().write_bytes(base + 4, &(SIZE as u32).to_le_bytes());
+        block.range().write_bytes(base + 4, &(SIZE as u32).to_le_bytes());
         PrintfBuffer { block, base, printer, formats: Formats::read(formats) }
     }
 
     /// Prints what kernels have written, when none runs any more.
     pub(crate) fn print(&self) {
-        let w = self.block.window();
+        let w = self.block.range();
         let taken = w.load_u32(self.base).unwrap_or(0);
         let mut bytes = vec![0; (taken as usize).min(SIZE as usize - HEADER)];
         w.read_bytes(self.base + HEADER as u64, &mut bytes);
@@ -96,7 +96,7 @@ impl Formats {
 
     /// The record at the start: where to, its text, and its size in bytes. None if there is no more, or it makes no
     /// sense.
-    fn record(&self, bytes: &[u8]) -> Option<(Stream, Vec<u8>, usize)> {
+    fn record(&self, bytes: &[u8]) -> Option<(PrintfStream, Vec<u8>, usize)> {
         let (control, rest) = bytes.split_first_chunk()?;
         let control = u32::from_le_bytes(*control);
         match self {
@@ -104,7 +104,7 @@ impl Formats {
                 let format = list.get(&control)?;
                 let size = format.sizes.iter().try_fold(0usize, |sum, size| sum.checked_add(*size))?;
                 let message = format.message(rest.get(..size)?);
-                Some((Stream::Stdout, format::printf(&message), 4 + size))
+                Some((PrintfStream::Stdout, format::printf(&message), 4 + size))
             }
             Formats::Hip(list) => {
                 let size = (control >> 2) as usize;
@@ -117,7 +117,7 @@ impl Formats {
                     frame = arguments;
                 }
                 message.extend(frame.chunks(8).map(word));
-                let stream = if control & 1 != 0 { Stream::Stderr } else { Stream::Stdout };
+                let stream = if control & 1 != 0 { PrintfStream::Stderr } else { PrintfStream::Stdout };
                 Some((stream, format::printf(&message), size))
             }
         }
@@ -258,7 +258,7 @@ fn unescape(text: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn text(lines: &[&str], records: &[u8]) -> Vec<(Stream, String)> {
+    fn text(lines: &[&str], records: &[u8]) -> Vec<(PrintfStream, String)> {
         let formats = Formats::read(lines.iter().map(|line| line.as_bytes()));
         let (mut rest, mut out) = (records, Vec::new());
         while let Some((stream, text, size)) = formats.record(rest) {
@@ -280,7 +280,7 @@ mod tests {
         record.extend(1u32.to_le_bytes());
         let lines = ["1:0:100%%\\n", "2:6:4:8:4:8:16:4:%d\\72 %s|%6.2f|%g|%v3d|%v2hhd \\72\\n"];
         let got = text(&lines, &record);
-        let out = |text: &str| (Stream::Stdout, text.to_owned());
+        let out = |text: &str| (PrintfStream::Stdout, text.to_owned());
         // The last vector's elements are of two bytes each; `hh` shows one.
         assert_eq!(got, [out("-5: word|  1.50|0.25|1,-2,3|7,-1 :\n"), out("100%\n")]);
     }
@@ -299,7 +299,10 @@ mod tests {
         let got = text(&["0:0:abc,%d is a %s\n"], &records);
         assert_eq!(
             got,
-            [(Stream::Stdout, "7 is a string\n".to_owned()), (Stream::Stderr, "bad -1".to_owned())]
+            [
+                (PrintfStream::Stdout, "7 is a string\n".to_owned()),
+                (PrintfStream::Stderr, "bad -1".to_owned())
+            ]
         );
     }
 

@@ -1,5 +1,6 @@
-//! Calls from kernels to the host: `printf`, and memory for the device's `malloc`. (`printf` into a buffer is in
-//! buffered.rs.)
+//! Calls from kernels to the host: `printf`, and memory for the device's `malloc`.
+//!
+//! packets.rs serves calls while the kernel waits for them. buffered.rs prints what kernels wrote to a buffer.
 
 mod buffered;
 mod format;
@@ -10,4 +11,4 @@ mod printer;
 
 pub(crate) use buffered::{PrintfBuffer, SIZE as PRINTF_SIZE};
 pub(crate) use packets::Hostcall;
-pub use printer::{Printer, Stream};
+pub use printer::{Printer, PrintfStream};

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::format;
-use super::printer::{Printer, Stream};
+use super::printer::{Printer, PrintfStream};
 use crate::exec::inst::Host;
-use crate::memory::{AddressSpace, Block, Window};
+use crate::memory::{AddressSpace, DispatchMemory, GuestRange};
 use crate::state::wave::LANES;
 
 // The buffer, its packets' headers and payloads, and the doorbell: hostcall_impl.cl, `buffer_t`, `header_t`,
@@ -45,7 +45,7 @@ const MAX_PENDING: usize = 64 << 20;
 
 /// The hostcall buffer of one dispatch, at the end of its own memory.
 pub(crate) struct Hostcall {
-    block: Arc<Block>,
+    block: Arc<DispatchMemory>,
     base: u64,
     count: u64,
     space: Arc<AddressSpace>,
@@ -74,14 +74,14 @@ impl Hostcall {
 
     /// Makes the buffer at `base`, which lies in `block` with all its [`size`](Self::size).
     pub(crate) fn new(
-        block: Arc<Block>,
+        block: Arc<DispatchMemory>,
         base: u64,
         waves: u64,
         space: Arc<AddressSpace>,
         printer: Printer,
     ) -> Hostcall {
         let count = packets(waves);
-        let w = block.window();
+        let w = block.range();
         let put = |at: u64, value: u64| w.write_bytes(base + at, &value.to_le_bytes());
         put(HEADERS, base + FIRST_HEADER);
         put(PAYLOADS, base + FIRST_HEADER + count * HEADER_SIZE);
@@ -102,7 +102,7 @@ impl Hostcall {
     /// Serves all packets that are ready.
     fn serve_packets(&self) {
         let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
-        let w = self.block.window();
+        let w = self.block.range();
         let Some(stack) = w.atomic_u64(self.base + READY_STACK) else { return };
         let mut ready = Vec::new();
         let mut top = stack.swap(0);
@@ -159,7 +159,7 @@ impl Hostcall {
         messages.words = messages.words.saturating_sub(message.len());
         let Some((control, rest)) = message.split_first() else { return 0 };
         let text = format::printf(rest);
-        let stream = if control & 1 != 0 { Stream::Stderr } else { Stream::Stdout };
+        let stream = if control & 1 != 0 { PrintfStream::Stderr } else { PrintfStream::Stdout };
         (self.printer.0)(stream, &text);
         text.len() as u64
     }
@@ -179,7 +179,7 @@ impl Hostcall {
     }
 }
 
-fn word(w: &Window, address: u64) -> u64 {
+fn word(w: &GuestRange, address: u64) -> u64 {
     let mut bytes = [0; 8];
     w.read_bytes(address, &mut bytes);
     u64::from_le_bytes(bytes)

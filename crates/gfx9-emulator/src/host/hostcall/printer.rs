@@ -1,30 +1,34 @@
-//! Where what kernels print goes.
+//! The printer, which receives the text that kernels print.
 
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Where a kernel prints.
+/// The stream that a kernel prints to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Stream {
-    /// `printf`.
+pub enum PrintfStream {
+    /// The stream of `printf`.
     Stdout,
-    /// What asserts write.
+    /// The stream of messages of failed asserts.
     Stderr,
 }
 
-/// What to do with what kernels print.
+/// A function that receives the text that kernels print.
 ///
-/// The default writes it to the process's standard output and error at once. It does not wait for the locks of
-/// [`std::io::stdout`] and [`std::io::stderr`], so a program may hold them while it waits for a kernel that prints (on
-/// Unix; elsewhere it must not). Text that the program has printed without ending its line may come out after the kernel's.
+/// The default writes it to the process's standard output and error immediately.
+///
+/// On Unix the default does not take the locks of [`std::io::stdout`] and [`std::io::stderr`], so a program may hold them
+/// while it waits for a kernel that prints. If the program has printed an unfinished line, the kernel's text may appear
+/// before it. On other systems the default takes the locks, and a program that holds one while it waits for such a kernel
+/// waits forever.
 #[derive(Clone)]
-pub struct Printer(pub(super) Arc<dyn Fn(Stream, &[u8]) + Send + Sync>);
+pub struct Printer(pub(super) Arc<dyn Fn(PrintfStream, &[u8]) + Send + Sync>);
 
 impl Printer {
-    /// Calls `print` with the text of each `printf`, from whichever thread runs the kernel. If it panics, the dispatch
-    /// ends with [`Error::Incomplete`](crate::Error::Incomplete).
-    pub fn new(print: impl Fn(Stream, &[u8]) + Send + Sync + 'static) -> Printer {
+    /// Creates a printer that calls `print` with the text of each `printf`. Any thread that runs the kernel may call it,
+    /// and several may call it at the same time. If it panics, the dispatch fails with
+    /// [`Error::Incomplete`](crate::Error::Incomplete).
+    pub fn new(print: impl Fn(PrintfStream, &[u8]) + Send + Sync + 'static) -> Printer {
         Printer(Arc::new(print))
     }
 }
@@ -32,16 +36,16 @@ impl Printer {
 impl Default for Printer {
     fn default() -> Printer {
         Printer::new(|stream, text| {
-            // Nobody could be told of a failure.
+            // A kernel can't be told that writing failed.
             let _ = match stream {
-                Stream::Stdout => write(io::stdout(), text),
-                Stream::Stderr => write(io::stderr(), text),
+                PrintfStream::Stdout => write(io::stdout(), text),
+                PrintfStream::Stderr => write(io::stderr(), text),
             };
         })
     }
 }
 
-/// Writes a text whole to what is standard output or error now, past the lock that Rust has for it.
+/// Writes the whole text to the file descriptor of standard output or error, without the lock that Rust has for it.
 #[cfg(unix)]
 fn write(to: impl std::os::fd::AsFd, text: &[u8]) -> io::Result<()> {
     /// Keeps the texts of kernels that run at the same time apart.
@@ -50,7 +54,7 @@ fn write(to: impl std::os::fd::AsFd, text: &[u8]) -> io::Result<()> {
     std::fs::File::from(to.as_fd().try_clone_to_owned()?).write_all(text)
 }
 
-/// Writes a text whole.
+/// Writes the whole text.
 #[cfg(not(unix))]
 fn write(mut to: impl Write, text: &[u8]) -> io::Result<()> {
     to.write_all(text)

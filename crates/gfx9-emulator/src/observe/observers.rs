@@ -1,23 +1,23 @@
-//! Who watches a dispatch, and what each of them sees of an instruction.
+//! The observers of a dispatch and of a workgroup. They pass each instruction on to the profile, the sanitizer and the trace.
 
 use std::sync::{Arc, Mutex};
 
-use super::accesses::{self, Touch};
-use super::class::{Info, Shape};
+use super::accesses::{self, AccessedBytes};
+use super::class::{AddressingKind, Info};
 use super::lock::lock;
 use super::profile::{Counter, Profile};
 use super::sanitizer::{self, Sanitizer};
 use super::trace::{Tracer, Tracing};
-use crate::exec::inst::{Code, Ctx, Inst, Observer};
+use crate::exec::inst::{Code, ExecContext, Inst, Observer};
 use crate::report::defect::Defect;
 use crate::state::wave::Wave;
 
-/// What is known of each instruction of a program, in the order of `Code::insts`.
+/// Returns what observers need to know of each instruction of a program, in the order of `Code::insts`.
 pub(crate) fn infos(code: &Code) -> Arc<[Info]> {
     code.insts.iter().map(|i| Info::of(i.row)).collect()
 }
 
-/// What watches a dispatch.
+/// The observers of a dispatch.
 pub(crate) struct Observers {
     infos: Arc<[Info]>,
     profile: Option<Mutex<Profile>>,
@@ -26,7 +26,8 @@ pub(crate) struct Observers {
 }
 
 impl Observers {
-    /// For a program whose instructions are `infos`; none if nobody watches.
+    /// Returns the observers of a dispatch of a program whose instructions are `infos`; `None` if the dispatch is not
+    /// observed.
     pub(crate) fn new(
         infos: impl FnOnce() -> Arc<[Info]>,
         profile: bool,
@@ -37,46 +38,46 @@ impl Observers {
         any.then(|| Observers { infos: infos(), profile: profile.then(Mutex::default), sanitizer, tracing })
     }
 
-    /// For a workgroup of so many waves that begins.
-    pub(crate) fn begin(&self, number: u64, workgroup: [u32; 3], waves: usize) -> Box<Watch> {
-        Box::new(Watch {
+    /// Returns the observer of a workgroup that begins, and has the given number of waves.
+    pub(crate) fn begin(&self, number: u64, workgroup: [u32; 3], waves: usize) -> Box<WorkgroupObserver> {
+        Box::new(WorkgroupObserver {
             infos: Arc::clone(&self.infos),
-            touches: Vec::new(),
+            accesses: Vec::new(),
             counter: self.profile.as_ref().map(|_| Counter::default()),
             sanitizer: self.sanitizer.as_ref().map(|shared| sanitizer::Local::new(shared, number, waves)),
             tracer: self.tracing.as_ref().and_then(|tracing| tracing.begin(workgroup)),
         })
     }
 
-    /// Takes in what was seen of a workgroup that has ended.
-    pub(crate) fn end(&self, watch: Watch) {
-        if let (Some(profile), Some(counter)) = (&self.profile, watch.counter) {
+    /// Adds the counts of a workgroup that has ended.
+    pub(crate) fn end(&self, observer: WorkgroupObserver) {
+        if let (Some(profile), Some(counter)) = (&self.profile, observer.counter) {
             lock(profile).merge(&counter.profile);
         }
     }
 
-    /// What the sanitizer found.
+    /// Returns what the sanitizer has found, and removes it.
     pub(crate) fn defects(&self) -> Vec<Defect> {
         self.sanitizer.as_ref().map(|sanitizer| sanitizer.take()).unwrap_or_default()
     }
 
-    /// The counts so far.
+    /// Returns the counts of the workgroups that have ended; `None` if the dispatch is not profiled.
     pub(crate) fn profile(&self) -> Option<Profile> {
         self.profile.as_ref().map(|profile| lock(profile).clone())
     }
 }
 
-/// What watches one workgroup.
-pub(crate) struct Watch {
+/// The observer of one workgroup.
+pub(crate) struct WorkgroupObserver {
     infos: Arc<[Info]>,
-    touches: Vec<Touch>,
+    accesses: Vec<AccessedBytes>,
     counter: Option<Counter>,
     sanitizer: Option<sanitizer::Local>,
     tracer: Option<Tracer>,
 }
 
-impl Watch {
-    /// All waves of the workgroup have met at a barrier, or ended.
+impl WorkgroupObserver {
+    /// Called when all waves of the workgroup have met at a barrier or ended.
     pub(crate) fn barrier(&mut self) {
         if let Some(sanitizer) = &mut self.sanitizer {
             sanitizer.barrier();
@@ -84,19 +85,19 @@ impl Watch {
     }
 }
 
-impl Observer for Watch {
-    fn before(&mut self, w: &mut Wave, cx: &mut Ctx, at: usize, i: &Inst) {
+impl Observer for WorkgroupObserver {
+    fn before(&mut self, w: &mut Wave, cx: &mut ExecContext, at: usize, i: &Inst) {
         let Some(info) = self.infos.get(at).copied().filter(|info| info.is_known) else { return };
-        self.touches.clear();
+        self.accesses.clear();
         let looked_at = self.counter.is_some() || self.sanitizer.is_some();
-        if looked_at && info.shape != Shape::None {
-            accesses::find(w, i, info.shape, &mut self.touches);
+        if looked_at && info.addressing != AddressingKind::None {
+            accesses::find(w, i, info.addressing, &mut self.accesses);
         }
         if let Some(counter) = &mut self.counter {
-            counter.count(w, i.row.name, info.class, info.shape, &self.touches);
+            counter.count(w, i.row.name, info.class, info.addressing, &self.accesses);
         }
         if let Some(sanitizer) = &mut self.sanitizer {
-            sanitizer.see(w, cx, at, i, info, &self.touches);
+            sanitizer.see(w, cx, at, i, info, &self.accesses);
         }
         if let Some(tracer) = &mut self.tracer {
             tracer.before(w, &cx.code, i);

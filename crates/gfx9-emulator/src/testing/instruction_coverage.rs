@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use gfx9_isa::{Encoding, Row, Target};
 
-use super::tally::{Key, Test, key};
+use super::tally::{Key, RandomisedTest, key};
 
 /// All randomised tests.
-fn tests() -> impl Iterator<Item = &'static Test> {
+fn tests() -> impl Iterator<Item = &'static RandomisedTest> {
     use crate::exec::*;
-    let all: [&[Test]; 18] = [
+    let all: [&[RandomisedTest]; 18] = [
         &salu_tests::VERIFIED,
         &flow_tests::VERIFIED,
         &fork_tests::VERIFIED,

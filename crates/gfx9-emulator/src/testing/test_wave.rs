@@ -4,11 +4,11 @@ use std::sync::{Arc, OnceLock};
 
 use gfx9_isa::{Encoding, Target};
 
-use crate::exec::inst::{Code, Ctx, Stop};
+use crate::exec::inst::{Code, ExecContext, StopReason};
 use crate::exec::interpret::run_wave;
-use crate::exec::level::Level;
+use crate::exec::level::SimdLevel;
 use crate::memory::lds::{Lds, MAX_LDS};
-use crate::memory::{AddressSpace, Block, View};
+use crate::memory::{AddressSpace, DispatchMemory, View};
 use crate::report::fault::FaultCause;
 use crate::state::gws::Gws;
 use crate::state::wave::{POOL, Wave};
@@ -36,29 +36,29 @@ pub(crate) fn disassembly() -> &'static str {
 }
 
 /// One wave, all lanes active, registers zero, and 64 KiB of LDS.
-pub(crate) struct Rig {
+pub(crate) struct TestWave {
     pub(crate) w: Wave,
-    pub(crate) cx: Ctx,
+    pub(crate) cx: ExecContext,
     pub(crate) space: AddressSpace,
     pub(crate) target: Target,
-    pub(crate) level: Level,
+    pub(crate) level: SimdLevel,
     /// Instructions after which a run is taken to have ended.
     pub(crate) budget: u64,
 }
 
-impl Rig {
-    pub(crate) fn new(target: Target, level: Level) -> Rig {
+impl TestWave {
+    pub(crate) fn new(target: Target, level: SimdLevel) -> TestWave {
         let space = AddressSpace::new(1 << 30);
-        let block = Arc::new(Block::new(0x1000, 0x1000).unwrap());
+        let block = Arc::new(DispatchMemory::new(0x1000, 0x1000).unwrap());
         let mem = View::new(space.snapshot(), block);
         let code = Arc::new(Code::decode(&[END], CODE, &[], target, level));
         let mut lds = Lds::new();
         lds.reset(MAX_LDS);
         let mut w = Wave::new();
         w.set_exec(!0);
-        Rig {
+        TestWave {
             w,
-            cx: Ctx {
+            cx: ExecContext {
                 code,
                 mem,
                 lds,
@@ -67,7 +67,7 @@ impl Rig {
                 ticks: 0,
                 workgroup: [0; 3],
                 host: None,
-                gws: Arc::new(Gws::new(crate::state::gws::kept(), 1)),
+                gws: Arc::new(Gws::new(crate::state::gws::counter_table(), 1)),
             },
             space,
             target,
@@ -77,8 +77,8 @@ impl Rig {
     }
 
     /// For gfx90a, at the widest level.
-    pub(crate) fn gfx90a() -> Rig {
-        Rig::new(Target::Gfx90a, Level::best())
+    pub(crate) fn gfx90a() -> TestWave {
+        TestWave::new(Target::Gfx90a, SimdLevel::best())
     }
 
     /// Runs `words` and an `s_endpgm` to the end.
@@ -97,28 +97,30 @@ impl Rig {
         self.w.r.s[pool..pool + code.pool.len()].copy_from_slice(&code.pool);
         self.w.next = 0;
         self.cx.code = Arc::new(code);
-        let block = Arc::new(Block::new(0x1000, 0x1000).unwrap());
+        let block = Arc::new(DispatchMemory::new(0x1000, 0x1000).unwrap());
         self.cx.mem = View::new(self.space.snapshot(), block);
         let start = self.w.count;
         loop {
             let code = std::sync::Arc::clone(&self.cx.code);
             match run_wave(&mut self.w, &mut self.cx, &code, self.budget.min(1_000_000)) {
-                Stop::Slice | Stop::Barrier if self.w.count - start > self.budget => return Ok(()),
-                Stop::Slice | Stop::Barrier => {}
-                Stop::Wait => return Ok(()),
-                Stop::End => {
-                    self.note(words.len() - 1);
+                StopReason::Slice | StopReason::Barrier if self.w.count - start > self.budget => {
                     return Ok(());
                 }
-                Stop::Fault => return Err(self.cx.fault.take().unwrap()),
+                StopReason::Slice | StopReason::Barrier => {}
+                StopReason::Wait => return Ok(()),
+                StopReason::End => {
+                    self.record(words.len() - 1);
+                    return Ok(());
+                }
+                StopReason::Fault => return Err(self.cx.fault.take().unwrap()),
             }
         }
     }
 
     /// Tells the ledger of the instructions before dword `end`.
-    fn note(&self, end: usize) {
+    fn record(&self, end: usize) {
         for inst in self.cx.code.insts.iter().filter(|inst| (inst.pc as usize) < end) {
-            super::tally::note(inst.row, self.target, self.level);
+            super::tally::record(inst.row, self.target, self.level);
         }
     }
 

@@ -6,19 +6,19 @@ use super::raw::{self, Cell};
 ///
 /// All accesses check the bounds and give `None` outside them. Multi-byte values are little-endian.
 #[derive(Clone, Copy)]
-pub(crate) struct Window {
+pub(crate) struct GuestRange {
     pub(super) base: u64,
     pub(super) len: u64,
     pub(super) ptr: *mut u8,
 }
 
-// SAFETY: its accesses may race (`raw`), on memory that whoever holds it keeps alive (`Snapshot`, `View`).
-unsafe impl Send for Window {}
+// SAFETY: its accesses may race (`raw`), on memory that whoever holds it keeps alive (`RangeTable`, `View`).
+unsafe impl Send for GuestRange {}
 // SAFETY: as above.
-unsafe impl Sync for Window {}
+unsafe impl Sync for GuestRange {}
 
-impl Window {
-    pub(crate) const EMPTY: Window = Window { base: 0, len: 0, ptr: std::ptr::null_mut() };
+impl GuestRange {
+    pub(crate) const EMPTY: GuestRange = GuestRange { base: 0, len: 0, ptr: std::ptr::null_mut() };
 
     /// Whether all `size` bytes at `address` lie in it.
     #[inline(always)]
@@ -53,7 +53,7 @@ impl Window {
     #[inline(always)]
     pub(crate) fn atomic_u32(&self, address: u64) -> Option<Cell<u32>> {
         let p = self.at(address, 4).filter(|p| p.addr() & 3 == 0)?;
-        // SAFETY: in bounds, aligned, guest memory is only accessed so, and whoever holds the window keeps it alive.
+        // SAFETY: in bounds, aligned, guest memory is only accessed so, and whoever holds the range keeps it alive.
         Some(unsafe { Cell::<u32>::new(p) })
     }
 
@@ -65,7 +65,7 @@ impl Window {
         Some(unsafe { Cell::<u64>::new(p) })
     }
 
-    /// Copies bytes out. The caller has checked that they lie in the window; else nothing is copied.
+    /// Copies bytes out. The caller has checked that they lie in the range; else nothing is copied.
     pub(crate) fn read_bytes(&self, address: u64, out: &mut [u8]) {
         let Some(p) = self.at(address, out.len() as u64) else { return };
         // Aligned words, so that none is seen half-written.
@@ -87,7 +87,7 @@ impl Window {
         }
     }
 
-    /// Copies bytes in. The caller has checked that they lie in the window; else nothing is copied.
+    /// Copies bytes in. The caller has checked that they lie in the range; else nothing is copied.
     pub(crate) fn write_bytes(&self, address: u64, data: &[u8]) {
         let Some(p) = self.at(address, data.len() as u64) else { return };
         // Aligned words, so that none is half-written to others.
