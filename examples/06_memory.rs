@@ -1,6 +1,6 @@
 //! Device memory: results in memory that is used again, buffers that several streams share, and what the pool says.
 
-use hiplaunch::{Arg, DeviceBuffer, Error, Event, LaunchDims, Launcher, args};
+use hiplaunch::{Arg, DeviceBuffer, Error, Event, Launch, LaunchDims, Launcher, args};
 
 const N: usize = 1 << 16;
 
@@ -23,7 +23,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for _ in 0..100 {
         let args = args![&x, &x, Arg::Destination, N as i32];
         // SAFETY: the kernel takes two arrays of N floats, writes a third, and N.
-        unsafe { launcher.launch_into(vadd, &stream, dims, &args, &mut sum, &[256, 256])? };
+        unsafe {
+            launcher.enqueue(
+                vadd,
+                &stream,
+                Launch::new(dims).args(&args).destination(&mut sum, &[256, 256]),
+            )?
+        };
     }
     let sum = sum.ok_or("launched")?;
     assert_eq!((sum.shape(), sum.to_vec(&stream)?), (&[256, 256][..], vec![2.0; N]));
@@ -34,14 +40,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut y = DeviceBuffer::from_slice(&stream, &vec![0.5f32; N])?;
     let alias = y.view();
     let args = args![&x, &alias, Arg::Destination, N as i32];
+    let launch = Launch::new(dims).args(&args).destination(&mut y, &[N]);
     // SAFETY: as above.
-    let refused = unsafe { launcher.launch_into(vadd, &stream, dims, &args, &mut y, &[N]) };
+    let refused = unsafe { launcher.enqueue(vadd, &stream, launch) };
     assert!(matches!(refused, Err(Error::Launch { .. })));
     // This kernel may: each work-item reads its element before it writes it.
     // SAFETY: that is so.
     unsafe { launcher.declare_in_place(vadd, true)? };
+    let launch = Launch::new(dims).args(&args).destination(&mut y, &[N]);
     // SAFETY: as above.
-    unsafe { launcher.launch_into(vadd, &stream, dims, &args, &mut y, &[N])? };
+    unsafe { launcher.enqueue(vadd, &stream, launch)? };
     assert_eq!(alias.to_vec(&stream)?[0], 1.5);
 
     // Another stream waits for this one before it uses the buffer; that it does is noticed, so the buffer may go at once.

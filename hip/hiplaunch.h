@@ -151,7 +151,7 @@ typedef enum hiplaunch_arg_kind {
    */
   HIPLAUNCH_ARG_KIND_VIEW = 4,
   /**
-   * Where the destination of hiplaunch_launch_into goes.
+   * Where the launch's destination goes (hiplaunch_launch_options).
    */
   HIPLAUNCH_ARG_KIND_DESTINATION = 5,
   /**
@@ -718,6 +718,73 @@ typedef struct hiplaunch_arg {
    */
   size_t size;
 } hiplaunch_arg;
+
+/**
+ * One launch: its dimensions, its arguments, and how host data and the result travel. Set struct_size to
+ * sizeof(hiplaunch_launch_options), the rest to zero, and then what differs from that; all parts combine.
+ */
+typedef struct hiplaunch_launch_options {
+  /**
+   * sizeof(hiplaunch_launch_options).
+   */
+  size_t struct_size;
+  /**
+   * Grid, block and dynamic LDS.
+   */
+  struct hiplaunch_dims dims;
+  /**
+   * A hiplaunch_staging.
+   */
+  uint32_t staging;
+  /**
+   * The arguments, one for each of the kernel's explicit parameters.
+   */
+  const struct hiplaunch_arg *args;
+  /**
+   * How many.
+   */
+  size_t arg_count;
+  /**
+   * Arguments packed by the caller, instead of `args`: the kernarg segment from its start to the end of the last
+   * explicit argument, at the metadata's offsets. A struct with the arguments as its fields will do, packed_size being
+   * its sizeof: bytes behind the last explicit argument are ignored, up to the kernarg segment's size or the struct's
+   * padding, whichever ends later. Hidden arguments are never taken from them. Null for `args`.
+   */
+  const void *packed;
+  /**
+   * How many bytes.
+   */
+  size_t packed_size;
+  /**
+   * A buffer for the result, or null. Where it has room for the result on the stream's device it is used as it is, and
+   * only its length changes; otherwise it gets new memory, and the old goes back in stream order. An input in the
+   * destination's memory is refused, unless the kernel is declared in place and both begin at the same byte. After an
+   * error the buffer is as it was.
+   */
+  const struct hiplaunch_buffer *destination;
+  /**
+   * A view for the result instead, or null: it stays where it is, and is refused unless contiguous, of exactly the
+   * result's shape and size of elements, on the stream's device.
+   */
+  const struct hiplaunch_view *destination_view;
+  /**
+   * With packed arguments, which parameter takes the destination's address, counted from 0; what `packed` has there is
+   * ignored. Among `args`, the one that is HIPLAUNCH_ARG_KIND_DESTINATION takes it.
+   */
+  size_t destination_parameter;
+  /**
+   * The result's extents, outermost first.
+   */
+  const size_t *shape;
+  /**
+   * How many.
+   */
+  size_t rank;
+  /**
+   * Bytes of an element of the result.
+   */
+  size_t element;
+} hiplaunch_launch_options;
 
 /**
  * What a pool holds, in bytes, and what it did. See PoolCounters of the Rust library.
@@ -1661,8 +1728,10 @@ enum hiplaunch_status hiplaunch_declare_in_place(const struct hiplaunch_kernel *
 /**
  * Launches a kernel: copies what the arguments stage, the kernel, and copies its outputs back, all in the order of the
  * stream. Never waits for the device, but for staging memory when the ring is full. In steady state it allocates nothing.
+ * hiplaunch_submit takes more than dimensions and arguments.
  *
- * `ticket` may be null: then nobody reads the outputs.
+ * `ticket` may be null: then the launch must have no outputs, as nobody could read them, and what goes wrong while the
+ * kernel runs comes out of a later call that waits.
  *
  * What the arguments say is trusted: device addresses have to be good for what the kernel does with them until it has
  * finished. Sizes and kinds are checked against the code object.
@@ -1680,72 +1749,19 @@ enum hiplaunch_status hiplaunch_launch(const struct hiplaunch_kernel *kernel,
                                        struct hiplaunch_ticket **ticket);
 
 /**
- * As hiplaunch_launch, with host data staged as a hiplaunch_staging says.
+ * Launches a kernel as `options` say; hiplaunch_launch is the short form for dimensions and arguments alone.
  *
- * Ownership, threads: as hiplaunch_launch. Errors: as hiplaunch_launch; HIPLAUNCH_STATUS_INVALID_ARGUMENT where the
- * driver has no mapped memory.
+ * `ticket` may be null, as there: the result is then in the destination or in the arguments' buffers.
+ *
+ * Ownership, threads: as hiplaunch_launch. Errors: as hiplaunch_launch; HIPLAUNCH_STATUS_STRUCT_SIZE;
+ * HIPLAUNCH_STATUS_LAUNCH for packed arguments of another size and for a destination that is refused;
+ * HIPLAUNCH_STATUS_INVALID_ARGUMENT for both `args` and `packed` or two destinations, and for HIPLAUNCH_STAGING_MAPPED
+ * where the driver has no mapped memory.
  */
-enum hiplaunch_status hiplaunch_launch_staged(const struct hiplaunch_kernel *kernel,
-                                              const struct hiplaunch_stream *stream,
-                                              const struct hiplaunch_dims *dims,
-                                              uint32_t staging,
-                                              const struct hiplaunch_arg *args,
-                                              size_t arg_count,
-                                              struct hiplaunch_ticket **ticket);
-
-/**
- * Launches a kernel with arguments packed by the caller: the kernarg segment from its start to the end of the last
- * explicit argument, at the metadata's offsets.
- *
- * A struct with the arguments as its fields will do, `size` being its sizeof: bytes behind the last explicit argument are
- * ignored, up to the kernarg segment's size or the struct's padding, whichever ends later. Hidden arguments are never
- * taken from them. Any other size is HIPLAUNCH_STATUS_LAUNCH.
- *
- * Ownership, threads, errors: as hiplaunch_launch.
- */
-enum hiplaunch_status hiplaunch_launch_packed(const struct hiplaunch_kernel *kernel,
-                                              const struct hiplaunch_stream *stream,
-                                              const struct hiplaunch_dims *dims,
-                                              const void *packed,
-                                              size_t size,
-                                              struct hiplaunch_ticket **ticket);
-
-/**
- * Launches a kernel whose result goes to a buffer: one argument is HIPLAUNCH_ARG_KIND_DESTINATION, for which its address
- * stands. The result is `shape`, `rank` extents, of elements of `element` bytes. Where the buffer has room on the stream's
- * device it is used as it is, and only its length changes; otherwise it gets new memory, and the old goes back in stream
- * order. An input in the destination's memory is refused, unless the kernel is declared in place and both begin at the
- * same byte.
- *
- * Ownership, threads: as hiplaunch_launch. Errors: as hiplaunch_launch; the buffer is then as it was.
- */
-enum hiplaunch_status hiplaunch_launch_into(const struct hiplaunch_kernel *kernel,
-                                            const struct hiplaunch_stream *stream,
-                                            const struct hiplaunch_dims *dims,
-                                            const struct hiplaunch_arg *args,
-                                            size_t arg_count,
-                                            const struct hiplaunch_buffer *destination,
-                                            size_t element,
-                                            size_t rank,
-                                            const size_t *shape,
-                                            struct hiplaunch_ticket **ticket);
-
-/**
- * As hiplaunch_launch_into, with a view as the destination: it stays where it is, and is refused unless contiguous, of
- * exactly that shape and size of elements, on the stream's device.
- *
- * Ownership, threads, errors: as hiplaunch_launch_into.
- */
-enum hiplaunch_status hiplaunch_launch_into_view(const struct hiplaunch_kernel *kernel,
-                                                 const struct hiplaunch_stream *stream,
-                                                 const struct hiplaunch_dims *dims,
-                                                 const struct hiplaunch_arg *args,
-                                                 size_t arg_count,
-                                                 const struct hiplaunch_view *destination,
-                                                 size_t element,
-                                                 size_t rank,
-                                                 const size_t *shape,
-                                                 struct hiplaunch_ticket **ticket);
+enum hiplaunch_status hiplaunch_submit(const struct hiplaunch_kernel *kernel,
+                                       const struct hiplaunch_stream *stream,
+                                       const struct hiplaunch_launch_options *options,
+                                       struct hiplaunch_ticket **ticket);
 
 /**
  * Whether a ticket's launch has finished; never waits. An error of the device counts as finished: reading gives it.
@@ -1848,8 +1864,7 @@ enum hiplaunch_status hiplaunch_pool_limit(const struct hiplaunch_launcher *laun
 /**
  * A pool's counters, segments and blocks as JSON.
  *
- * Ownership: the caller closes the text. Threads: any. Errors: as hiplaunch_get_pool_stats;
- * HIPLAUNCH_STATUS_UNSUPPORTED in a build without reports.
+ * Ownership: the caller closes the text. Threads: any. Errors: as hiplaunch_get_pool_stats.
  */
 enum hiplaunch_status hiplaunch_pool_snapshot_json(const struct hiplaunch_launcher *launcher,
                                                    uint32_t device,
@@ -2243,7 +2258,7 @@ static inline hiplaunch_arg hiplaunch_arg_view(const hiplaunch_view *view) {
   return arg;
 }
 
-/* Where the destination of hiplaunch_launch_into goes. */
+/* Where the launch's destination goes (hiplaunch_launch_options). */
 static inline hiplaunch_arg hiplaunch_arg_destination(void) {
   hiplaunch_arg arg = {HIPLAUNCH_ARG_KIND_DESTINATION, 0, 0, NULL, 0};
   return arg;
@@ -2274,6 +2289,13 @@ static inline hiplaunch_arg hiplaunch_arg_block(const hiplaunch_block *block) {
 static inline hiplaunch_dims hiplaunch_dims_linear(uint32_t grid, uint32_t block) {
   hiplaunch_dims dims = {{grid, 1, 1}, {block, 1, 1}, 0};
   return dims;
+}
+
+/* A launch of `dims` without arguments, for hiplaunch_submit; what else it has is set in its fields. */
+static inline hiplaunch_launch_options hiplaunch_launch_options_of(hiplaunch_dims dims) {
+  hiplaunch_launch_options options = {sizeof(hiplaunch_launch_options), {{0, 0, 0}, {0, 0, 0}, 0}, 0, NULL, 0, NULL, 0, NULL, NULL, 0, NULL, 0, 0};
+  options.dims = dims;
+  return options;
 }
 #ifdef __cplusplus
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::error::{Error, OutOfMemory, Result};
 use crate::fault::{FaultReport, InFlight};
 use crate::memory::pool::{PoolCore, PoolCounters, PoolOptions};
-use hip_driver::{DeviceId, DeviceProperties, Driver, DriverError, ErrorCode};
+use hip_driver::{DeviceId, DeviceProperties, Driver, DriverError, ErrorCode, Note, Observer};
 
 /// Collects the launches in flight on a device, for a fault's report.
 type InFlightSource = Box<dyn Fn() -> Vec<InFlight> + Send + Sync>;
@@ -23,6 +23,8 @@ struct Inner {
     fault: OnceLock<Arc<FaultReport>>,
     in_flight: Mutex<Option<InFlightSource>>,
     held_pinned: AtomicU64,
+    /// Whether somebody listens to the driver.
+    takes_notes: bool,
     pool: PoolCore,
 }
 
@@ -56,6 +58,7 @@ impl Device {
         options.check(driver.capabilities())?;
         Ok(Device(Arc::new(Inner {
             pool: PoolCore::new(driver.clone(), id, options),
+            takes_notes: driver.observer().is_some_and(Observer::takes_notes),
             driver,
             id,
             properties,
@@ -80,6 +83,21 @@ impl Device {
     #[inline]
     pub(crate) fn raw(&self) -> &dyn Driver {
         &*self.0.driver
+    }
+
+    /// Tells whoever listens to the driver.
+    #[inline]
+    pub(crate) fn note(&self, note: &Note) {
+        if self.0.takes_notes {
+            self.tell(note);
+        }
+    }
+
+    #[cold]
+    fn tell(&self, note: &Note) {
+        if let Some(observer) = self.raw().observer() {
+            observer.note(note);
+        }
     }
 
     /// Its names and limits.

@@ -323,6 +323,11 @@ pub enum LaunchProblem {
     /// A destination does not fit the launch, or an input lies in its memory.
     #[error("destination: {0}")]
     Destination(Box<str>),
+    /// The kernel writes host data, but the launch has no ticket to read them by.
+    #[error(
+        "has outputs (an inout or out array, or a result block) but no ticket to read them by; ask for a ticket, or pass device memory"
+    )]
+    OutputWithoutTicket,
     /// The launch's staged data overflow the address arithmetic.
     #[error("its staged arguments and results are {bytes} bytes, over the limit of {limit}")]
     TooMuchData {

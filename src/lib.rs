@@ -168,8 +168,8 @@ pub use event::Event;
 pub use hip_driver::compile::{self, Compile, Compiler};
 pub use hip_driver_layers::timeline::Timeline;
 pub use launcher::{
-    Arg, Block, BufferArg, Destination, HostData, KernelHandle, LaunchDims, Launcher, LauncherBuilder,
-    Output, Patch, PatchTarget, Staging, Stream, Ticket,
+    Arg, Block, BufferArg, Destination, HostData, KernelHandle, Launch, LaunchDims, Launcher,
+    LauncherBuilder, Output, Patch, PatchTarget, Registration, Staging, Stream, Ticket,
 };
 pub use lds_layout as lds;
 pub use memory::{DeviceBuffer, DeviceScratchBuffer, DeviceView, Pool, PoolBlock, PoolOptions};

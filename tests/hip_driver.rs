@@ -9,8 +9,8 @@ use std::time::Duration;
 use code_object::{CodeObject, KernelSignature};
 use hiplaunch::driver::hip::{HipDriver, LoadError};
 use hiplaunch::driver::{
-    Capability, DeviceId, DevicePtr, Driver, ErrorCode, EventOptions, KernelLaunch, RawFunction, RawModule,
-    RawStream, StreamOptions,
+    Capability, DeviceId, DevicePtr, Driver, ErrorCode, EventOptions, HostFunction, KernelLaunch,
+    RawFunction, RawModule, RawStream, StreamOptions, Work,
 };
 
 const DEVICE: DeviceId = DeviceId(0);
@@ -84,12 +84,11 @@ impl Module {
             grid: [grid, 1, 1],
             block: [block, 1, 1],
             dynamic_lds,
-            stream,
             kernarg: &kernarg,
             accesses: &[],
         };
         // SAFETY: live handles; the tests pass live buffers of the sizes that the kernels use.
-        unsafe { self.driver.launch_kernel(DEVICE, &launch) }.unwrap();
+        unsafe { self.driver.enqueue(DEVICE, stream, &Work::Kernel(&launch)) }.unwrap();
     }
 }
 
@@ -128,7 +127,9 @@ fn upload(driver: &HipDriver, stream: RawStream, words: &[u32]) -> DevicePtr {
     let ptr = driver.malloc(DEVICE, bytes).unwrap();
     // SAFETY: both ranges are live and `bytes` long, and the stream is synchronized before they go.
     unsafe {
-        driver.memcpy_htod_async(DEVICE, ptr, words.as_ptr().cast(), bytes, stream).unwrap();
+        driver
+            .enqueue(DEVICE, stream, &Work::CopyToDevice { dst: ptr, src: words.as_ptr().cast(), bytes })
+            .unwrap();
         driver.stream_synchronize(DEVICE, stream).unwrap();
     }
     ptr
@@ -139,7 +140,13 @@ fn download(driver: &HipDriver, stream: RawStream, ptr: DevicePtr, count: usize)
     let mut words = vec![0u32; count];
     // SAFETY: as in `upload`.
     unsafe {
-        driver.memcpy_dtoh_async(DEVICE, words.as_mut_ptr().cast(), ptr, count * 4, stream).unwrap();
+        driver
+            .enqueue(
+                DEVICE,
+                stream,
+                &Work::CopyToHost { dst: words.as_mut_ptr().cast(), src: ptr, bytes: count * 4 },
+            )
+            .unwrap();
         driver.stream_synchronize(DEVICE, stream).unwrap();
     }
     words
@@ -179,9 +186,8 @@ fn the_symbol_table_is_whole_and_agrees_with_the_capabilities() {
         let mut parts = symbols.iter().filter(|s| s.capability == Some(capability));
         let whole = parts.all(|s| s.present);
         let has = driver.capabilities().has(capability);
-        // Capture is there and does not capture launches in HIP 5.2.
-        let by_version = matches!(capability, Capability::StreamCapture | Capability::Graphs);
-        assert!(has == whole || by_version && !has, "{capability:?}");
+        // Before HIP 5.2 graphs are there and do not take kernels of modules.
+        assert!(has == whole || capability == Capability::Graphs && !has, "{capability:?}");
     }
     for symbol in symbols.iter().filter(|s| !s.present) {
         println!("absent: {} (since {})", symbol.name, symbol.since.unwrap_or("ever"));
@@ -254,26 +260,40 @@ fn memory_is_aligned_copied_and_filled() {
     let bytes = words.len() * 4;
     // SAFETY: live ranges of these lengths throughout; the stream is synchronized before host memory is looked at.
     unsafe {
-        driver.memcpy_dtod_async(DEVICE, b, a, bytes, s).unwrap();
+        driver.enqueue(DEVICE, s, &Work::CopyWithin { dst: b, src: a, bytes }).unwrap();
         assert_eq!(download(&driver, s, b, words.len()), words);
-        driver.memset_d8_async(DEVICE, b, 0xab, 16, s).unwrap();
-        driver.memset_d32_async(DEVICE, b.offset(16), 0xdead_beef, 4, s).unwrap();
-        driver.memcpy_dtoh_async(DEVICE, pinned.host.as_ptr(), b, 40, s).unwrap();
+        driver.enqueue(DEVICE, s, &Work::FillBytes { dst: b, value: 0xab, bytes: 16 }).unwrap();
+        driver
+            .enqueue(DEVICE, s, &Work::FillWords { dst: b.offset(16), value: 0xdead_beef, count: 4 })
+            .unwrap();
+        driver
+            .enqueue(DEVICE, s, &Work::CopyToHost { dst: pinned.host.as_ptr(), src: b, bytes: 40 })
+            .unwrap();
         driver.stream_synchronize(DEVICE, s).unwrap();
         assert!(driver.stream_query(DEVICE, s).unwrap());
         let got = std::slice::from_raw_parts(pinned.host.as_ptr().cast::<u32>(), 10);
         assert_eq!(got, [[0xabab_abab; 4].as_slice(), &[0xdead_beef; 4], &[8, 9]].concat());
-        driver.memcpy_htod_async(DEVICE, a, pinned.host.as_ptr(), 40, s).unwrap();
+        driver
+            .enqueue(DEVICE, s, &Work::CopyToDevice { dst: a, src: pinned.host.as_ptr(), bytes: 40 })
+            .unwrap();
         driver.stream_synchronize(DEVICE, s).unwrap();
         assert_eq!(download(&driver, s, a, 10), got);
         // The blocking ones.
-        driver.memcpy_htod(DEVICE, a, [7u32, 8].as_ptr().cast(), 8).unwrap();
+        driver
+            .copy_blocking(DEVICE, &Work::CopyToDevice { dst: a, src: [7u32, 8].as_ptr().cast(), bytes: 8 })
+            .unwrap();
         let mut two = [0u32; 2];
-        driver.memcpy_dtoh(DEVICE, two.as_mut_ptr().cast(), a, 8).unwrap();
+        driver
+            .copy_blocking(DEVICE, &Work::CopyToHost { dst: two.as_mut_ptr().cast(), src: a, bytes: 8 })
+            .unwrap();
         assert_eq!(two, [7, 8]);
         // Nothing is no error.
-        driver.memcpy_htod_async(DEVICE, a, two.as_ptr().cast(), 0, s).unwrap();
-        driver.memcpy_dtoh_async(DEVICE, two.as_mut_ptr().cast(), a, 0, s).unwrap();
+        driver
+            .enqueue(DEVICE, s, &Work::CopyToDevice { dst: a, src: two.as_ptr().cast(), bytes: 0 })
+            .unwrap();
+        driver
+            .enqueue(DEVICE, s, &Work::CopyToHost { dst: two.as_mut_ptr().cast(), src: a, bytes: 0 })
+            .unwrap();
         driver.free(DEVICE, DevicePtr::NULL).unwrap();
         driver.host_free(DEVICE, pinned).unwrap();
         driver.free(DEVICE, a).unwrap();
@@ -474,8 +494,12 @@ fn two_devices_copy_from_one_to_the_other() {
     let mut got = vec![0u32; 1000];
     // SAFETY: live ranges of 4000 bytes each on the devices named; nothing is in flight when they go.
     unsafe {
-        driver.memcpy_peer_async(near, to, far, from, 4000, t).unwrap();
-        driver.memcpy_dtoh_async(near, got.as_mut_ptr().cast(), to, 4000, t).unwrap();
+        driver
+            .enqueue(near, t, &Work::CopyFromPeer { dst: to, src_device: far, src: from, bytes: 4000 })
+            .unwrap();
+        driver
+            .enqueue(near, t, &Work::CopyToHost { dst: got.as_mut_ptr().cast(), src: to, bytes: 4000 })
+            .unwrap();
         driver.stream_synchronize(near, t).unwrap();
         driver.free(near, to).unwrap();
         driver.free(far, from).unwrap();
@@ -504,7 +528,9 @@ fn a_stream_can_be_destroyed_after_memory_was_freed_in_its_order() {
                     }
                     result => result.unwrap(),
                 };
-                driver.memset_d8_async(DEVICE, ptr, 1, 1 << 20, stream).unwrap();
+                driver
+                    .enqueue(DEVICE, stream, &Work::FillBytes { dst: ptr, value: 1, bytes: 1 << 20 })
+                    .unwrap();
                 driver.free_async(DEVICE, ptr, stream).unwrap();
                 driver.free_async(DEVICE, DevicePtr::NULL, stream).unwrap();
             }
@@ -527,7 +553,7 @@ fn host_functions_run_in_stream_order_or_are_not_supported() {
             assert_ne!(i, 1, "a panic stays inside");
         });
         // SAFETY: a live stream; the function does not call the driver.
-        let result = unsafe { driver.launch_host_func(DEVICE, s, function) };
+        let result = unsafe { driver.enqueue(DEVICE, s, &Work::HostFunction(&HostFunction::new(function))) };
         if !driver.capabilities().has(Capability::HostFunc) {
             let error = result.unwrap_err();
             assert_eq!((error.call, error.code), ("hipLaunchHostFunc", ErrorCode::NOT_SUPPORTED));

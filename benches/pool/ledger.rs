@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hiplaunch::driver::{
     Capabilities, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo, DriverResult,
-    ErrorCode, EventOptions, HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent, RawFunction,
-    RawModule, RawStream, StreamOptions,
+    ErrorCode, EventOptions, MemInfo, PinnedAllocation, RawEvent, RawFunction, RawModule, RawStream,
+    StreamOptions, Work,
 };
 
 /// Passes everything on; counts the calls that a pool may make, and refuses memory above a limit.
@@ -185,25 +185,15 @@ impl Driver for Ledger {
         fn enable_peer_access(d: DeviceId, peer: DeviceId) -> ();
         fn host_malloc(d: DeviceId, bytes: usize) -> PinnedAllocation;
         unsafe fn host_free(d: DeviceId, allocation: PinnedAllocation) -> ();
-        unsafe fn memcpy_htod(d: DeviceId, to: DevicePtr, from: *const u8, bytes: usize) -> ();
-        unsafe fn memcpy_dtoh(d: DeviceId, to: *mut u8, from: DevicePtr, bytes: usize) -> ();
-        unsafe fn memcpy_htod_async(d: DeviceId, to: DevicePtr, from: *const u8, bytes: usize, s: RawStream) -> ();
-        unsafe fn memcpy_dtoh_async(d: DeviceId, to: *mut u8, from: DevicePtr, bytes: usize, s: RawStream) -> ();
-        unsafe fn memcpy_dtod_async(d: DeviceId, to: DevicePtr, from: DevicePtr, bytes: usize, s: RawStream) -> ();
-        unsafe fn memcpy_peer_async(
-            d: DeviceId, to: DevicePtr, peer: DeviceId, from: DevicePtr, bytes: usize, s: RawStream
-        ) -> ();
-        unsafe fn memset_d8_async(d: DeviceId, to: DevicePtr, value: u8, bytes: usize, s: RawStream) -> ();
-        unsafe fn memset_d32_async(d: DeviceId, to: DevicePtr, value: u32, count: usize, s: RawStream) -> ();
         fn stream_create(d: DeviceId, options: StreamOptions) -> RawStream;
         unsafe fn stream_destroy(d: DeviceId, stream: RawStream) -> ();
-        unsafe fn launch_host_func(d: DeviceId, stream: RawStream, function: HostFunc) -> ();
         unsafe fn event_elapsed_ms(d: DeviceId, start: RawEvent, end: RawEvent) -> f32;
         unsafe fn module_load(d: DeviceId, image: &[u8]) -> RawModule;
         unsafe fn module_unload(d: DeviceId, module: RawModule) -> ();
         unsafe fn module_get_function(d: DeviceId, module: RawModule, name: &CStr) -> RawFunction;
         unsafe fn module_get_global(d: DeviceId, module: RawModule, name: &CStr) -> (DevicePtr, usize);
         unsafe fn occupancy(d: DeviceId, function: RawFunction, threads: u32, dynamic_lds: u32) -> u32;
-        unsafe fn launch_kernel(d: DeviceId, launch: &KernelLaunch<'_>) -> ();
+        unsafe fn enqueue(d: DeviceId, s: RawStream, work: &Work<'_>) -> ();
+        unsafe fn copy_blocking(d: DeviceId, work: &Work<'_>) -> ();
     }
 }

@@ -2,7 +2,7 @@
 
 /// Goes up with each change of the C API that a program linked before it does not run with, whatever the crate's version.
 /// hip/install.sh and the tests read it from the library.
-const SONAME: &str = "libhiplaunch.so.0";
+const SONAME: &str = "libhiplaunch.so.1";
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use hiplaunch::compile::DiskCache;
-use hiplaunch::{Arg, Compiler, DeviceBuffer, KernelHandle, LaunchDims, Launcher, Module, Result, Stream};
+use hiplaunch::{
+    Arg, Compiler, DeviceBuffer, KernelHandle, LaunchDims, Launcher, Module, Registration, Result, Stream,
+};
 
 use super::program::Program;
 use super::source::{BLOCK, GROUPS, kernel, source};
@@ -87,7 +89,7 @@ impl Runtime {
         // of the result each, and GROUPS of each reduction's; `run` passes arrays of these lengths.
         let module = unsafe { Module::load(self.stream.device(), compiled.elf()) }?;
         let kernels = (0..program.stages().count())
-            .map(|stage| self.launcher.register_from(&module, &kernel(stage)))
+            .map(|stage| self.launcher.register_kernel(Registration::new(&module, &kernel(stage))))
             .collect::<Result<Vec<_>>>()?;
         let how = if compiled.from_cache() { "(from the cache)" } else { "(compiled)" };
         self.found += u32::from(compiled.from_cache());

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use hip_driver::{
     DeviceId, DevicePtr, Driver, DriverError, DriverResult, KernelLaunch, MemoryAccess, RawGraph,
-    RawGraphExec, RawGraphNode, RawStream,
+    RawGraphExec, RawGraphNode, RawStream, Work,
 };
 
 use super::program::{At, Program, Step};
@@ -88,10 +88,10 @@ impl Baked {
     /// Launches it.
     ///
     /// # Safety
-    /// As for [`Driver::graph_launch`]; `stream` is the instance's own, on which its launches are ordered.
+    /// As for [`Work::Graph`]; `stream` is the instance's own, on which its launches are ordered.
     pub(super) unsafe fn launch(&self, stream: RawStream) -> DriverResult<()> {
         // SAFETY: the caller's promise.
-        unsafe { self.exec.driver.graph_launch(self.exec.device, self.exec.raw, stream) }
+        unsafe { self.exec.driver.enqueue(self.exec.device, stream, &Work::Graph(self.exec.raw)) }
     }
 
     /// Makes the driver's graph; on an error, the step that it is about.
@@ -104,7 +104,6 @@ impl Baked {
         program: &Program,
         kernargs: &[u8],
         address: impl Fn(At) -> u64 + Copy,
-        stream: RawStream,
     ) -> Result<Baked, (usize, DriverError)> {
         let raw = driver.graph_create(device).map_err(|e| (0, e))?;
         let draft = Draft { driver, device, raw };
@@ -127,18 +126,22 @@ impl Baked {
                         grid: dims.grid,
                         block: dims.block,
                         dynamic_lds: dims.dynamic_lds,
-                        stream,
                         kernarg: &kernargs[kernarg.0 as usize..(kernarg.0 + kernarg.1) as usize],
                         accesses: &accesses,
                     };
                     // SAFETY: as above.
-                    Some(unsafe { driver.graph_add_kernel(device, draft.raw, &after, &launch) })
+                    Some(unsafe { driver.graph_add(device, draft.raw, &after, &Work::Kernel(&launch)) })
                 }
                 Step::Copy { from, to, bytes } if bytes > 0 => {
                     let (from, to) = (DevicePtr(address(from)), DevicePtr(address(to)));
                     // SAFETY: as above.
                     Some(unsafe {
-                        driver.graph_add_memcpy_dtod(device, draft.raw, &after, to, from, bytes as usize)
+                        driver.graph_add(
+                            device,
+                            draft.raw,
+                            &after,
+                            &Work::CopyWithin { dst: to, src: from, bytes: bytes as usize },
+                        )
                     })
                 }
                 Step::Fill { at, bytes, pattern, width } if bytes > 0 => {
@@ -146,16 +149,17 @@ impl Baked {
                     // SAFETY: as above.
                     Some(unsafe {
                         match width {
-                            4 => {
-                                driver.graph_add_memset_d32(device, draft.raw, &after, at, pattern, bytes / 4)
-                            }
-                            _ => driver.graph_add_memset_d8(
+                            4 => driver.graph_add(
                                 device,
                                 draft.raw,
                                 &after,
-                                at,
-                                pattern as u8,
-                                bytes,
+                                &Work::FillWords { dst: at, value: pattern, count: bytes / 4 },
+                            ),
+                            _ => driver.graph_add(
+                                device,
+                                draft.raw,
+                                &after,
+                                &Work::FillBytes { dst: at, value: pattern as u8, bytes },
                             ),
                         }
                     })

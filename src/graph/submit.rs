@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::launcher::{Lane, LaneState, Stream, Ticket};
 use crate::memory::Failed;
 use crate::memory::pool::Caller;
-use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess};
+use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess, Note, Work};
 
 use super::cache::{Bound, Instance};
 use super::error::GraphProblem;
@@ -270,14 +270,18 @@ impl Graph {
         bound.blocks_good = false;
         let (device, bytes) = (lane.core.device(), bound.blocks.len());
         let staging = ring.take(&lane.core, bytes)?;
-        device.raw().note_host_write(staging.host.as_ptr(), bytes);
+        device.note(&Note::HostWrite { ptr: staging.host.as_ptr(), bytes });
         // SAFETY: the ring gave out so many bytes that no work in flight uses.
         unsafe { std::ptr::copy_nonoverlapping(bound.blocks.as_ptr(), staging.host.as_ptr(), bytes) };
         ring.used_by(sequence);
         let to = DevicePtr(self.address(instance, At::Arena(0)));
         // SAFETY: the ring keeps the staged bytes until its fence; the blocks are the arena's first bytes.
         unsafe {
-            device.raw().memcpy_htod_async(device.id(), to, staging.host.as_ptr(), bytes, lane.core.raw())
+            device.raw().enqueue(
+                device.id(),
+                lane.core.raw(),
+                &Work::CopyToDevice { dst: to, src: staging.host.as_ptr(), bytes },
+            )
         }?;
         bound.blocks_good = true;
         Ok(())
@@ -380,11 +384,10 @@ impl Graph {
         let completed = lane.core.completed();
         bound.retired.retain(|(position, _)| *position > completed);
         let device = lane.core.device();
-        let (program, stream) = (&instance.program, lane.core.raw());
+        let program = &instance.program;
         // SAFETY: arguments and ranges were checked when they were recorded; the instance keeps kernels and arena, and the
         // graph is launched only for a compute with the same addresses.
-        let made =
-            unsafe { Baked::make(device.driver(), device.id(), program, &bound.kernargs, address, stream) };
+        let made = unsafe { Baked::make(device.driver(), device.id(), program, &bound.kernargs, address) };
         let made = made.map_err(|(step, e)| {
             let node = program.nodes.get(step).copied().unwrap_or(0);
             Stopped { node, failed: e.into(), slot_in_use: false, submitted: 0 }
@@ -456,29 +459,42 @@ impl Graph {
                         grid: dims.grid,
                         block: dims.block,
                         dynamic_lds: dims.dynamic_lds,
-                        stream,
                         kernarg: &kernargs[kernarg.0 as usize..(kernarg.0 + kernarg.1) as usize],
                         accesses: &accesses,
                     };
                     // SAFETY: the segment is as long as the metadata say, and was packed after every argument was
                     // checked against them when it was recorded; that the kernel touches nothing else is the promise of
                     // whoever recorded it.
-                    unsafe { driver.launch_kernel(id, &launch) }
+                    unsafe { driver.enqueue(id, stream, &Work::Kernel(&launch)) }
                 }
                 Step::Copy { from, to, bytes } => {
                     let (from, to) =
                         (DevicePtr(self.address(instance, from)), DevicePtr(self.address(instance, to)));
                     // SAFETY: both ranges were checked against their values when they were recorded; the values' memory
                     // is kept by the graph and by its marks on the stream.
-                    unsafe { driver.memcpy_dtod_async(id, to, from, bytes as usize, stream) }
+                    unsafe {
+                        driver.enqueue(
+                            id,
+                            stream,
+                            &Work::CopyWithin { dst: to, src: from, bytes: bytes as usize },
+                        )
+                    }
                 }
                 Step::Fill { at, bytes, pattern, width } => {
                     let at = DevicePtr(self.address(instance, at));
                     // SAFETY: as above; words begin at multiples of 4, as blocks and temporaries do of 256.
                     unsafe {
                         match width {
-                            4 => driver.memset_d32_async(id, at, pattern, bytes as usize / 4, stream),
-                            _ => driver.memset_d8_async(id, at, pattern as u8, bytes as usize, stream),
+                            4 => driver.enqueue(
+                                id,
+                                stream,
+                                &Work::FillWords { dst: at, value: pattern, count: bytes as usize / 4 },
+                            ),
+                            _ => driver.enqueue(
+                                id,
+                                stream,
+                                &Work::FillBytes { dst: at, value: pattern as u8, bytes: bytes as usize },
+                            ),
                         }
                     }
                 }
@@ -489,7 +505,11 @@ impl Graph {
                     // it back, after the event recorded behind this.
                     unsafe {
                         let to = host.as_ptr().add(result as usize);
-                        driver.memcpy_dtoh_async(id, to, from, bytes as usize, stream)
+                        driver.enqueue(
+                            id,
+                            stream,
+                            &Work::CopyToHost { dst: to, src: from, bytes: bytes as usize },
+                        )
                     }
                 }
             };

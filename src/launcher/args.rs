@@ -23,7 +23,7 @@ pub enum Arg<'a> {
     Pointer(DevicePtr),
     /// Pool memory for a pointer parameter: the launch notes that its stream uses it, so that it may be dropped at once.
     Buffer(BufferArg<'a>),
-    /// Where the destination of [`Launcher::launch_into`](crate::Launcher::launch_into) goes.
+    /// Where the launch's [destination](crate::Launch::destination) goes.
     Destination,
     /// Bytes for a parameter of any kind, checked for size alone.
     Raw(&'a [u8]),
@@ -199,10 +199,16 @@ impl<'a, T: Pod> From<&'a mut DeviceBuffer<T>> for Arg<'a> {
     }
 }
 
+impl<'a, T: Pod> From<&'a DeviceView<T>> for BufferArg<'a> {
+    fn from(view: &'a DeviceView<T>) -> Self {
+        BufferArg { block: view.block(), ptr: view.address(), range: view.byte_range() }
+    }
+}
+
 impl<'a, T: Pod> From<&'a DeviceView<T>> for Arg<'a> {
     /// The address of the view's first element; the kernel is told of shape and strides by arguments of their own.
     fn from(view: &'a DeviceView<T>) -> Self {
-        Arg::Buffer(BufferArg { block: view.block(), ptr: view.address(), range: view.byte_range() })
+        Arg::Buffer(BufferArg::from(view))
     }
 }
 

@@ -3,83 +3,150 @@
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use smallvec::SmallVec;
 
+use crate::device::Device;
 use crate::error::{LaunchProblem, Result};
 use crate::memory::{DeviceBuffer, DeviceView, Layout};
+use crate::stream::StreamCore;
 
-use super::args::{Arg, BufferArg, HostData, LaunchDims, PatchTarget, Staging};
+use super::args::{Arg, BufferArg, HostData, PatchTarget};
+use super::description::Launch;
 use super::kernel::{Kernel, ParameterKind};
 use super::lane::Lane;
-use super::launch::{Request, Source, launch};
-use super::registry::KernelHandle;
-use super::ticket::Ticket;
+use super::launch::{Receipt, Request, Source, Target, launch};
 
-/// Where a launch's result goes; made with `From`. See [`Launcher::launch_into`](crate::Launcher::launch_into).
+/// Where a launch's result goes: a buffer, a place for one, or a view; made with `From`. See
+/// [`Launch::destination`](crate::Launch::destination).
 #[derive(Debug)]
-#[non_exhaustive]
-pub enum Destination<'d, T: Pod> {
-    /// A buffer, which may be given other memory.
-    Buffer(&'d mut DeviceBuffer<T>),
-    /// A buffer that is made when there is none.
-    Optional(&'d mut Option<DeviceBuffer<T>>),
-    /// Elements of a buffer, which stay where they are.
-    View(&'d DeviceView<T>),
+pub struct Destination<'d>(Kind<'d>);
+
+enum Kind<'d> {
+    /// May be given other memory.
+    Buffer(&'d mut (dyn Resizable + 'static)),
+    /// Stays where it is.
+    View { layout: &'d Layout, device: &'d Device, target: BufferArg<'d> },
 }
 
-impl<'d, T: Pod> From<&'d mut DeviceBuffer<T>> for Destination<'d, T> {
+impl std::fmt::Debug for Kind<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Kind::Buffer(_) => f.write_str("Buffer"),
+            Kind::View { target, .. } => f.debug_tuple("View").field(&target.ptr()).finish(),
+        }
+    }
+}
+
+/// A destination, what shape the result has, and which parameter takes its address.
+#[derive(Debug)]
+pub(super) struct Placement<'d> {
+    /// `None` where the caller gave a parameter alone.
+    pub(super) to: Option<Destination<'d>>,
+    pub(super) shape: &'d [usize],
+    pub(super) parameter: Option<usize>,
+}
+
+impl<'d, T: Pod> From<&'d mut DeviceBuffer<T>> for Destination<'d> {
     fn from(buffer: &'d mut DeviceBuffer<T>) -> Self {
-        Destination::Buffer(buffer)
+        Destination(Kind::Buffer(buffer))
     }
 }
 
-impl<'d, T: Pod> From<&'d mut Option<DeviceBuffer<T>>> for Destination<'d, T> {
+impl<'d, T: Pod> From<&'d mut Option<DeviceBuffer<T>>> for Destination<'d> {
     fn from(buffer: &'d mut Option<DeviceBuffer<T>>) -> Self {
-        Destination::Optional(buffer)
+        Destination(Kind::Buffer(buffer))
     }
 }
 
-impl<'d, T: Pod> From<&'d DeviceView<T>> for Destination<'d, T> {
+impl<'d, T: Pod> From<&'d DeviceView<T>> for Destination<'d> {
     fn from(view: &'d DeviceView<T>) -> Self {
-        Destination::View(view)
+        Destination(Kind::View {
+            layout: view.layout(),
+            device: view.device(),
+            target: BufferArg::from(view),
+        })
     }
 }
 
-pub(super) fn launch_into<T: Pod>(
+/// Memory for a result, whether there was room for it or not.
+struct Room<'a> {
+    target: BufferArg<'a>,
+    /// Allocated for this launch, so that no input lies there.
+    is_new: bool,
+}
+
+/// Launches the kernel with the memory that was found.
+type Enqueue<'e> = &'e mut dyn FnMut(Room<'_>) -> Result<()>;
+
+/// A buffer of any element type that a launch may give other memory.
+trait Resizable {
+    /// Finds memory for `layout` on the stream, has `enqueue` launch the kernel with it, and keeps memory and layout if
+    /// that succeeded.
+    fn fill_with(&mut self, stream: &StreamCore, layout: Layout, enqueue: Enqueue<'_>) -> Result<()>;
+}
+
+impl<T: Pod> Resizable for DeviceBuffer<T> {
+    fn fill_with(&mut self, stream: &StreamCore, layout: Layout, enqueue: Enqueue<'_>) -> Result<()> {
+        if !self.fits(stream, layout.len()) {
+            // The old memory goes back in stream order, at once.
+            *self = filled(stream, layout, enqueue)?;
+            return Ok(());
+        }
+        let bytes = (layout.len() * size_of::<T>()) as u64;
+        enqueue(Room { target: BufferArg::first_bytes(self.block(), bytes), is_new: false })?;
+        self.set_layout(layout);
+        Ok(())
+    }
+}
+
+impl<T: Pod> Resizable for Option<DeviceBuffer<T>> {
+    fn fill_with(&mut self, stream: &StreamCore, layout: Layout, enqueue: Enqueue<'_>) -> Result<()> {
+        match self {
+            Some(buffer) => buffer.fill_with(stream, layout, enqueue),
+            None => {
+                *self = Some(filled(stream, layout, enqueue)?);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// A new buffer that the kernel was launched with.
+fn filled<T: Pod>(stream: &StreamCore, layout: Layout, enqueue: Enqueue<'_>) -> Result<DeviceBuffer<T>> {
+    let mut new = DeviceBuffer::on(stream, layout.len())?;
+    new.set_layout(layout);
+    enqueue(Room { target: BufferArg::first_bytes(new.block(), new.bytes() as u64), is_new: true })?;
+    Ok(new)
+}
+
+/// Launches a kernel as `description` says, which has a destination. Whatever does not fit the kernel is refused before any
+/// memory is taken.
+pub(super) fn launch_into<R: Receipt>(
     kernel: &Kernel,
     lane: &Arc<Lane>,
-    (handle, dims): (KernelHandle, LaunchDims),
-    args: &[Arg<'_>],
-    destination: Destination<'_, T>,
-    shape: &[usize],
-) -> Result<Ticket> {
-    lane.core.device().check()?;
+    description: Launch<'_>,
+    placement: Placement<'_>,
+) -> Result<R> {
+    let Launch { mut dims, source, staging, .. } = description;
+    let device = lane.core.device();
+    device.check()?;
+    let Placement { to: Some(Destination(to)), shape, parameter } = placement else {
+        return refuse(kernel, "a parameter was named for it, but no memory was given");
+    };
     let layout = Layout::contiguous(0, shape)?;
-    let mut places = args.iter().enumerate().filter(|(_, a)| matches!(a, Arg::Destination)).map(|(i, _)| i);
-    let (Some(place), None) = (places.next(), places.next()) else {
-        return refuse(kernel, "the arguments have to name `Arg::Destination` exactly once");
-    };
-    // Whatever does not fit the kernel is refused before any memory is taken; a null stands for the destination.
-    let mut all: SmallVec<[Arg<'_>; 12]> = args.into();
-    all[place] = Arg::null();
-    let dims = dims.with_lds(kernel.with_layout(dims.dynamic_lds)?);
+    let parameter = parameter_of(kernel, source, parameter)?;
+    dims.dynamic_lds = kernel.with_layout(dims.dynamic_lds)?;
     kernel.check_dims(&dims)?;
-    kernel.check_args(&all)?;
-    let go = |target: BufferArg<'_>| {
-        let mut all: SmallVec<[Arg<'_>; 12]> = all.iter().copied().collect();
-        all[place] = Arg::Buffer(target);
-        let request = Request {
-            handle,
-            dims,
-            staging: Staging::Copy,
-            source: Source::Args(&all),
-            destination: Some(place),
-        };
-        launch(kernel, lane, request)
+    match source {
+        Source::Args(args) => kernel.check_args(args)?,
+        Source::Packed(bytes) => kernel.check_packed(bytes.len())?,
+    }
+    let enqueue = |target: BufferArg<'_>| {
+        let destination = Some(Target { parameter, buffer: target });
+        launch(kernel, lane, Request { dims, staging, source, destination })
     };
-    match destination {
-        Destination::View(view) => {
-            if view.shape() != shape || !view.layout().is_contiguous() {
+    match to {
+        Kind::View { layout: view, device: of_view, target } => {
+            if view.shape() != shape || !view.is_contiguous() {
                 return refuse(
                     kernel,
                     format!(
@@ -89,42 +156,58 @@ pub(super) fn launch_into<T: Pod>(
                     ),
                 );
             }
-            if view.device() != lane.core.device() {
-                let (view, stream) = (view.device().id(), lane.core.device().id());
+            if of_view != device {
+                let (view, stream) = (of_view.id(), device.id());
                 return refuse(
                     kernel,
                     format!("the view is on {view}, the stream on {stream}; views stay where they are"),
                 );
             }
-            let Arg::Buffer(target) = Arg::from(view) else {
-                return refuse(kernel, "the view has no memory");
-            };
-            check_aliases(kernel, args, &target)?;
-            go(target)
+            check_aliases(kernel, source, parameter, &target)?;
+            enqueue(target)
         }
-        Destination::Buffer(buffer) => {
-            if !buffer.fits(&lane.core, layout.len()) {
-                let new = fresh(kernel, lane, layout)?;
-                let ticket = go(whole(&new))?;
-                // The old memory goes back in stream order, at once.
-                *buffer = new;
-                return Ok(ticket);
+        Kind::Buffer(buffer) => {
+            let mut receipt = None;
+            let filled = buffer.fill_with(&lane.core, layout, &mut |room| {
+                if !room.is_new {
+                    check_aliases(kernel, source, parameter, &room.target)?;
+                }
+                receipt = Some(enqueue(room.target)?);
+                Ok(())
+            });
+            filled.map_err(|e| e.for_kernel(&kernel.name))?;
+            match receipt {
+                Some(receipt) => Ok(receipt),
+                None => refuse(kernel, "the kernel was not launched"),
             }
-            let target = part(buffer, layout.len());
-            check_aliases(kernel, args, &target)?;
-            let ticket = go(target)?;
-            buffer.set_layout(layout);
-            Ok(ticket)
         }
-        Destination::Optional(Some(buffer)) => {
-            let again = Destination::Buffer(buffer);
-            launch_into(kernel, lane, (handle, dims), args, again, shape)
+    }
+}
+
+/// Which parameter takes the destination.
+fn parameter_of(kernel: &Kernel, source: Source<'_>, said: Option<usize>) -> Result<usize> {
+    match source {
+        Source::Args(args) => {
+            let mut marked =
+                args.iter().enumerate().filter(|(_, a)| matches!(a, Arg::Destination)).map(|(i, _)| i);
+            match (marked.next(), marked.next()) {
+                (Some(index), None) if said.is_none_or(|said| said == index) => Ok(index),
+                (Some(index), None) => refuse(
+                    kernel,
+                    format!("argument {index} is `Arg::Destination`, not the one that was named"),
+                ),
+                _ => refuse(kernel, "the arguments have to name `Arg::Destination` exactly once"),
+            }
         }
-        Destination::Optional(empty) => {
-            let new = fresh(kernel, lane, layout)?;
-            let ticket = go(whole(&new))?;
-            *empty = Some(new);
-            Ok(ticket)
+        Source::Packed(_) => {
+            let Some(index) = said else {
+                return refuse(kernel, "packed arguments need `destination_parameter`");
+            };
+            if index >= kernel.parameters.len() {
+                return refuse(kernel, format!("parameter {index} of {}", kernel.parameters.len()));
+            }
+            kernel.check_pointer(index)?;
+            Ok(index)
         }
     }
 }
@@ -134,24 +217,13 @@ fn refuse<R>(kernel: &Kernel, problem: impl Into<String>) -> Result<R> {
     Err(kernel.refuse(LaunchProblem::Destination(problem.into().into_boxed_str())))
 }
 
-/// New memory on the stream.
-fn fresh<T: Pod>(kernel: &Kernel, lane: &Lane, layout: Layout) -> Result<DeviceBuffer<T>> {
-    let mut new = DeviceBuffer::on(&lane.core, layout.len()).map_err(|e| e.for_kernel(&kernel.name))?;
-    new.set_layout(layout);
-    Ok(new)
-}
-
-fn whole<T: Pod>(buffer: &DeviceBuffer<T>) -> BufferArg<'_> {
-    part(buffer, buffer.len())
-}
-
-/// The first `len` elements that a buffer has room for.
-fn part<T: Pod>(buffer: &DeviceBuffer<T>, len: usize) -> BufferArg<'_> {
-    BufferArg::first_bytes(buffer.block(), (len * size_of::<T>()) as u64)
-}
-
 /// Refuses inputs in the destination's memory.
-fn check_aliases(kernel: &Kernel, args: &[Arg<'_>], target: &BufferArg<'_>) -> Result<()> {
+fn check_aliases(
+    kernel: &Kernel,
+    source: Source<'_>,
+    parameter: usize,
+    target: &BufferArg<'_>,
+) -> Result<()> {
     let (start, bytes) = target.range();
     let (end, in_place) = (start.saturating_add(bytes), kernel.is_in_place());
     if bytes == 0 {
@@ -173,6 +245,22 @@ fn check_aliases(kernel: &Kernel, args: &[Arg<'_>], target: &BufferArg<'_>) -> R
                 }
             ),
         )
+    };
+    let args = match source {
+        Source::Args(args) => args,
+        Source::Packed(bytes) => {
+            for (index, p) in kernel.parameters.iter().enumerate() {
+                let address = bytes.get(p.offset as usize..).and_then(|b| b.first_chunk::<8>());
+                if p.kind == ParameterKind::Pointer
+                    && index != parameter
+                    && let Some(address) = address
+                {
+                    // How much the kernel reads there is not known: its first byte at least.
+                    check(index, u64::from_le_bytes(*address), 1)?;
+                }
+            }
+            return Ok(());
+        }
     };
     for (index, arg) in args.iter().enumerate() {
         match arg {

@@ -11,7 +11,12 @@ use crate::module::Module;
 use hip_driver::RawFunction;
 
 use super::args::{Arg, LaunchDims};
-use super::lane::Lane;
+use super::description::{Launch, Registration};
+use super::destination::launch_into;
+use super::lane::{Lane, Stream};
+use super::launch::{Receipt, Request, launch};
+use super::registry::KernelHandle;
+use super::ticket::Ticket;
 
 /// HIP's safe contract for arguments by value.
 const MAX_KERNARG: u32 = 4096;
@@ -31,9 +36,12 @@ pub(crate) struct Parameter {
     pub(crate) kind: ParameterKind,
 }
 
-/// A kernel on a device. When the last reference goes, its module is kept until the last launch has finished.
+/// A registered kernel on a device, as [`Launcher::kernel`](crate::Launcher::kernel) looks it up, for callers that launch
+/// it often and want no look-up. It stays the same kernel when its handle is given another or unregistered. When the last
+/// reference goes, its module is kept until the last launch has finished.
 #[derive(Debug)]
 pub struct Kernel {
+    pub(crate) handle: KernelHandle,
     /// Differs between a kernel and the one that replaces it under the same handle.
     pub(crate) id: u64,
     pub(crate) name: Arc<str>,
@@ -57,8 +65,9 @@ pub struct Kernel {
 
 impl Kernel {
     /// Looks a kernel up in a loaded module and checks that it can be launched at all.
-    pub(crate) fn new(module: &Module, name: &str) -> Result<Kernel> {
+    pub(crate) fn new(registration: &Registration<'_>, handle: KernelHandle) -> Result<Kernel> {
         static ID: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+        let Registration { module, name, lds_bytes, in_place } = registration;
         let signature = module.code_object().kernel(name)?.clone();
         let name: Arc<str> = Arc::from(signature.name.as_str());
         let refuse = |problem| Error::Launch { kernel: name.clone(), problem: Box::new(problem) };
@@ -101,7 +110,8 @@ impl Kernel {
             0 => limits.max_threads_per_block,
             n => n.min(limits.max_threads_per_block),
         };
-        Ok(Kernel {
+        let kernel = Kernel {
+            handle,
             id: ID.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
             name,
             function,
@@ -114,11 +124,55 @@ impl Kernel {
             static_lds: signature.group_segment_fixed_size,
             required_block: signature.reqd_workgroup_size,
             signature,
-            module: module.clone(),
+            module: Module::clone(module),
             lanes: Mutex::new(Vec::new()),
-            in_place: AtomicBool::new(false),
+            in_place: AtomicBool::new(*in_place),
             lds_layout: AtomicU32::new(0),
-        })
+        };
+        if let Some(bytes) = lds_bytes {
+            kernel.set_lds_layout(*bytes)?;
+        }
+        Ok(kernel)
+    }
+
+    /// The handle that it was registered under.
+    pub fn handle(&self) -> KernelHandle {
+        self.handle
+    }
+
+    /// Launches the kernel; as [`Launcher::submit`](crate::Launcher::submit), without a look-up.
+    ///
+    /// # Safety
+    /// As [`Launcher::launch`](crate::Launcher::launch).
+    ///
+    /// # Errors
+    /// As [`Launcher::submit`](crate::Launcher::submit), but never [`Error::StaleHandle`].
+    #[inline]
+    pub unsafe fn submit(&self, stream: &Stream, launch: Launch<'_>) -> Result<Ticket> {
+        self.launch_on(stream, launch)
+    }
+
+    /// Launches the kernel without a ticket; as [`Launcher::enqueue`](crate::Launcher::enqueue), without a look-up.
+    ///
+    /// # Safety
+    /// As [`Launcher::launch`](crate::Launcher::launch).
+    ///
+    /// # Errors
+    /// As [`Launcher::enqueue`](crate::Launcher::enqueue), but never [`Error::StaleHandle`].
+    #[inline]
+    pub unsafe fn enqueue(&self, stream: &Stream, launch: Launch<'_>) -> Result<()> {
+        self.launch_on(stream, launch)
+    }
+
+    #[inline(always)]
+    fn launch_on<R: Receipt>(&self, stream: &Stream, mut description: Launch<'_>) -> Result<R> {
+        match description.placement.take() {
+            None => {
+                let Launch { dims, staging, source, .. } = description;
+                launch(self, &stream.0, Request { dims, staging, source, destination: None })
+            }
+            Some(placement) => launch_into(self, &stream.0, description, placement),
+        }
     }
 
     #[inline]
@@ -213,12 +267,10 @@ impl Kernel {
         let (kind_fits, size) = match arg {
             Arg::Scalar { size, .. } => (parameter.kind == ParameterKind::Value, usize::from(*size)),
             Arg::Value(bytes) => (parameter.kind == ParameterKind::Value, bytes.len()),
-            Arg::Pointer(_) | Arg::Buffer(_) | Arg::Host(_) | Arg::Block(_) => {
+            Arg::Pointer(_) | Arg::Buffer(_) | Arg::Destination | Arg::Host(_) | Arg::Block(_) => {
                 (parameter.kind == ParameterKind::Pointer, 8)
             }
             Arg::Raw(bytes) => (true, bytes.len()),
-            // Only `launch_into` knows what goes there, and puts it in.
-            Arg::Destination => (false, 8),
         };
         if kind_fits && size == parameter.size as usize {
             return Ok(());

@@ -326,13 +326,8 @@ pub(crate) type Entries = HashMap<KernelHandle, Entry, BuildHasherDefault<Handle
 
 /// The pair's state, made on its first launch.
 #[inline]
-pub(crate) fn entry_of<'a>(
-    entries: &'a mut Entries,
-    lane: &Arc<Lane>,
-    handle: KernelHandle,
-    kernel: &Kernel,
-) -> &'a mut Entry {
-    let entry = entries.entry(handle).or_insert_with(|| Entry::new(lane));
+pub(crate) fn entry_of<'a>(entries: &'a mut Entries, lane: &Arc<Lane>, kernel: &Kernel) -> &'a mut Entry {
+    let entry = entries.entry(kernel.handle).or_insert_with(|| Entry::new(lane));
     if entry.kernel != kernel.id {
         entry.belongs_to(lane, kernel);
     }

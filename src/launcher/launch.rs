@@ -14,12 +14,11 @@ use std::sync::Arc;
 use crate::error::{Error, LaunchProblem, Result};
 use crate::memory::pool::Caller;
 use crate::memory::{Failed, ResultSlot};
-use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess};
+use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess, Note, Work};
 
-use super::args::{Arg, Block, HostData, LaunchDims, PatchTarget, Staging};
+use super::args::{Arg, Block, BufferArg, HostData, LaunchDims, PatchTarget, Staging};
 use super::kernel::Kernel;
 use super::lane::{Entry, Lane, LaneState, entry_of};
-use super::registry::KernelHandle;
 use super::ticket::{Spans, Ticket};
 
 /// Pieces of the image start at multiples of this: a cache line, and enough for any vector type.
@@ -28,7 +27,7 @@ const ALIGN: u64 = 64;
 const MAX_IMAGE: u64 = 1 << 31;
 
 /// Arguments as the caller has them.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Source<'a> {
     /// One value for each parameter.
     Args(&'a [Arg<'a>]),
@@ -37,15 +36,45 @@ pub(super) enum Source<'a> {
     Packed(&'a [u8]),
 }
 
-/// One launch as the caller asked for it.
+/// One launch whose memory is all there.
 #[derive(Clone, Copy)]
 pub(super) struct Request<'a> {
-    pub(super) handle: KernelHandle,
     pub(super) dims: LaunchDims,
     pub(super) staging: Staging,
     pub(super) source: Source<'a>,
-    /// The argument that the kernel writes its result to.
-    pub(super) destination: Option<usize>,
+    pub(super) destination: Option<Target<'a>>,
+}
+
+/// The memory that the kernel writes its result to, and the parameter that takes its address.
+#[derive(Clone, Copy)]
+pub(super) struct Target<'a> {
+    pub(super) parameter: usize,
+    pub(super) buffer: BufferArg<'a>,
+}
+
+/// What the caller gets of a launch: a [`Ticket`], or nothing.
+pub(super) trait Receipt: Sized {
+    /// Whether outputs can be read by it.
+    const READS: bool;
+
+    fn new(lane: &Arc<Lane>, sequence: u64, slot: Option<ResultSlot>, spans: Spans) -> Self;
+}
+
+impl Receipt for Ticket {
+    const READS: bool = true;
+
+    #[inline(always)]
+    fn new(lane: &Arc<Lane>, sequence: u64, slot: Option<ResultSlot>, spans: Spans) -> Ticket {
+        Ticket::new(lane.clone(), sequence, slot, spans)
+    }
+}
+
+impl Receipt for () {
+    const READS: bool = false;
+
+    /// A launch with outputs is refused, so that there is no slot to give back.
+    #[inline(always)]
+    fn new(_: &Arc<Lane>, _: u64, _: Option<ResultSlot>, _: Spans) {}
 }
 
 /// Sizes of the image's three parts in bytes, pieces padded to [`ALIGN`].
@@ -97,7 +126,7 @@ fn padded(bytes: usize) -> u64 {
 }
 
 /// Enqueues a launch. Every check that needs no device comes before the first call.
-pub(super) fn launch(kernel: &Kernel, lane: &Arc<Lane>, mut request: Request<'_>) -> Result<Ticket> {
+pub(super) fn launch<R: Receipt>(kernel: &Kernel, lane: &Arc<Lane>, mut request: Request<'_>) -> Result<R> {
     let device = lane.core.device();
     if kernel.device() != device {
         let (kernel_device, stream) = (kernel.device().id(), device.id());
@@ -108,17 +137,20 @@ pub(super) fn launch(kernel: &Kernel, lane: &Arc<Lane>, mut request: Request<'_>
     kernel.check_dims(&request.dims)?;
     let request = &request;
     let image = match request.source {
-        Source::Args(args) => check_args(kernel, lane, args)?,
+        Source::Args(args) => check_args(kernel, lane, args, request.destination.is_some())?,
         Source::Packed(bytes) => {
             kernel.check_packed(bytes.len())?;
             Image::default()
         }
     };
     if image.total() > 0 {
-        check_image(kernel, request, &image)?;
+        check_image(kernel, request, &image, R::READS)?;
+    }
+    if let Some(block) = request.destination.and_then(|target| target.buffer.block()) {
+        lane.core.note_use(block);
     }
     match enqueue(kernel, lane, request, &image) {
-        Ok(ticket) => Ok(ticket),
+        Ok(receipt) => Ok(receipt),
         // The lock is gone by now, and callbacks that free memory may want it.
         Err(Failed::Allocation("device", bytes, _))
             if device.pool_core().ladder.run_callbacks(bytes as u64) =>
@@ -130,10 +162,11 @@ pub(super) fn launch(kernel: &Kernel, lane: &Arc<Lane>, mut request: Request<'_>
     }
 }
 
-/// Checks the arguments and measures what they stage, in one walk. Notes that the stream uses the buffers among them, so
-/// that they may be dropped before it has done with them; those before one that is refused are noted for nothing.
+/// Checks the arguments and measures what they stage, in one walk. Records that the stream uses the buffers among them, so
+/// that they may be dropped before it has done with them. If an argument is refused, uses recorded for earlier arguments
+/// stay recorded; they only delay reuse.
 #[inline]
-fn check_args(kernel: &Kernel, lane: &Lane, args: &[Arg<'_>]) -> Result<Image> {
+fn check_args(kernel: &Kernel, lane: &Lane, args: &[Arg<'_>], has_destination: bool) -> Result<Image> {
     kernel.check_count(args.len())?;
     let mut image = Image::default();
     for (index, (arg, parameter)) in args.iter().zip(&kernel.parameters).enumerate() {
@@ -146,6 +179,10 @@ fn check_args(kernel: &Kernel, lane: &Lane, args: &[Arg<'_>]) -> Result<Image> {
             }
             Arg::Host(data) => image.add(data),
             Arg::Block(block) => image.add_block(block),
+            Arg::Destination if !has_destination => {
+                let problem = "an argument is `Arg::Destination`, but the launch has no destination";
+                return Err(kernel.refuse(LaunchProblem::Destination(problem.into())));
+            }
             _ => {}
         }
     }
@@ -185,7 +222,10 @@ fn check_patches(kernel: &Kernel, block: &Block<'_>) -> Result<()> {
     Ok(())
 }
 
-fn check_image(kernel: &Kernel, request: &Request<'_>, image: &Image) -> Result<()> {
+fn check_image(kernel: &Kernel, request: &Request<'_>, image: &Image, reads: bool) -> Result<()> {
+    if !reads && image.inout + image.output > 0 {
+        return Err(kernel.refuse(LaunchProblem::OutputWithoutTicket));
+    }
     if image.total() > MAX_IMAGE {
         return Err(kernel.refuse(LaunchProblem::TooMuchData { bytes: image.total(), limit: MAX_IMAGE }));
     }
@@ -350,7 +390,7 @@ fn pack(kernel: &Kernel, kernarg: &mut [u8], source: Source<'_>, mut cursor: Cur
             },
             Arg::Pointer(ptr) => put_arg(kernarg, at, &ptr.0.to_le_bytes()),
             Arg::Buffer(buffer) => put_arg(kernarg, at, &buffer.ptr().0.to_le_bytes()),
-            // Refused when the arguments were checked.
+            // Written by the caller.
             Arg::Destination => {}
             Arg::Value(bytes) | Arg::Raw(bytes) => put_arg(kernarg, at, bytes),
             Arg::Host(data) => put_arg(kernarg, at, &cursor.next(data).0.to_le_bytes()),
@@ -428,15 +468,15 @@ struct Staged {
     slot: Option<ResultSlot>,
 }
 
-fn enqueue(
+fn enqueue<R: Receipt>(
     kernel: &Kernel,
     lane: &Arc<Lane>,
     request: &Request<'_>,
     image: &Image,
-) -> std::result::Result<Ticket, Failed> {
+) -> std::result::Result<R, Failed> {
     let mut state = lane.lock();
     let LaneState { ring, entries, recent, .. } = &mut *state;
-    let entry = entry_of(entries, lane, request.handle, kernel);
+    let entry = entry_of(entries, lane, kernel);
     let staged = if image.total() == 0 {
         Staged {
             cursor: Cursor { input: 0, inout: 0, output: 0 },
@@ -448,6 +488,10 @@ fn enqueue(
         stage(lane, entry, ring, request, image)?
     };
     pack(kernel, &mut entry.kernarg, request.source, staged.cursor);
+    if let Some(target) = &request.destination {
+        let at = kernel.parameters[target.parameter].offset;
+        put_arg(&mut entry.kernarg, at, &target.buffer.ptr().0.to_le_bytes());
+    }
 
     let sequence = lane.core.next();
     if staged.uses_ring {
@@ -474,7 +518,7 @@ fn enqueue(
     }
     recent.push(sequence, kernel.id, request.dims, kernel.explicit_bytes, &entry.kernarg);
     let spans = if staged.slot.is_some() { output_spans(request.source, image) } else { Spans::new() };
-    Ok(Ticket::new(lane.clone(), sequence, staged.slot, spans))
+    Ok(R::new(lane, sequence, staged.slot, spans))
 }
 
 /// Finds memory for the image and writes its host-to-device part.
@@ -503,7 +547,7 @@ fn stage(
         if input > 0 {
             let staging = ring.take(core, input).map_err(give_back)?;
             cursor.input = staging.device.0;
-            device.raw().note_host_write(staging.host.as_ptr(), input);
+            device.note(&Note::HostWrite { ptr: staging.host.as_ptr(), bytes: input });
             // SAFETY: as above.
             input_bytes = unsafe { zeroed_slice(staging.host, input) };
         }
@@ -512,7 +556,7 @@ fn stage(
             cursor.inout = slot.device.0;
             cursor.output = slot.device.0 + image.inout;
             if inout > 0 {
-                device.raw().note_host_write(slot.host.as_ptr(), inout);
+                device.note(&Note::HostWrite { ptr: slot.host.as_ptr(), bytes: inout });
                 // SAFETY: as above.
                 inout_bytes = unsafe { zeroed_slice(slot.host, inout) };
             }
@@ -545,7 +589,7 @@ fn stage(
     // Until the copy is enqueued, the device holds something else than the shadow.
     entry.shadow_good = false;
     let staging = ring.take(core, to_device).map_err(give_back)?;
-    device.raw().note_host_write(staging.host.as_ptr(), to_device);
+    device.note(&Note::HostWrite { ptr: staging.host.as_ptr(), bytes: to_device });
     // SAFETY: the ring gave out `to_device` bytes that no work in flight uses; the shadow is as long and elsewhere.
     unsafe { std::ptr::copy_nonoverlapping(entry.shadow.as_ptr(), staging.host.as_ptr(), to_device) };
     Ok(Staged { cursor, copy_from: Some(staging.host), uses_ring: true, slot })
@@ -576,14 +620,19 @@ struct Stopped {
 #[cold]
 fn and_buffers(staged: &[MemoryAccess], request: &Request<'_>) -> Vec<MemoryAccess> {
     let mut all = staged.to_vec();
+    let mut add = |buffer: &BufferArg<'_>, write| {
+        let (start, bytes) = buffer.range();
+        all.push(MemoryAccess { ptr: DevicePtr(start), bytes: bytes as usize, write });
+    };
     if let Source::Args(args) = request.source {
-        for (index, arg) in args.iter().enumerate() {
+        for arg in args {
             if let Arg::Buffer(buffer) = arg {
-                let (start, bytes) = buffer.range();
-                let write = request.destination == Some(index);
-                all.push(MemoryAccess { ptr: DevicePtr(start), bytes: bytes as usize, write });
+                add(buffer, false);
             }
         }
+    }
+    if let Some(target) = &request.destination {
+        add(&target.buffer, true);
     }
     all.retain(|a| a.bytes > 0);
     all
@@ -606,12 +655,14 @@ fn submit(
     if let Some(host) = staged.copy_from {
         // SAFETY: the ring keeps the staged bytes until its fence; the scratch is at least as long as the image.
         unsafe {
-            driver.memcpy_htod_async(
+            driver.enqueue(
                 id,
-                DevicePtr(staged.cursor.input),
-                host.as_ptr(),
-                image.to_device(),
                 stream,
+                &Work::CopyToDevice {
+                    dst: DevicePtr(staged.cursor.input),
+                    src: host.as_ptr(),
+                    bytes: image.to_device(),
+                },
             )
         }
         .map_err(free)?;
@@ -642,20 +693,25 @@ fn submit(
             grid: request.dims.grid,
             block: request.dims.block,
             dynamic_lds: request.dims.dynamic_lds,
-            stream,
             kernarg: &entry.kernarg,
             accesses,
         };
         // SAFETY: the segment is as long as the metadata say, and was packed after every argument was checked against
         // them; what the caller's own pointers are good for is the caller's promise.
-        unsafe { driver.launch_kernel(id, &launch) }.map_err(free)?;
+        unsafe { driver.enqueue(id, stream, &Work::Kernel(&launch)) }.map_err(free)?;
     }
     let Some(slot) = &staged.slot else { return Ok(()) };
     if !mapped {
         let from = DevicePtr(staged.cursor.inout);
         // SAFETY: the slot is this launch's until its ticket gives it back, after the event recorded below.
-        unsafe { driver.memcpy_dtoh_async(id, slot.host.as_ptr(), from, image.to_host(), stream) }
-            .map_err(|e| stopped(e, false, true))?;
+        unsafe {
+            driver.enqueue(
+                id,
+                stream,
+                &Work::CopyToHost { dst: slot.host.as_ptr(), src: from, bytes: image.to_host() },
+            )
+        }
+        .map_err(free)?;
     }
     // SAFETY: the slot's own event and a live stream of one device.
     unsafe { driver.event_record(id, slot.event, stream) }.map_err(|e| stopped(e, true, true))

@@ -8,6 +8,7 @@
 //! ```
 
 mod args;
+mod description;
 mod destination;
 mod kernel;
 mod lane;
@@ -20,10 +21,10 @@ mod waker;
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use bytemuck::Pod;
 use code_object::KernelSignature;
 
 pub use args::{Arg, Block, BufferArg, HostData, LaunchDims, Patch, PatchTarget, Staging};
+pub use description::{Launch, Registration};
 pub use destination::Destination;
 pub use lane::Stream;
 pub use registry::KernelHandle;
@@ -41,7 +42,6 @@ use hip_driver_layers::validation::ValidationDriver;
 pub use kernel::Kernel;
 use lane::LaneOptions;
 pub(crate) use lane::{Lane, LaneState, REMEMBERED};
-use launch::{Request, Source};
 use lds_layout::LdsLayout;
 use registry::Registry;
 
@@ -301,41 +301,21 @@ impl Launcher {
     ///
     /// # Errors
     /// [`Error::CodeObject`] (an unknown kernel's lists those there), [`Error::WrongTarget`], the driver's.
-    pub unsafe fn register(&self, device: &Device, image: &[u8], kernel: &str) -> Result<KernelHandle> {
+    pub unsafe fn register(&self, device: &Device, code: &[u8], kernel: &str) -> Result<KernelHandle> {
         // SAFETY: the caller vouches for the code.
-        self.register_from(&unsafe { Module::load(device, image) }?, kernel)
+        let module = unsafe { Module::load(device, code) }?;
+        self.register_kernel(Registration::new(&module, kernel))
     }
 
-    /// Registers a kernel of a loaded module.
+    /// Registers a kernel of a loaded module, as the description says.
     ///
     /// # Errors
-    /// As [`register`](Launcher::register).
-    pub fn register_from(&self, module: &Module, kernel: &str) -> Result<KernelHandle> {
-        self.own(module.device())?;
-        Ok(self.0.registry.insert(Arc::new(Kernel::new(module, kernel)?)))
-    }
-
-    /// Loads a code object and registers one of its kernels with the layout of its dynamic LDS, as
-    /// [`set_lds_layout`](Launcher::set_lds_layout) does.
-    ///
-    /// # Safety
-    /// As [`register`](Launcher::register).
-    ///
-    /// # Errors
-    /// As [`register`](Launcher::register) and [`set_lds_layout`](Launcher::set_lds_layout); nothing is registered then.
-    pub unsafe fn register_with_lds(
-        &self,
-        device: &Device,
-        image: &[u8],
-        kernel: &str,
-        layout: &LdsLayout,
-    ) -> Result<KernelHandle> {
-        // SAFETY: the caller vouches for the code.
-        let module = unsafe { Module::load(device, image) }?;
-        self.own(module.device())?;
-        let kernel = Kernel::new(&module, kernel)?;
-        kernel.set_lds_layout(layout.total())?;
-        Ok(self.0.registry.insert(Arc::new(kernel)))
+    /// [`Error::CodeObject`] for a kernel that the module does not have; [`Error::Invalid`] for a module on a device of
+    /// another launcher; [`LaunchProblem::Lds`](crate::LaunchProblem::Lds) for a layout that does not fit the device
+    /// beside the kernel's static LDS; the driver's. Nothing is registered then.
+    pub fn register_kernel(&self, registration: Registration<'_>) -> Result<KernelHandle> {
+        self.own(registration.module.device())?;
+        Ok(self.0.registry.insert(Arc::new(Kernel::new(&registration, KernelHandle::next())?)))
     }
 
     /// Gives a kernel the layout that its code was generated for. A launch from now on whose
@@ -350,19 +330,35 @@ impl Launcher {
         self.0.registry.get(handle)?.set_lds_layout(layout.total())
     }
 
-    /// Puts another kernel under a handle, such as a better compiled one. Launches from now on run the new one; the old
-    /// one's module goes when its last launch has finished. On an error the old one stays.
+    /// Loads a code object and puts one of its kernels under a handle; as
+    /// [`replace_kernel`](Launcher::replace_kernel), without a layout of LDS and not in place.
     ///
     /// # Safety
     /// As [`register`](Launcher::register).
     ///
     /// # Errors
     /// As [`register`](Launcher::register), and [`Error::StaleHandle`].
-    pub unsafe fn replace(&self, handle: KernelHandle, image: &[u8], kernel: &str) -> Result<()> {
+    pub unsafe fn replace(&self, handle: KernelHandle, code: &[u8], kernel: &str) -> Result<()> {
         let device = self.0.registry.get(handle)?.device().clone();
         // SAFETY: the caller vouches for the code.
-        let module = unsafe { Module::load(&device, image) }?;
-        let old = self.0.registry.replace(handle, Arc::new(Kernel::new(&module, kernel)?))?;
+        let module = unsafe { Module::load(&device, code) }?;
+        self.replace_kernel(handle, Registration::new(&module, kernel))
+    }
+
+    /// Puts another kernel under a handle, such as a better compiled one. Launches from now on run the new one; the old
+    /// one's module goes when its last launch has finished. On an error the old one stays.
+    ///
+    /// # Errors
+    /// As [`register_kernel`](Launcher::register_kernel), and [`Error::StaleHandle`]; [`Error::Invalid`] for a module on
+    /// another device than the old kernel's.
+    pub fn replace_kernel(&self, handle: KernelHandle, registration: Registration<'_>) -> Result<()> {
+        if self.0.registry.get(handle)?.device() != registration.module.device() {
+            return Err(Error::invalid(
+                "Launcher::replace_kernel",
+                "the module is on another device than the kernel",
+            ));
+        }
+        let old = self.0.registry.replace(Arc::new(Kernel::new(&registration, handle)?))?;
         self.0.graphs.forget(old.id);
         drop(old);
         self.collect();
@@ -417,7 +413,10 @@ impl Launcher {
         &self.0.graphs
     }
 
-    /// A registered kernel.
+    /// A registered kernel, to be launched without a look-up.
+    ///
+    /// # Errors
+    /// [`Error::StaleHandle`].
     pub fn kernel(&self, handle: KernelHandle) -> Result<Arc<Kernel>> {
         self.0.registry.get(handle)
     }
@@ -435,8 +434,23 @@ impl Launcher {
         Ok(self.0.registry.get(handle)?.signature().clone())
     }
 
+    /// Says whether a kernel may have its destination as an input too; as [`Registration::in_place`], for a kernel that is
+    /// registered. [`replace`](Launcher::replace) forgets it.
+    ///
+    /// # Safety
+    /// As [`Registration::in_place`], where it is `true`.
+    ///
+    /// # Errors
+    /// [`Error::StaleHandle`].
+    pub unsafe fn declare_in_place(&self, handle: KernelHandle, yes: bool) -> Result<()> {
+        self.0.registry.get(handle)?.declare_in_place(yes);
+        Ok(())
+    }
+
     /// Launches a kernel: copies what the arguments stage, the kernel, and copies its outputs back, all in the order of
     /// `stream`. Never waits for the device, but for staging memory when the ring is full.
+    ///
+    /// This is [`submit`](Launcher::submit) of a [`Launch`] with `dims` and `args` alone.
     ///
     /// # Safety
     /// The device addresses among the arguments, and within blocks, are good for what the kernel does with them, until
@@ -453,133 +467,38 @@ impl Launcher {
         dims: LaunchDims,
         args: &[Arg<'_>],
     ) -> Result<Ticket> {
-        let kernel = self.0.registry.get(handle)?;
-        launch::launch(
-            &kernel,
-            &stream.0,
-            Request { handle, dims, staging: Staging::Copy, source: Source::Args(args), destination: None },
-        )
+        // SAFETY: the caller's promise.
+        unsafe { self.0.registry.get(handle)?.submit(stream, Launch::new(dims).args(args)) }
     }
 
-    /// Launches a kernel whose host data are staged as `staging` says; as [`launch`](Launcher::launch).
+    /// Launches a kernel as the description says; as [`launch`](Launcher::launch) otherwise.
     ///
     /// # Safety
-    /// As [`launch`](Launcher::launch).
+    /// As [`launch`](Launcher::launch); packed arguments are what the kernel takes, and it writes no more to a destination
+    /// than its shape.
     ///
     /// # Errors
-    /// As [`launch`](Launcher::launch); [`Error::Invalid`] where the driver has no mapped memory.
+    /// As [`launch`](Launcher::launch); [`LaunchProblem::Destination`](crate::LaunchProblem::Destination) for what the
+    /// table at [`Launch::destination`] refuses; [`Error::Invalid`] for [`Staging::Mapped`] where the driver has no mapped
+    /// memory.
     #[inline]
-    pub unsafe fn launch_staged(
-        &self,
-        handle: KernelHandle,
-        stream: &Stream,
-        dims: LaunchDims,
-        staging: Staging,
-        args: &[Arg<'_>],
-    ) -> Result<Ticket> {
-        let kernel = self.0.registry.get(handle)?;
-        launch::launch(
-            &kernel,
-            &stream.0,
-            Request { handle, dims, staging, source: Source::Args(args), destination: None },
-        )
+    pub unsafe fn submit(&self, handle: KernelHandle, stream: &Stream, launch: Launch<'_>) -> Result<Ticket> {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.registry.get(handle)?.submit(stream, launch) }
     }
 
-    /// Launches a kernel that was found before; as [`launch_staged`](Launcher::launch_staged).
+    /// Launches a kernel without a ticket: its results stay on the device, in its destination or its buffers, and what
+    /// goes wrong while it runs comes out of a later call that waits.
     ///
     /// # Safety
-    /// As [`launch`](Launcher::launch); `handle` is the kernel's.
+    /// As [`submit`](Launcher::submit).
+    ///
+    /// # Errors
+    /// As [`submit`](Launcher::submit), and [`LaunchProblem::OutputWithoutTicket`](crate::LaunchProblem::OutputWithoutTicket)
+    /// for an inout or out array or a result block, which nobody could read.
     #[inline]
-    pub unsafe fn launch_found(
-        (handle, kernel): (KernelHandle, &Kernel),
-        stream: &Stream,
-        dims: LaunchDims,
-        staging: Staging,
-        args: &[Arg<'_>],
-    ) -> Result<Ticket> {
-        let request = Request { handle, dims, staging, source: Source::Args(args), destination: None };
-        launch::launch(kernel, &stream.0, request)
-    }
-
-    /// Says whether a kernel may have its destination as an input too: that every work-item has read what it reads of the
-    /// input before any writes there, as elementwise kernels do. False until said so, and again after
-    /// [`replace`](Launcher::replace).
-    ///
-    /// # Safety
-    /// That it is so.
-    ///
-    /// # Errors
-    /// [`Error::StaleHandle`].
-    pub unsafe fn declare_in_place(&self, handle: KernelHandle, yes: bool) -> Result<()> {
-        self.0.registry.get(handle)?.declare_in_place(yes);
-        Ok(())
-    }
-
-    /// Launches a kernel whose result goes to memory that the caller owns: `args` has one [`Arg::Destination`], for which
-    /// the destination's address stands. Its memory is used where it has room for `shape` on the stream's device, and then
-    /// only length and shape change: no allocation, no device call but the launch's. Otherwise new memory is allocated
-    /// first, and the old goes back in stream order once the launch is enqueued.
-    ///
-    /// | Destination | What happens |
-    /// |---|---|
-    /// | a buffer with room, on the stream's device | used as it is |
-    /// | none, empty, too small, or on another device | allocated on the stream; what there was goes back |
-    /// | a view | used as it is; refused unless contiguous, of exactly that shape, on the stream's device |
-    /// | overlaps an input | refused, unless the kernel is [declared in place](Launcher::declare_in_place) and both begin at the same byte |
-    ///
-    /// Views of the destination's old memory keep it; views of memory that is used again see the new contents. Inputs are
-    /// compared where the call sees them: buffers, views, bare addresses, and addresses in argument blocks.
-    ///
-    /// # Safety
-    /// As [`launch`](Launcher::launch); the kernel writes at most `shape` elements of `T` there.
-    ///
-    /// # Errors
-    /// As [`launch`](Launcher::launch), with [`LaunchProblem::Destination`](crate::LaunchProblem::Destination) for what
-    /// the table refuses. The destination's memory, length and shape are then as they were.
-    pub unsafe fn launch_into<'d, T: Pod>(
-        &self,
-        handle: KernelHandle,
-        stream: &Stream,
-        dims: LaunchDims,
-        args: &[Arg<'_>],
-        destination: impl Into<Destination<'d, T>>,
-        shape: &[usize],
-    ) -> Result<Ticket> {
-        let kernel = self.0.registry.get(handle)?;
-        destination::launch_into(&kernel, &stream.0, (handle, dims), args, destination.into(), shape)
-    }
-
-    /// Launches a kernel with arguments packed by the caller: the kernarg segment from its start to the end of the last
-    /// explicit argument, at the metadata's offsets.
-    ///
-    /// A C struct with the arguments as its fields will do: bytes behind the last explicit argument are ignored, up to
-    /// the kernarg segment's size or the struct's padding, whichever ends later. Hidden arguments are never taken from
-    /// them.
-    ///
-    /// # Safety
-    /// As [`launch`](Launcher::launch).
-    ///
-    /// # Errors
-    /// As [`launch`](Launcher::launch).
-    #[inline]
-    pub unsafe fn launch_packed(
-        &self,
-        handle: KernelHandle,
-        stream: &Stream,
-        dims: LaunchDims,
-        packed: &[u8],
-    ) -> Result<Ticket> {
-        let kernel = self.0.registry.get(handle)?;
-        launch::launch(
-            &kernel,
-            &stream.0,
-            Request {
-                handle,
-                dims,
-                staging: Staging::Copy,
-                source: Source::Packed(packed),
-                destination: None,
-            },
-        )
+    pub unsafe fn enqueue(&self, handle: KernelHandle, stream: &Stream, launch: Launch<'_>) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.registry.get(handle)?.enqueue(stream, launch) }
     }
 }

@@ -45,11 +45,13 @@ impl Hasher for HandleHasher {
     }
 }
 
-/// A handle that no other call returns: 2^64 of them do not run out.
-fn next_handle() -> KernelHandle {
-    // Small numbers and handles cut to 32 bits are mistakes, and should not name a kernel.
-    static NEXT: AtomicU64 = AtomicU64::new(1 << 32);
-    KernelHandle(NEXT.fetch_add(1, Ordering::Relaxed))
+impl KernelHandle {
+    /// A handle that no other call returns: 2^64 of them do not run out.
+    pub(super) fn next() -> KernelHandle {
+        // Small numbers and handles cut to 32 bits are mistakes, and should not name a kernel.
+        static NEXT: AtomicU64 = AtomicU64::new(1 << 32);
+        KernelHandle(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 /// Handles to kernels.
@@ -60,7 +62,7 @@ pub(crate) struct Registry {
 
 impl Registry {
     pub(crate) fn insert(&self, kernel: Arc<Kernel>) -> KernelHandle {
-        let handle = next_handle();
+        let handle = kernel.handle;
         self.kernels.insert(handle, kernel);
         handle
     }
@@ -74,11 +76,11 @@ impl Registry {
         }
     }
 
-    /// Puts `kernel` in the place of the handle's and returns that.
-    pub(crate) fn replace(&self, handle: KernelHandle, kernel: Arc<Kernel>) -> Result<Arc<Kernel>> {
-        match self.kernels.get_mut(&handle) {
+    /// Puts `kernel` in the place of the kernel with the same handle, and returns that.
+    pub(crate) fn replace(&self, kernel: Arc<Kernel>) -> Result<Arc<Kernel>> {
+        match self.kernels.get_mut(&kernel.handle) {
             Some(mut slot) => Ok(std::mem::replace(&mut *slot, kernel)),
-            None => Err(Error::StaleHandle(handle.0)),
+            None => Err(Error::StaleHandle(kernel.handle.0)),
         }
     }
 

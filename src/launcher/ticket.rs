@@ -1,5 +1,6 @@
 //! Tickets: the results of a launch, read when they are there.
 
+use hip_driver::Note;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -70,11 +71,15 @@ impl Ticket {
     fn note_read(&self) {
         if let Some(slot) = &self.slot {
             let bytes = self.spans.iter().map(|(at, len)| at + len).max().unwrap_or(0) as usize;
-            self.lane.core.device().raw().note_host_read(slot.host.as_ptr(), bytes);
+            self.lane.core.device().note(&Note::HostRead { ptr: slot.host.as_ptr(), bytes });
         }
     }
 
-    /// As [`read`](Ticket::read), with the outputs left where they are: [`output`](Ticket::output) gives them.
+    /// Waits for the launch, as [`read`](Ticket::read) does, and keeps the ticket: [`output`](Ticket::output) then gives the
+    /// outputs.
+    ///
+    /// # Errors
+    /// As [`read`](Ticket::read).
     #[inline]
     pub fn finish(&mut self) -> Result<()> {
         if !self.finished {
@@ -86,6 +91,9 @@ impl Ticket {
     }
 
     /// Output `index` of a launch that [`finish`](Ticket::finish) has waited for.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) when there is no such output, or when nothing has waited for the launch.
     #[inline]
     pub fn output(&self, index: usize) -> Result<&[u8]> {
         match &self.slot {

@@ -8,7 +8,7 @@ use bytemuck::Pod;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::stream::StreamCore;
-use hip_driver::DevicePtr;
+use hip_driver::{DevicePtr, Work};
 
 use super::layout::{Layout, elements};
 use super::pool::{Caller, PoolBlock};
@@ -295,8 +295,14 @@ impl<T: Pod> DeviceBuffer<T> {
         let (to, from) = (self.memory.address(), data.as_ptr().cast());
         // SAFETY: `data` is live host memory of that many bytes and not pinned by this library, so that the driver has
         // read it when the call returns; the range lies in this block.
-        unsafe { device.raw().memcpy_htod_async(device.id(), to, from, size_of_val(data), stream.raw()) }
-            .map_err(|e| device.error(e))
+        unsafe {
+            device.raw().enqueue(
+                device.id(),
+                stream.raw(),
+                &Work::CopyToDevice { dst: to, src: from, bytes: size_of_val(data) },
+            )
+        }
+        .map_err(|e| device.error(e))
     }
 
     /// Copies the first elements into `data`, in stream order, and waits for that.
@@ -346,8 +352,10 @@ impl<T: Pod> DeviceBuffer<T> {
         source.memory().used_on(stream);
         let device = &self.device;
         // SAFETY: both ranges lie in live blocks of this device and do not overlap.
-        unsafe { device.raw().memcpy_dtod_async(device.id(), to, from, bytes, stream.raw()) }
-            .map_err(|e| device.error(e))
+        unsafe {
+            device.raw().enqueue(device.id(), stream.raw(), &Work::CopyWithin { dst: to, src: from, bytes })
+        }
+        .map_err(|e| device.error(e))
     }
 
     /// Fills every byte, in stream order.
@@ -362,8 +370,14 @@ impl<T: Pod> DeviceBuffer<T> {
         self.memory.used_on(stream);
         let (device, to) = (&self.device, self.memory.address());
         // SAFETY: the range lies in this live block.
-        unsafe { device.raw().memset_d8_async(device.id(), to, value, self.bytes(), stream.raw()) }
-            .map_err(|e| device.error(e))
+        unsafe {
+            device.raw().enqueue(
+                device.id(),
+                stream.raw(),
+                &Work::FillBytes { dst: to, value, bytes: self.bytes() },
+            )
+        }
+        .map_err(|e| device.error(e))
     }
 
     /// Sets every element, in stream order: by one fill where the element's bytes, or its 32-bit words, are all the same,
@@ -388,12 +402,22 @@ impl<T: Pod> DeviceBuffer<T> {
         let words = pattern.len() == 2 || pattern.chunks(4).all(|c| c == word.to_le_bytes());
         if words && bytes.is_multiple_of(4) {
             // SAFETY: the range lies in this live block, which begins at a multiple of 256.
-            return unsafe { device.raw().memset_d32_async(device.id(), to, word, bytes / 4, stream.raw()) }
-                .map_err(|e| device.error(e));
+            return unsafe {
+                device.raw().enqueue(
+                    device.id(),
+                    stream.raw(),
+                    &Work::FillWords { dst: to, value: word, count: bytes / 4 },
+                )
+            }
+            .map_err(|e| device.error(e));
         }
         // SAFETY: as above; the pattern is no longer than the buffer, and has been read when the call returns.
         unsafe {
-            device.raw().memcpy_htod_async(device.id(), to, pattern.as_ptr(), pattern.len(), stream.raw())
+            device.raw().enqueue(
+                device.id(),
+                stream.raw(),
+                &Work::CopyToDevice { dst: to, src: pattern.as_ptr(), bytes: pattern.len() },
+            )
         }
         .map_err(|e| device.error(e))?;
         let mut done = pattern.len();
@@ -401,7 +425,11 @@ impl<T: Pod> DeviceBuffer<T> {
             let n = done.min(bytes - done);
             // SAFETY: both ranges lie in this live block; the second begins where the first ends at the earliest.
             unsafe {
-                device.raw().memcpy_dtod_async(device.id(), to.offset(done as u64), to, n, stream.raw())
+                device.raw().enqueue(
+                    device.id(),
+                    stream.raw(),
+                    &Work::CopyWithin { dst: to.offset(done as u64), src: to, bytes: n },
+                )
             }
             .map_err(|e| device.error(e))?;
             done += n;
@@ -437,8 +465,10 @@ pub(super) fn download<T: Pod>(
     // SAFETY: `data` is exclusively borrowed host memory of that many bytes; the synchronize below makes sure that the
     // copy is over before the borrow is, on drivers too that would not wait for pageable memory. The callers checked the
     // device range.
-    unsafe { device.raw().memcpy_dtoh_async(device.id(), to, from, bytes, stream.raw()) }
-        .map_err(|e| device.error(e))?;
+    unsafe {
+        device.raw().enqueue(device.id(), stream.raw(), &Work::CopyToHost { dst: to, src: from, bytes })
+    }
+    .map_err(|e| device.error(e))?;
     stream.synchronize()
 }
 

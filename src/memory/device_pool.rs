@@ -7,9 +7,7 @@ use crate::error::{Error, Result};
 use crate::stream::StreamCore;
 use hip_driver::DevicePtr;
 
-use super::pool::{
-    BlockInfo, Caller, PoolBlock, PoolCounters, PoolSnapshot, StreamArena, TraceEntry,
-};
+use super::pool::{BlockInfo, Caller, PoolBlock, PoolCounters, PoolSnapshot, StreamArena, TraceEntry};
 
 /// The memory pool of a [`Device`]; [`Device::pool`] gives it. Every method may be called from any thread.
 #[derive(Clone, Debug)]

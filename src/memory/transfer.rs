@@ -1,6 +1,7 @@
 //! Copies to, from and between contiguous views: parts of buffers.
 
 use bytemuck::Pod;
+use hip_driver::Work;
 
 use crate::error::{Error, Result};
 use crate::stream::StreamCore;
@@ -22,8 +23,14 @@ impl<T: Pod> DeviceView<T> {
         let (device, to, from) = (self.device(), self.address(), data.as_ptr().cast());
         // SAFETY: `data` is live host memory of that many bytes and not pinned by this library, so that the driver has
         // read it when the call returns; the range lies in the view's live block.
-        unsafe { device.raw().memcpy_htod_async(device.id(), to, from, size_of_val(data), stream.raw()) }
-            .map_err(|e| device.error(e))
+        unsafe {
+            device.raw().enqueue(
+                device.id(),
+                stream.raw(),
+                &Work::CopyToDevice { dst: to, src: from, bytes: size_of_val(data) },
+            )
+        }
+        .map_err(|e| device.error(e))
     }
 
     /// Copies the view's elements to `data`, in stream order, and waits for that; there are as many.
@@ -56,8 +63,10 @@ impl<T: Pod> DeviceView<T> {
         source.memory().used_on(stream);
         let device = self.device();
         // SAFETY: both ranges lie in live blocks of this device and do not overlap.
-        unsafe { device.raw().memcpy_dtod_async(device.id(), to, from, bytes, stream.raw()) }
-            .map_err(|e| device.error(e))
+        unsafe {
+            device.raw().enqueue(device.id(), stream.raw(), &Work::CopyWithin { dst: to, src: from, bytes })
+        }
+        .map_err(|e| device.error(e))
     }
 
     /// Fills every byte of the view's elements, in stream order.
@@ -73,8 +82,14 @@ impl<T: Pod> DeviceView<T> {
         self.memory().used_on(stream);
         let device = self.device();
         // SAFETY: the range lies in the view's live block.
-        unsafe { device.raw().memset_d8_async(device.id(), self.address(), value, bytes, stream.raw()) }
-            .map_err(|e| device.error(e))
+        unsafe {
+            device.raw().enqueue(
+                device.id(),
+                stream.raw(),
+                &Work::FillBytes { dst: self.address(), value, bytes },
+            )
+        }
+        .map_err(|e| device.error(e))
     }
 
     fn check(&self, stream: &StreamCore, len: usize, what: &'static str) -> Result<()> {

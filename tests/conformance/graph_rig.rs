@@ -1,6 +1,6 @@
 //! Safe words for making graphs, as far as the cases keep to what `rig` says.
 
-use hiplaunch::driver::{DevicePtr, DriverResult, KernelLaunch, RawGraph, RawGraphNode, RawStream};
+use hiplaunch::driver::{DevicePtr, DriverResult, KernelLaunch, RawGraph, RawGraphNode, Work};
 
 use crate::rig::{Arg, D0, Kernels, Pinned, Rig, accesses};
 
@@ -33,12 +33,11 @@ impl<'r> Graph<'r> {
             block: [block, 1, 1],
             dynamic_lds: 0,
             // Not looked at.
-            stream: RawStream(0),
             kernarg: &kernarg,
             accesses: &accesses,
         };
         // SAFETY: a complete kernarg segment, which is copied.
-        unsafe { self.rig.driver.graph_add_kernel(D0, self.raw, after, &launch) }
+        unsafe { self.rig.driver.graph_add(D0, self.raw, after, &Work::Kernel(&launch)) }
     }
 
     pub(crate) fn kernel(
@@ -63,7 +62,8 @@ impl<'r> Graph<'r> {
         assert!(at + bytes <= pinned.memory.bytes);
         let src = pinned.host(at);
         // SAFETY: in bounds of pinned memory.
-        unsafe { self.rig.driver.graph_add_memcpy_htod(D0, self.raw, after, dst, src, bytes) }.unwrap()
+        unsafe { self.rig.driver.graph_add(D0, self.raw, after, &Work::CopyToDevice { dst, src, bytes }) }
+            .unwrap()
     }
 
     pub(crate) fn to_host(
@@ -77,7 +77,8 @@ impl<'r> Graph<'r> {
         assert!(at + bytes <= pinned.memory.bytes);
         let dst = pinned.host(at);
         // SAFETY: in bounds of pinned memory.
-        unsafe { self.rig.driver.graph_add_memcpy_dtoh(D0, self.raw, after, dst, src, bytes) }.unwrap()
+        unsafe { self.rig.driver.graph_add(D0, self.raw, after, &Work::CopyToHost { dst, src, bytes }) }
+            .unwrap()
     }
 
     pub(crate) fn copy(
@@ -88,7 +89,8 @@ impl<'r> Graph<'r> {
         bytes: usize,
     ) -> RawGraphNode {
         // SAFETY: live memory that does not overlap.
-        unsafe { self.rig.driver.graph_add_memcpy_dtod(D0, self.raw, after, dst, src, bytes) }.unwrap()
+        unsafe { self.rig.driver.graph_add(D0, self.raw, after, &Work::CopyWithin { dst, src, bytes }) }
+            .unwrap()
     }
 
     pub(crate) fn fill_bytes(
@@ -99,7 +101,8 @@ impl<'r> Graph<'r> {
         bytes: usize,
     ) -> RawGraphNode {
         // SAFETY: live memory.
-        unsafe { self.rig.driver.graph_add_memset_d8(D0, self.raw, after, dst, value, bytes) }.unwrap()
+        unsafe { self.rig.driver.graph_add(D0, self.raw, after, &Work::FillBytes { dst, value, bytes }) }
+            .unwrap()
     }
 
     pub(crate) fn fill_words(
@@ -110,12 +113,13 @@ impl<'r> Graph<'r> {
         count: usize,
     ) -> RawGraphNode {
         // SAFETY: live memory.
-        unsafe { self.rig.driver.graph_add_memset_d32(D0, self.raw, after, dst, value, count) }.unwrap()
+        unsafe { self.rig.driver.graph_add(D0, self.raw, after, &Work::FillWords { dst, value, count }) }
+            .unwrap()
     }
 
     pub(crate) fn try_empty(&self, after: &[RawGraphNode]) -> DriverResult<RawGraphNode> {
         // SAFETY: a live graph.
-        unsafe { self.rig.driver.graph_add_empty(D0, self.raw, after) }
+        unsafe { self.rig.driver.graph_add(D0, self.raw, after, &Work::Empty) }
     }
 
     pub(crate) fn empty(&self, after: &[RawGraphNode]) -> RawGraphNode {

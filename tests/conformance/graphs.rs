@@ -1,7 +1,7 @@
 //! Graphs: what a stream gives call by call, in one call, as often as wanted.
 
 use hiplaunch::driver::validation::Violation;
-use hiplaunch::driver::{Capability, Driver, ErrorCode, KernelLaunch, RawGraphNode, RawStream};
+use hiplaunch::driver::{Capability, Driver, ErrorCode, KernelLaunch, RawGraphNode, Work};
 
 use crate::graph_rig::Graph;
 use crate::rig::{D0, JIT, PROBE, Rig, VECTOR, code, input, output, value};
@@ -221,12 +221,11 @@ pub(crate) fn kernel_arguments_are_copied_when_added(rig: &Rig) {
             grid: [1; 3],
             block: [64, 1, 1],
             dynamic_lds: 0,
-            stream: RawStream(0),
             kernarg: &kernarg,
             accesses: &[],
         };
         // SAFETY: a complete kernarg segment, and memory as large as the kernel fills.
-        let node = unsafe { rig.driver.graph_add_kernel(D0, graph.raw, last.as_slice(), &launch) };
+        let node = unsafe { rig.driver.graph_add(D0, graph.raw, last.as_slice(), &Work::Kernel(&launch)) };
         last = Some(node.unwrap());
         kernarg.fill(0xff);
     }
@@ -384,11 +383,11 @@ pub(crate) fn stale_graphs_are_refused(rig: &Rig) {
     let driver: &dyn Driver = &*rig.driver;
     // SAFETY: stale handles, which are refused before anything is done with them.
     unsafe {
-        refused(code(driver.graph_launch(D0, exec, stream)));
+        refused(code(driver.enqueue(D0, stream, &Work::Graph(exec))));
         refused(code(driver.graph_exec_destroy(D0, exec)));
         refused(code(driver.graph_instantiate(D0, graph.raw)));
         refused(code(driver.graph_destroy(D0, graph.raw)));
-        refused(code(driver.graph_add_empty(D0, graph.raw, &[])));
+        refused(code(driver.graph_add(D0, graph.raw, &[], &Work::Empty)));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Kernels: their arguments, ids and LDS arrive, and what cannot run is an error.
 
 use hiplaunch::driver::validation::Violation;
-use hiplaunch::driver::{Capability, Driver, ErrorCode, KernelLaunch};
+use hiplaunch::driver::{Capability, Driver, ErrorCode, KernelLaunch, Work};
 
 use crate::rig::{Arg, D0, D1, JIT, MATMUL, PROBE, REDUCE, Rig, VECTOR, code, input, output, value};
 use crate::subject::Subject;
@@ -197,12 +197,11 @@ pub(crate) fn the_kernarg_segment_is_free_at_return(rig: &Rig) {
             grid: [1; 3],
             block: [64, 1, 1],
             dynamic_lds: 0,
-            stream,
             kernarg: &kernarg,
             accesses: &[],
         };
         // SAFETY: a complete kernarg segment, and memory as large as the kernel fills.
-        unsafe { rig.driver.launch_kernel(D0, &launch) }.unwrap();
+        unsafe { rig.driver.enqueue(D0, stream, &Work::Kernel(&launch)) }.unwrap();
         kernarg.fill(0xff);
     }
     let got = rig.read::<u32>(all, 64 * LAUNCHES as usize, stream);

@@ -1,9 +1,9 @@
 //! Device and pinned memory, copies and fills: sizes, order, and who waits.
 
-use hiplaunch::driver::validation::Violation;
-use hiplaunch::driver::{Capability, DevicePtr, ErrorCode};
+use hiplaunch::driver::validation::{CallKind, Violation};
+use hiplaunch::driver::{Capability, DevicePtr, ErrorCode, Work};
 
-use crate::rig::{D0, D1, PROBE, Rig, VECTOR, code, output, value};
+use crate::rig::{D0, D1, PROBE, Rig, VECTOR, code, input, output, value};
 
 /// Bytes that tell each position from its neighbours.
 fn pattern(bytes: usize, seed: usize) -> Vec<u8> {
@@ -43,6 +43,88 @@ pub(crate) fn pinned_memory_has_two_addresses(rig: &Rig) {
         assert!(!pinned.device(0).is_null() || !rig.driver.capabilities().has(Capability::MappedHostMemory));
         pinned.write(0, &pattern(bytes, 5));
         assert_eq!(pinned.read::<u8>(0, bytes), pattern(bytes, 5));
+    }
+}
+
+/// A page of host memory: whole pages are what HIP registers.
+#[derive(Clone)]
+#[repr(align(4096))]
+struct Page(#[allow(dead_code, reason = "touched by its address")] [u8; 4096]);
+
+fn host_pages(bytes: usize) -> Vec<Page> {
+    vec![Page([0; 4096]); bytes.div_ceil(4096)]
+}
+
+pub(crate) fn registered_memory_is_pinned(rig: &Rig) {
+    if !rig.has(Capability::HostRegister) {
+        return;
+    }
+    let stream = rig.stream();
+    let mut memory = host_pages(64 << 10);
+    let ptr = memory.as_mut_ptr().cast::<u8>();
+    // SAFETY: the vector is longer than that, and outlives the registration.
+    let allocation = unsafe { rig.driver.host_register(D0, ptr, 40_000) }.unwrap();
+    assert_eq!((allocation.host.as_ptr(), allocation.bytes), (ptr, 40_000));
+    let pinned = rig.of_registered(allocation);
+    pinned.write(0, &pattern(20_000, 3));
+    let there = rig.malloc(20_000);
+    pinned.to_device(0, there, 20_000, stream);
+    pinned.to_host(20_000, there, 20_000, stream);
+    rig.sync(stream);
+    assert_eq!(pinned.read::<u8>(20_000, 20_000), pattern(20_000, 3));
+    if let Some(validation) = &rig.validation {
+        assert_eq!(validation.counts().get(CallKind::PageableCopy), 0);
+    }
+    // SAFETY: nothing uses it.
+    unsafe { rig.driver.host_unregister(D0, allocation) }.unwrap();
+    // It is the host's again, and can be registered again.
+    // SAFETY: as above.
+    let again = unsafe { rig.driver.host_register(D0, ptr.wrapping_add(4096), 4096) }.unwrap();
+    // SAFETY: nothing uses it.
+    unsafe { rig.driver.host_unregister(D0, again) }.unwrap();
+}
+
+pub(crate) fn kernels_use_registered_memory(rig: &Rig) {
+    if !rig.has(Capability::HostRegister) {
+        return;
+    }
+    let (stream, vector) = (rig.stream(), rig.load(&VECTOR));
+    let mut memory = host_pages(8192);
+    // SAFETY: the vector is that long, and outlives the registration.
+    let allocation = unsafe { rig.driver.host_register(D0, memory.as_mut_ptr().cast(), 8192) }.unwrap();
+    let pinned = rig.of_registered(allocation);
+    let x: Vec<f32> = (0..1000).map(|i| i as f32).collect();
+    pinned.write(0, &x);
+    let args =
+        [value(3.0f32), input(pinned.device(0), 4000), output(pinned.device(4096), 4000), value(1000i32)];
+    vector.launch("vscale", 4, 256, stream, &args).unwrap();
+    rig.sync(stream);
+    assert_eq!(pinned.read::<f32>(4096, 1000), x.iter().map(|x| 3.0 * x).collect::<Vec<_>>());
+    // SAFETY: nothing uses it any more.
+    unsafe { rig.driver.host_unregister(D0, allocation) }.unwrap();
+}
+
+pub(crate) fn registering_wrongly_is_an_error(rig: &Rig) {
+    // HIP takes both without a word.
+    let checked = rig.validation.is_some() || rig.driver.info().name.contains("emulated");
+    if !checked || !rig.has(Capability::HostRegister) {
+        return;
+    }
+    let mut memory = host_pages(8192);
+    let ptr = memory.as_mut_ptr().cast::<u8>();
+    // SAFETY: the vector is that long, and outlives the registration.
+    let allocation = unsafe { rig.driver.host_register(D0, ptr, 8192) }.unwrap();
+    // SAFETY: the driver refuses it.
+    unsafe { rig.driver.host_register(D0, ptr, 8192) }.unwrap_err();
+    // SAFETY: nothing uses it; the driver refuses the second.
+    unsafe {
+        rig.driver.host_unregister(D0, allocation).unwrap();
+        rig.driver.host_unregister(D0, allocation).unwrap_err();
+    }
+    if let Some(found) = rig.violations() {
+        let [Violation::LiveOverlap { .. }, Violation::DoubleFree { .. }] = &found[..] else {
+            panic!("{found:?}")
+        };
     }
 }
 
@@ -87,8 +169,12 @@ pub(crate) fn blocking_copies_are_done_at_return(rig: &Rig) {
         let (ptr, from, mut to) = (rig.malloc(bytes), pattern(bytes, 1), vec![0u8; bytes]);
         // SAFETY: all ranges are live and `bytes` long.
         unsafe {
-            rig.driver.memcpy_htod(D0, ptr, from.as_ptr(), bytes).unwrap();
-            rig.driver.memcpy_dtoh(D0, to.as_mut_ptr(), ptr, bytes).unwrap();
+            rig.driver
+                .copy_blocking(D0, &Work::CopyToDevice { dst: ptr, src: from.as_ptr(), bytes })
+                .unwrap();
+            rig.driver
+                .copy_blocking(D0, &Work::CopyToHost { dst: to.as_mut_ptr(), src: ptr, bytes })
+                .unwrap();
         }
         assert_eq!(to, from);
     }
@@ -225,6 +311,9 @@ pub(crate) fn copies_between_devices(rig: &Rig) {
     // SAFETY: a live stream.
     unsafe { rig.driver.stream_synchronize(D1, there) }.unwrap();
     // SAFETY: both ranges are live and 4096 bytes long; the source was written before.
-    unsafe { rig.driver.memcpy_peer_async(D0, to, D1, from, 4096, here) }.unwrap();
+    unsafe {
+        rig.driver.enqueue(D0, here, &Work::CopyFromPeer { dst: to, src_device: D1, src: from, bytes: 4096 })
+    }
+    .unwrap();
     assert_eq!(rig.read::<u8>(to, 4096, here), pattern(4096, 9));
 }

@@ -1,6 +1,6 @@
 //! Modules: what loads, what does not, kernels and globals by name.
 
-use hiplaunch::driver::{Capability, ErrorCode};
+use hiplaunch::driver::{Capability, ErrorCode, Work};
 
 use crate::rig::{D0, Image, JIT, MATMUL, PROBE, REDUCE, Rig, VECTOR, code, output, value};
 
@@ -81,12 +81,11 @@ pub(crate) fn the_image_is_not_needed_after_loading(rig: &Rig) {
         grid: [1, 1, 1],
         block: [64, 1, 1],
         dynamic_lds: 0,
-        stream,
         kernarg: &kernarg,
         accesses: &[],
     };
     // SAFETY: a complete kernarg segment, and memory as large as the kernel fills.
-    unsafe { rig.driver.launch_kernel(D0, &launch) }.unwrap();
+    unsafe { rig.driver.enqueue(D0, stream, &Work::Kernel(&launch)) }.unwrap();
     assert_eq!(rig.read::<u32>(ptr, 64, stream), [6; 64]);
     rig.unload(D0, module);
 }

@@ -1,6 +1,6 @@
 //! What a driver and its devices are.
 
-use hiplaunch::driver::{Capability, DeviceId, ErrorCode};
+use hiplaunch::driver::{Capability, DeviceId, ErrorCode, HostFunction, Work};
 
 use crate::rig::{D0, D1, Rig, code};
 
@@ -19,7 +19,8 @@ pub(crate) fn the_driver_says_what_it_is(rig: &Rig) {
     }
     if !capabilities.has(Capability::HostFunc) {
         // SAFETY: a live stream.
-        let error = unsafe { rig.driver.launch_host_func(D0, rig.stream(), Box::new(|| ())) };
+        let error =
+            unsafe { rig.driver.enqueue(D0, rig.stream(), &Work::HostFunction(&HostFunction::new(|| ()))) };
         assert_eq!(code(error), ErrorCode::NOT_SUPPORTED);
     }
 }

@@ -12,9 +12,9 @@ use bytemuck::Pod;
 use code_object::{CodeObject, KernelSignature};
 use hiplaunch::driver::validation::{ValidationDriver, Violation};
 use hiplaunch::driver::{
-    Capability, DeviceId, DevicePtr, Driver, DriverResult, ErrorCode, EventOptions, KernelLaunch,
-    MemoryAccess, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawModule, RawStream,
-    StreamOptions,
+    Capability, DeviceId, DevicePtr, Driver, DriverResult, ErrorCode, EventOptions, HostFunction,
+    KernelLaunch, MemoryAccess, Note, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec,
+    RawModule, RawStream, StreamOptions, Work,
 };
 
 use crate::subject::Subject;
@@ -64,6 +64,13 @@ pub(crate) struct Rig {
 
 // SAFETY comments below: see the module's text.
 impl Rig {
+    /// Tells whoever listens to the driver.
+    pub(crate) fn note(&self, note: &Note) {
+        if let Some(observer) = self.driver.observer() {
+            observer.note(note);
+        }
+    }
+
     pub(crate) fn new(
         subject: Subject,
         driver: Arc<dyn Driver>,
@@ -120,6 +127,11 @@ impl Rig {
         let memory = self.driver.host_malloc(D0, bytes).unwrap();
         assert_eq!(memory.bytes, bytes);
         self.owned.lock().unwrap().pinned.push((D0, memory));
+        Pinned { rig: self, memory }
+    }
+
+    /// Memory that the case registered and will unregister.
+    pub(crate) fn of_registered(&self, memory: PinnedAllocation) -> Pinned<'_> {
         Pinned { rig: self, memory }
     }
 
@@ -199,7 +211,14 @@ impl Rig {
     pub(crate) fn write_on<T: Pod>(&self, device: DeviceId, dst: DevicePtr, values: &[T], stream: RawStream) {
         let bytes: &[u8] = bytemuck::cast_slice(values);
         // SAFETY: the source is pageable, so it has been read at return; the case names live memory.
-        unsafe { self.driver.memcpy_htod_async(device, dst, bytes.as_ptr(), bytes.len(), stream) }.unwrap();
+        unsafe {
+            self.driver.enqueue(
+                device,
+                stream,
+                &Work::CopyToDevice { dst, src: bytes.as_ptr(), bytes: bytes.len() },
+            )
+        }
+        .unwrap();
     }
 
     /// Reads device memory into pageable memory, behind everything on the stream.
@@ -217,8 +236,14 @@ impl Rig {
         let mut values = vec![T::zeroed(); count];
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
         // SAFETY: the target is pageable, so it has been written at return; the case names live memory.
-        unsafe { self.driver.memcpy_dtoh_async(device, bytes.as_mut_ptr(), src, bytes.len(), stream) }
-            .unwrap();
+        unsafe {
+            self.driver.enqueue(
+                device,
+                stream,
+                &Work::CopyToHost { dst: bytes.as_mut_ptr(), src, bytes: bytes.len() },
+            )
+        }
+        .unwrap();
         values
     }
 
@@ -231,17 +256,17 @@ impl Rig {
 
     pub(crate) fn fill_bytes(&self, dst: DevicePtr, value: u8, bytes: usize, stream: RawStream) {
         // SAFETY: the case names live memory.
-        unsafe { self.driver.memset_d8_async(D0, dst, value, bytes, stream) }.unwrap();
+        unsafe { self.driver.enqueue(D0, stream, &Work::FillBytes { dst, value, bytes }) }.unwrap();
     }
 
     pub(crate) fn fill_words(&self, dst: DevicePtr, value: u32, count: usize, stream: RawStream) {
         // SAFETY: the case names live memory.
-        unsafe { self.driver.memset_d32_async(D0, dst, value, count, stream) }.unwrap();
+        unsafe { self.driver.enqueue(D0, stream, &Work::FillWords { dst, value, count }) }.unwrap();
     }
 
     pub(crate) fn copy(&self, dst: DevicePtr, src: DevicePtr, bytes: usize, stream: RawStream) {
         // SAFETY: the case names live memory that does not overlap.
-        unsafe { self.driver.memcpy_dtod_async(D0, dst, src, bytes, stream) }.unwrap();
+        unsafe { self.driver.enqueue(D0, stream, &Work::CopyWithin { dst, src, bytes }) }.unwrap();
     }
 
     /// Loads the code object of `image` that the device runs.
@@ -291,7 +316,7 @@ impl Rig {
             let _ = receiver.recv();
         };
         // SAFETY: a live stream; the function calls no driver.
-        unsafe { self.driver.launch_host_func(D0, stream, Box::new(wait)) }.unwrap();
+        unsafe { self.driver.enqueue(D0, stream, &Work::HostFunction(&HostFunction::new(wait))) }.unwrap();
         Hold { gate: Some(sender) }
     }
 
@@ -317,7 +342,7 @@ impl Rig {
 
     pub(crate) fn launch_graph(&self, exec: RawGraphExec, stream: RawStream) {
         // SAFETY: live handles; memory and modules live to the end of the case.
-        unsafe { self.driver.graph_launch(D0, exec, stream) }.unwrap();
+        unsafe { self.driver.enqueue(D0, stream, &Work::Graph(exec)) }.unwrap();
     }
 
     /// Destroys what was instantiated before the end of the case.
@@ -406,7 +431,7 @@ impl Pinned<'_> {
     pub(crate) fn write<T: Pod>(&self, at: usize, values: &[T]) {
         let bytes: &[u8] = bytemuck::cast_slice(values);
         assert!(at + bytes.len() <= self.memory.bytes);
-        self.rig.driver.note_host_write(self.host(at), bytes.len());
+        self.rig.note(&Note::HostWrite { ptr: self.host(at), bytes: bytes.len() });
         for (i, byte) in bytes.iter().enumerate() {
             // SAFETY: in bounds; volatile, since a copy in flight may look at it in the case that shows just that.
             unsafe { self.host(at).add(i).write_volatile(*byte) };
@@ -417,7 +442,7 @@ impl Pinned<'_> {
         let mut values = vec![T::zeroed(); count];
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
         assert!(at + bytes.len() <= self.memory.bytes);
-        self.rig.driver.note_host_read(self.host(at), bytes.len());
+        self.rig.note(&Note::HostRead { ptr: self.host(at), bytes: bytes.len() });
         for (i, byte) in bytes.iter_mut().enumerate() {
             // SAFETY: in bounds; volatile as above.
             *byte = unsafe { self.host(at).add(i).read_volatile() };
@@ -428,13 +453,17 @@ impl Pinned<'_> {
     pub(crate) fn to_device(self, at: usize, dst: DevicePtr, bytes: usize, stream: RawStream) {
         assert!(at + bytes <= self.memory.bytes);
         // SAFETY: in bounds, and the memory lives to the end of the case.
-        unsafe { self.rig.driver.memcpy_htod_async(D0, dst, self.host(at), bytes, stream) }.unwrap();
+        unsafe {
+            self.rig.driver.enqueue(D0, stream, &Work::CopyToDevice { dst, src: self.host(at), bytes })
+        }
+        .unwrap();
     }
 
     pub(crate) fn to_host(self, at: usize, src: DevicePtr, bytes: usize, stream: RawStream) {
         assert!(at + bytes <= self.memory.bytes);
         // SAFETY: in bounds, and the memory lives to the end of the case.
-        unsafe { self.rig.driver.memcpy_dtoh_async(D0, self.host(at), src, bytes, stream) }.unwrap();
+        unsafe { self.rig.driver.enqueue(D0, stream, &Work::CopyToHost { dst: self.host(at), src, bytes }) }
+            .unwrap();
     }
 }
 
@@ -537,17 +566,10 @@ impl Kernels<'_> {
         let function = self.function(name);
         let kernarg = self.kernarg(name, args);
         let accesses = accesses(args);
-        let launch = KernelLaunch {
-            function,
-            grid,
-            block,
-            dynamic_lds,
-            stream,
-            kernarg: &kernarg,
-            accesses: &accesses,
-        };
+        let launch =
+            KernelLaunch { function, grid, block, dynamic_lds, kernarg: &kernarg, accesses: &accesses };
         // SAFETY: the kernarg segment is complete, and the case gives the kernel what it asks for.
-        unsafe { self.rig.driver.launch_kernel(self.device, &launch) }
+        unsafe { self.rig.driver.enqueue(self.device, stream, &Work::Kernel(&launch)) }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use hiplaunch::driver::{Capability, StreamOptions};
+use hiplaunch::driver::{Capability, HostFunction, StreamOptions, Work};
 
 use crate::rig::{D0, PROBE, Rig, VECTOR, output, value};
 
@@ -128,7 +128,7 @@ pub(crate) fn host_functions_run_in_order(rig: &Rig) {
             seen.lock().unwrap().push((i, count));
         });
         // SAFETY: a live stream; the function calls no driver.
-        unsafe { rig.driver.launch_host_func(D0, stream, function) }.unwrap();
+        unsafe { rig.driver.enqueue(D0, stream, &Work::HostFunction(&HostFunction::new(function))) }.unwrap();
     }
     rig.sync(stream);
     assert_eq!(*seen.lock().unwrap(), [(0, 64), (1, 128), (2, 192), (3, 256), (4, 320)]);

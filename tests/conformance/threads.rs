@@ -1,7 +1,7 @@
 //! Many threads at once, and what the layer does with the mistakes that threads make.
 
 use hiplaunch::driver::validation::Violation;
-use hiplaunch::driver::{ErrorCode, RawEvent, RawStream};
+use hiplaunch::driver::{ErrorCode, RawEvent, RawStream, Work};
 
 use crate::rig::{D0, PROBE, Rig, VECTOR, code, output, value};
 
@@ -94,7 +94,10 @@ pub(crate) fn stale_handles_do_no_harm_under_validation(rig: &Rig) {
         rig.expect_violation(destroyed);
         assert_eq!(code(d.free(D0, ptr.offset(8))), ErrorCode::INVALID_DEVICE_POINTER);
         rig.expect_violation(|v| matches!(v, Violation::WrongFree { .. }));
-        assert_eq!(code(d.memset_d8_async(D0, ptr, 0, 65, stream)), ErrorCode::INVALID_VALUE);
+        assert_eq!(
+            code(d.enqueue(D0, stream, &Work::FillBytes { dst: ptr, value: 0, bytes: 65 })),
+            ErrorCode::INVALID_VALUE
+        );
         rig.expect_violation(|v| matches!(v, Violation::OutOfRange { over: 1, .. }));
     }
     // All of it is as it was.

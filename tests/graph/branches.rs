@@ -1,7 +1,7 @@
 //! Branches on several streams: the bits of one stream, no race, and nothing made anew after the first compute.
 
-use hiplaunch::driver::ErrorCode;
 use hiplaunch::driver::validation::CallKind;
+use hiplaunch::driver::{ErrorCode, HostFunction, Work};
 use hiplaunch::graph::{Branches, Graph, GraphArg, GraphProblem, NodeId, Submission, Value};
 use hiplaunch::{Backend, DeviceBuffer, Error, LaunchDims, Launcher, Ticket};
 use proptest::prelude::*;
@@ -287,9 +287,16 @@ fn a_fault_in_a_branch_comes_out_where_the_graph_is_waited_for() {
     let graph = stray(&rig, &k, &x, &outs);
     // Nothing of the graph runs before it is submitted: a kernel that faults earlier ends the submission.
     let (submitted, wait) = std::sync::mpsc::channel::<()>();
-    let hold = Box::new(move || wait.recv().unwrap_or_default());
+    let hold = move || wait.recv().unwrap_or_default();
     // SAFETY: a live stream of the device.
-    unsafe { rig.launcher.driver().launch_host_func(rig.device.id(), rig.stream.raw(), hold) }.unwrap();
+    unsafe {
+        rig.launcher.driver().enqueue(
+            rig.device.id(),
+            rig.stream.raw(),
+            &Work::HostFunction(&HostFunction::new(hold)),
+        )
+    }
+    .unwrap();
     let ticket = graph.compute(&rig.stream).unwrap();
     submitted.send(()).unwrap();
     let named = in_flight(ticket.read());
@@ -313,10 +320,16 @@ fn a_fault_while_a_graph_is_submitted_names_the_launches_before_it() {
                 rig.stream.synchronize().unwrap();
                 // Held back, so that this call fails and no earlier one.
                 let (submitted, wait) = std::sync::mpsc::channel::<()>();
-                let hold = Box::new(move || wait.recv().unwrap_or_default());
+                let hold = move || wait.recv().unwrap_or_default();
                 // SAFETY: a live stream of the device.
-                unsafe { rig.launcher.driver().launch_host_func(rig.device.id(), rig.stream.raw(), hold) }
-                    .unwrap();
+                unsafe {
+                    rig.launcher.driver().enqueue(
+                        rig.device.id(),
+                        rig.stream.raw(),
+                        &Work::HostFunction(&HostFunction::new(hold)),
+                    )
+                }
+                .unwrap();
                 let before = rig.validation().counts();
                 rig.validation().inject(call, nth, ErrorCode::ILLEGAL_ADDRESS);
                 let outcome = graph.compute(&rig.stream);

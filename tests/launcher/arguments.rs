@@ -2,7 +2,7 @@
 
 use hiplaunch::driver::DevicePtr;
 use hiplaunch::{
-    Arg, Backend, Block, DeviceBuffer, Error, HostData, LaunchDims, LaunchProblem, Launcher, Patch,
+    Arg, Backend, Block, DeviceBuffer, Error, HostData, Launch, LaunchDims, LaunchProblem, Launcher, Patch,
     PatchTarget, Staging, args,
 };
 
@@ -52,15 +52,10 @@ fn mixed_values_are_packed_at_the_metadata_s_offsets() {
         packed[24..32].copy_from_slice(&(-2.5f64).to_le_bytes());
         packed[32..44].copy_from_slice(bytemuck::cast_slice(&s));
         packed[48..56].copy_from_slice(&out.ptr().0.to_le_bytes());
-        // SAFETY: packed as `args_mixed` takes it.
-        unsafe { rig.launcher.launch_packed(kernel, &rig.stream, LaunchDims::linear(1, 1), &packed) }
-            .unwrap();
+        rig.submit(kernel, Launch::new(LaunchDims::linear(1, 1)).packed(&packed)).unwrap();
         assert_eq!(out.to_vec(&rig.stream).unwrap(), want);
 
-        // SAFETY: refused before anything runs.
-        let short = unsafe {
-            rig.launcher.launch_packed(kernel, &rig.stream, LaunchDims::linear(1, 1), &packed[..48])
-        };
+        let short = rig.submit(kernel, Launch::new(LaunchDims::linear(1, 1)).packed(&packed[..48]));
         let problem = LaunchProblem::PackedSize { expected: 56, limit: 56, got: 48 };
         assert!(matches!(short, Err(Error::Launch { problem: p, .. }) if *p == problem));
         rig.assert_clean();
@@ -79,12 +74,8 @@ fn packed_arguments_may_end_with_the_padding_of_a_struct() {
         packed[8..16].copy_from_slice(&x.ptr().0.to_le_bytes());
         packed[16..24].copy_from_slice(&y.ptr().0.to_le_bytes());
         packed[24..28].copy_from_slice(&64i32.to_le_bytes());
-        let launch = |bytes: usize| {
-            // SAFETY: packed as `saxpy` takes it, or refused.
-            unsafe {
-                rig.launcher.launch_packed(saxpy, &rig.stream, LaunchDims::linear(1, 64), &packed[..bytes])
-            }
-        };
+        let launch =
+            |bytes: usize| rig.submit(saxpy, Launch::new(LaunchDims::linear(1, 64)).packed(&packed[..bytes]));
         for (done, bytes) in (28..=32).enumerate() {
             launch(bytes).unwrap();
             assert_eq!(y.to_vec(&rig.stream).unwrap(), [2.0 * (done + 1) as f32; 64], "{bytes} bytes");
@@ -116,10 +107,7 @@ fn packed_bytes_where_hidden_arguments_lie_are_not_used() {
     for bytes in [32, 33, 40, 287, 288, 289] {
         let out = DeviceBuffer::from_slice(&rig.stream, &[0.0f32; 128]).unwrap();
         packed[..8].copy_from_slice(&out.ptr().0.to_le_bytes());
-        // SAFETY: packed as `scale` takes it, or refused.
-        let launched = unsafe {
-            rig.launcher.launch_packed(scale, &rig.stream, LaunchDims::linear(2, 64), &packed[..bytes])
-        };
+        let launched = rig.submit(scale, Launch::new(LaunchDims::linear(2, 64)).packed(&packed[..bytes]));
         if bytes > 288 {
             let problem = LaunchProblem::PackedSize { expected: 32, limit: 288, got: bytes };
             assert!(matches!(launched, Err(Error::Launch { problem: p, .. }) if *p == problem));
@@ -164,13 +152,9 @@ fn host_arrays_in_out_and_both() {
                 let y = vec![0.5f32; n];
                 let dims = LaunchDims::cover(n as u32, 256);
                 let args = [Arg::from(3.0f32), Arg::input(&x), Arg::inout(&y), Arg::from(n as i32)];
-                // SAFETY: as the kernels take it.
-                let a =
-                    unsafe { rig.launcher.launch_staged(saxpy, &rig.stream, dims, staging, &args) }.unwrap();
+                let a = rig.submit(saxpy, Launch::new(dims).args(&args).staging(staging)).unwrap();
                 let args = [Arg::input(&x), Arg::input(&y), Arg::output::<f32>(n), Arg::from(n as i32)];
-                // SAFETY: as above.
-                let b =
-                    unsafe { rig.launcher.launch_staged(vadd, &rig.stream, dims, staging, &args) }.unwrap();
+                let b = rig.submit(vadd, Launch::new(dims).args(&args).staging(staging)).unwrap();
                 // The arrays may go before the results are read.
                 drop(y);
                 let (a, b) = (a.read().unwrap(), b.read().unwrap());
@@ -200,10 +184,8 @@ fn blocks_with_results_and_segments() {
                 bytes[32..].copy_from_slice(bytemuck::cast_slice(&x));
                 let block = Block { bytes: &bytes, patches: &RESULT, segments: &[], result_bytes: 64 };
                 let dims = LaunchDims::linear(1, 64);
-                // SAFETY: as the kernel takes it.
-                let ticket = unsafe {
-                    rig.launcher.launch_staged(polynomial, &rig.stream, dims, staging, &[Arg::Block(&block)])
-                };
+                let args = [Arg::Block(&block)];
+                let ticket = rig.submit(polynomial, Launch::new(dims).args(&args).staging(staging));
                 let output = ticket.unwrap().read().unwrap();
                 let want: Vec<f32> =
                     x.iter().map(|x| c[3].mul_add(*x, c[2]).mul_add(*x, c[1]).mul_add(*x, c[0])).collect();
@@ -221,10 +203,8 @@ fn blocks_with_results_and_segments() {
                     [HostData::In(bytemuck::cast_slice(&p)), HostData::In(bytemuck::cast_slice(&q))];
                 let block = Block { bytes: &bytes, patches: &patches, segments: &segments, result_bytes: 8 };
                 let dims = LaunchDims::linear(1, 256);
-                // SAFETY: as the kernel takes it.
-                let ticket = unsafe {
-                    rig.launcher.launch_staged(dot, &rig.stream, dims, staging, &[Arg::Block(&block)])
-                };
+                let args = [Arg::Block(&block)];
+                let ticket = rig.submit(dot, Launch::new(dims).args(&args).staging(staging));
                 let got: f64 = ticket.unwrap().read().unwrap().value(0).unwrap();
                 // Integers: exact in any order.
                 let want: f64 = p.iter().zip(&q).map(|(p, q)| f64::from(*p) * f64::from(*q)).sum();

@@ -1,7 +1,7 @@
 //! Many threads, several streams, nested launches: nobody's arguments or results are anybody else's.
 
 use hiplaunch::driver::DevicePtr;
-use hiplaunch::{Arg, LaunchDims, Launcher, Staging, Stream};
+use hiplaunch::{Arg, Launch, LaunchDims, Launcher, Staging, Stream};
 
 use hiplaunch_testing::rig::*;
 
@@ -17,10 +17,10 @@ fn echo(
         (0..seed % 200 + 8).map(|i| (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (i % 57)) as u8).collect();
     let bytes = echo_bytes(&payload);
     let block = echo_block(&bytes, payload.len());
+    let args = [Arg::Block(&block)];
+    let launch = Launch::new(LaunchDims::linear(1, 64)).args(&args).staging(staging);
     // SAFETY: as the kernel takes it.
-    let ticket = unsafe {
-        launcher.launch_staged(kernel, stream, LaunchDims::linear(1, 64), staging, &[Arg::Block(&block)])
-    };
+    let ticket = unsafe { launcher.submit(kernel, stream, launch) };
     (payload, ticket.unwrap())
 }
 

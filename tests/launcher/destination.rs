@@ -4,8 +4,8 @@ use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::driver::{DevicePtr, ErrorCode};
 use hiplaunch::{
-    Arg, Block, Destination, DeviceBuffer, Error, KernelHandle, LaunchDims, LaunchProblem, Launcher, Patch,
-    PatchTarget, args,
+    Arg, Block, Destination, DeviceBuffer, Error, KernelHandle, Launch, LaunchDims, LaunchProblem, Launcher,
+    Patch, PatchTarget, args,
 };
 
 use hiplaunch_testing::rig::*;
@@ -31,8 +31,8 @@ fn adder(rig: Rig) -> Adder {
 impl Adder {
     fn add<'d>(
         &self,
-        destination: impl Into<Destination<'d, f32>>,
-        shape: &[usize],
+        destination: impl Into<Destination<'d>>,
+        shape: &'d [usize],
     ) -> hiplaunch::Result<hiplaunch::Ticket> {
         let n = shape.iter().fold(1usize, |n, s| n.wrapping_mul(*s)) as i32;
         self.call(destination, shape, &args![&self.x, &self.y, Arg::Destination, n])
@@ -40,14 +40,13 @@ impl Adder {
 
     fn call<'d>(
         &self,
-        destination: impl Into<Destination<'d, f32>>,
-        shape: &[usize],
+        destination: impl Into<Destination<'d>>,
+        shape: &'d [usize],
         args: &[Arg<'_>],
     ) -> hiplaunch::Result<hiplaunch::Ticket> {
         let items = shape.iter().fold(1usize, |n, s| n.wrapping_mul(*s));
         let dims = LaunchDims::cover(items as u32, 256);
-        // SAFETY: as the kernel takes it.
-        unsafe { self.rig.launcher.launch_into(self.vadd, &self.rig.stream, dims, args, destination, shape) }
+        self.rig.submit(self.vadd, Launch::new(dims).args(args).destination(destination, shape))
     }
 
     fn check(&self, result: &[f32]) {
@@ -254,7 +253,7 @@ fn failures_leave_the_destination_as_it_was() {
         assert!(a.add(&mut out, &[usize::MAX, 2]).is_err());
         assert_eq!((a.allocations(), a.rig.device.pool().counters()), (before, in_use));
         same(&out);
-        // A destination is for `launch_into` alone.
+        // A launch without a destination has none to give.
         let plain = args![&a.x, &a.y, Arg::Destination, 1i32];
         assert!(matches!(a.rig.launch(a.vadd, LaunchDims::linear(1, 64), &plain), Err(Error::Launch { .. })));
         a.rig.assert_clean();
@@ -277,10 +276,11 @@ fn a_destination_on_another_device_is_replaced() {
     let vadd = unsafe { launcher.register(&first, VECTOR.for_device(&first), "vadd_f32") }.unwrap();
     let x = DeviceBuffer::from_slice(&streams[0], &[2.0f32; 100]).unwrap();
     let mut out = DeviceBuffer::<f32>::on(&streams[1], 100).unwrap();
-    let run = |out: Destination<'_, f32>| {
+    let run = |out: Destination<'_>| {
         let args = args![&x, &x, Arg::Destination, 100i32];
+        let launch = Launch::new(LaunchDims::linear(1, 128)).args(&args).destination(out, &[100]);
         // SAFETY: as the kernel takes it.
-        unsafe { launcher.launch_into(vadd, &streams[0], LaunchDims::linear(1, 128), &args, out, &[100]) }
+        unsafe { launcher.submit(vadd, &streams[0], launch) }
     };
     run((&mut out).into()).unwrap();
     assert_eq!(*out.device(), first);
@@ -288,7 +288,7 @@ fn a_destination_on_another_device_is_replaced() {
     assert_eq!(second.pool().counters().in_use, 0, "the other device's memory went back");
     let elsewhere = DeviceBuffer::<f32>::on(&streams[1], 100).unwrap();
     refused(run((&elsewhere.view()).into()), "views stay where they are");
-    // `ensure_len` decides as `launch_into` does.
+    // `ensure_len` decides as a launch does.
     let mut moved = DeviceBuffer::<f32>::on(&streams[1], 100).unwrap();
     assert!(moved.ensure_len(&streams[0], 50).unwrap());
     assert_eq!((moved.device(), moved.len()), (&first, 50));
@@ -313,18 +313,8 @@ fn an_epoch_into_destinations_allocates_nothing_after_its_first_batch() {
             for result in &mut results {
                 // A few elements: what is counted is memory.
                 let args = args![&x, &y, Arg::Destination, 64i32];
-                // SAFETY: as the kernel takes it.
-                unsafe {
-                    rig.launcher.launch_into(
-                        vadd,
-                        &rig.stream,
-                        LaunchDims::linear(1, 64),
-                        &args,
-                        result,
-                        &SHAPE,
-                    )
-                }
-                .unwrap();
+                let launch = Launch::new(LaunchDims::linear(1, 64)).args(&args).destination(result, &SHAPE);
+                rig.submit(vadd, launch).unwrap();
             }
             let counts = after_first.get_or_insert_with(|| {
                 held = rig.device.held_bytes();

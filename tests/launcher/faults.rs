@@ -3,7 +3,7 @@
 
 use hiplaunch::driver::ErrorCode;
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::{Arg, Backend, DeviceBuffer, Error, LaunchDims, Launcher, Staging};
+use hiplaunch::{Arg, Backend, DeviceBuffer, Error, Launch, LaunchDims, Launcher, Staging};
 
 use hiplaunch_testing::rig::*;
 
@@ -90,10 +90,8 @@ fn a_fault_that_comes_out_of_the_launch_itself_names_the_launch() {
         let iota = rig.kernel(&VECTOR, "iota_u32");
         let args = [Arg::output::<u32>(4), Arg::from(1u32), Arg::from(4i32)];
         rig.validation().inject(call, 1, ErrorCode::ILLEGAL_ADDRESS);
-        // SAFETY: as the kernel takes it.
-        let launched = unsafe {
-            rig.launcher.launch_staged(iota, &rig.stream, LaunchDims::linear(1, 64), staging, &args)
-        };
+        let launch = Launch::new(LaunchDims::linear(1, 64)).args(&args).staging(staging);
+        let launched = rig.submit(iota, launch);
         let Err(Error::DeviceLost(report)) = launched else { panic!("{launched:?}") };
         assert_eq!(report.in_flight.len(), 1, "{call} {staging:?}: {report}");
         assert_eq!(&*report.in_flight[0].kernel, "iota_u32");

@@ -1,7 +1,7 @@
 //! Kernels with a layout of their LDS: launches use its total.
 
 use hiplaunch::lds::{LdsBuilder, LdsLayout};
-use hiplaunch::{Arg, Error, LaunchDims, LaunchProblem};
+use hiplaunch::{Arg, Error, LaunchDims, LaunchProblem, Module, Registration};
 
 use hiplaunch_testing::rig::{PROBE, REDUCE, on_each};
 
@@ -20,10 +20,9 @@ fn a_launch_gets_what_the_layout_needs() {
     on_each(|rig| {
         let code = REDUCE.for_device(&rig.device);
         // SAFETY: the kernels of hip/ do what their README says.
-        let reduce = unsafe {
-            rig.launcher.register_with_lds(&rig.device, code, "reduce_sum_dyn_f32", &layout(4 * 256))
-        }
-        .unwrap();
+        let module = unsafe { Module::load(&rig.device, code) }.unwrap();
+        let reduce = Registration::new(&module, "reduce_sum_dyn_f32").lds_layout(&layout(4 * 256));
+        let reduce = rig.launcher.register_kernel(reduce).unwrap();
         let x: Vec<f32> = (0..1000).map(|i| i as f32).collect();
         let args = [Arg::input(&x), Arg::output::<f32>(2), Arg::from(1000i32)];
         let output = rig.launch(reduce, LaunchDims::linear(2, 256), &args).unwrap().read().unwrap();
@@ -76,8 +75,9 @@ fn a_layout_that_does_not_fit_registers_nothing() {
         let registered = rig.launcher.registered();
         let large = layout(u64::from(rig.device.properties().max_lds_per_block));
         // SAFETY: nothing is registered, and nothing runs.
-        let refused =
-            unsafe { rig.launcher.register_with_lds(&rig.device, code, "dynamic_lds_size", &large) };
+        let module = unsafe { Module::load(&rig.device, code) }.unwrap();
+        let refused = Registration::new(&module, "dynamic_lds_size").lds_layout(&large);
+        let refused = rig.launcher.register_kernel(refused);
         let Err(Error::Launch { problem, .. }) = refused else { panic!("{refused:?}") };
         assert!(matches!(*problem, LaunchProblem::Lds { fixed: 16, .. }));
         assert_eq!(rig.launcher.registered(), registered);

@@ -1,7 +1,7 @@
 //! Handles, modules and streams: replaced, unregistered and dropped while launches are in flight.
 
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::{Arg, DeviceBuffer, Error, LaunchDims, Launcher, args};
+use hiplaunch::{Arg, DeviceBuffer, Error, Launch, LaunchDims, Launcher, Registration, args};
 
 use hiplaunch_testing::rig::*;
 
@@ -36,15 +36,14 @@ fn the_handle_of_another_launcher_is_stale_everywhere() {
         let calls = rig.validation().counts();
         for handle in foreign {
             let mut out = DeviceBuffer::<u32>::new(&rig.device, 0).unwrap();
+            let into = Launch::new(dims).args(&[Arg::Destination]).destination(&mut out, &[4]);
             // SAFETY: refused before anything runs.
             let refused = unsafe {
                 let mut graph = rig.launcher.graph(&rig.device).unwrap();
                 [
                     rig.launch(handle, dims, &[]).map(drop),
-                    rig.launcher.launch_packed(handle, &rig.stream, dims, &[0; 16]).map(drop),
-                    rig.launcher
-                        .launch_into(handle, &rig.stream, dims, &[Arg::Destination], &mut out, &[4])
-                        .map(drop),
+                    rig.submit(handle, Launch::new(dims).packed(&[0; 16])).map(drop),
+                    rig.launcher.enqueue(handle, &rig.stream, into),
                     rig.launcher.replace(handle, VECTOR.for_device(&rig.device), "saxpy"),
                     rig.launcher.declare_in_place(handle, true),
                     rig.launcher.signature(handle).map(drop),
@@ -137,8 +136,8 @@ fn kernels_of_one_module_share_it() {
         let before = rig.validation().counts();
         // SAFETY: kernels of hip/.
         let module = unsafe { hiplaunch::Module::load(&rig.device, VECTOR.for_device(&rig.device)) }.unwrap();
-        let handles =
-            ["saxpy", "vscale", "iota_u32"].map(|k| rig.launcher.register_from(&module, k).unwrap());
+        let handles = ["saxpy", "vscale", "iota_u32"]
+            .map(|k| rig.launcher.register_kernel(Registration::new(&module, k)).unwrap());
         drop(module);
         let counts = |kind| rig.validation().counts().since(&before).get(kind);
         assert_eq!(counts(CallKind::ModuleLoad), 1);

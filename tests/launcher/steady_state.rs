@@ -1,7 +1,7 @@
 //! Driver calls per launch in steady state, counted by the validation layer.
 
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::{Arg, Block, DeviceBuffer, LaunchDims, Staging, args};
+use hiplaunch::{Arg, Block, DeviceBuffer, Launch, LaunchDims, Staging, args};
 
 use hiplaunch_testing::rig::*;
 
@@ -53,16 +53,9 @@ fn echo(rig: &Rig, staging: Staging, changed: bool, expected: &[(CallKind, u64)]
         let payload = if changed { [i as u8; 48] } else { [42; 48] };
         let bytes = echo_bytes(&payload);
         let block = echo_block(&bytes, 48);
-        // SAFETY: as the kernel takes it.
-        let ticket = unsafe {
-            rig.launcher.launch_staged(
-                kernel,
-                &rig.stream,
-                LaunchDims::linear(1, 64),
-                staging,
-                &[Arg::Block(&block)],
-            )
-        };
+        let args = [Arg::Block(&block)];
+        let launch = Launch::new(LaunchDims::linear(1, 64)).args(&args).staging(staging);
+        let ticket = rig.submit(kernel, launch);
         assert_eq!(ticket.unwrap().read().unwrap().bytes(0).unwrap(), payload);
     });
 }
@@ -113,9 +106,8 @@ fn a_block_without_result_is_two_calls_or_one() {
                 bytes[..8].copy_from_slice(&out.ptr().0.to_le_bytes());
                 let block = Block { bytes: &bytes, ..Block::default() };
                 let args = [Arg::Block(&block)];
-                let dims = LaunchDims::linear(1, 64);
-                // SAFETY: as the kernel takes it; `out` outlives the launch.
-                unsafe { rig.launcher.launch_staged(kernel, &rig.stream, dims, staging, &args) }.unwrap();
+                let launch = Launch::new(LaunchDims::linear(1, 64)).args(&args).staging(staging);
+                rig.submit(kernel, launch).unwrap();
             });
             assert_eq!(out.to_vec(&rig.stream).unwrap(), last);
         }

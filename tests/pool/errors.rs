@@ -2,7 +2,7 @@
 
 use hiplaunch::Error;
 use hiplaunch::driver::validation::{CallKind, MemoryKind, Violation};
-use hiplaunch::driver::{DevicePtr, Driver};
+use hiplaunch::driver::{DevicePtr, Driver, Work};
 use hiplaunch::memory::PoolError;
 
 use crate::rig::{KIB, MIB, Rig};
@@ -157,7 +157,9 @@ fn use_after_free() {
     ));
     assert!(matches!(rig.violation(), Violation::UseAfterFree { call: CallKind::NotePoolRecord, .. }));
     // SAFETY: refused by the layer.
-    let refused = unsafe { rig.layer.memset_d8_async(rig.device.id(), ptr, 0, 1000, a.raw()) };
+    let refused = unsafe {
+        rig.layer.enqueue(rig.device.id(), a.raw(), &Work::FillBytes { dst: ptr, value: 0, bytes: 1000 })
+    };
     assert!(refused.is_err());
     match rig.violation() {
         Violation::UseAfterFree { memory, .. } => {

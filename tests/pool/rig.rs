@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
 use hiplaunch::driver::validation::{CallCounts, CallKind, ValidationDriver, Violation};
-use hiplaunch::driver::{Capability, DeviceId, Driver, ErrorCode, MemInfo, StreamOptions};
+use hiplaunch::driver::{
+    Capability, DeviceId, Driver, ErrorCode, HostFunction, MemInfo, StreamOptions, Work,
+};
 use hiplaunch::error::OutOfMemory;
 use hiplaunch::memory::{Pool, PoolBlock, PoolCounters, PoolOptions, Rung};
 use hiplaunch::stream::StreamCore;
@@ -61,16 +63,28 @@ impl Rig {
     pub(crate) fn fill_bytes(&self, stream: &StreamCore, block: &PoolBlock, bytes: u64) {
         // SAFETY: a live stream and a live block of at least so many bytes; what is wrong with the order is what the
         // layer is to say.
-        unsafe { self.layer.memset_d8_async(self.device.id(), block.ptr(), 7, bytes as usize, stream.raw()) }
-            .expect("a fill");
+        unsafe {
+            self.layer.enqueue(
+                self.device.id(),
+                stream.raw(),
+                &Work::FillBytes { dst: block.ptr(), value: 7, bytes: bytes as usize },
+            )
+        }
+        .expect("a fill");
     }
 
     /// Enqueues a copy of as much of one block as fits into another.
     pub(crate) fn copy(&self, stream: &StreamCore, from: &PoolBlock, to: &PoolBlock) {
         let bytes = from.capacity().min(to.capacity()) as usize;
         // SAFETY: as in `fill_bytes`, of two blocks, which do not overlap.
-        unsafe { self.layer.memcpy_dtod_async(self.device.id(), to.ptr(), from.ptr(), bytes, stream.raw()) }
-            .expect("a copy");
+        unsafe {
+            self.layer.enqueue(
+                self.device.id(),
+                stream.raw(),
+                &Work::CopyWithin { dst: to.ptr(), src: from.ptr(), bytes },
+            )
+        }
+        .expect("a copy");
     }
 
     /// Lets go of the memory as another stream's: fills it there, in order, and says so.
@@ -101,8 +115,10 @@ impl Rig {
             let _ = receiver.recv();
         });
         // SAFETY: a live stream; the function calls no driver.
-        unsafe { self.layer.launch_host_func(self.device.id(), stream.raw(), wait) }
-            .expect("a host function");
+        unsafe {
+            self.layer.enqueue(self.device.id(), stream.raw(), &Work::HostFunction(&HostFunction::new(wait)))
+        }
+        .expect("a host function");
         Gate(sender)
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
 use hiplaunch::driver::validation::{CallKind, ValidationDriver, Violation};
-use hiplaunch::driver::{DeviceId, Driver, StreamOptions};
+use hiplaunch::driver::{DeviceId, Driver, HostFunction, StreamOptions, Work};
 use hiplaunch::stream::StreamCore;
 use hiplaunch::{Backend, Device, DeviceBuffer, LaunchDims, Launcher, args};
 
@@ -324,7 +324,7 @@ fn buffers_note_the_streams_that_launches_use_them_on() {
         let _ = wait.recv();
     });
     // SAFETY: a live stream; the function calls no driver.
-    unsafe { layer.launch_host_func(device.id(), b.raw(), hold) }.unwrap();
+    unsafe { layer.enqueue(device.id(), b.raw(), &Work::HostFunction(&HostFunction::new(hold))) }.unwrap();
     // SAFETY: as above.
     unsafe { launcher.launch(saxpy, &b, LaunchDims::linear(4, 256), &args![3.0f32, &x, &y, n as i32]) }
         .unwrap();

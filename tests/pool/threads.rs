@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::driver::{Driver, StreamOptions};
+use hiplaunch::driver::{Driver, StreamOptions, Work};
 use hiplaunch::memory::{PoolBackend, PoolBlock, PoolOptions};
 use hiplaunch::stream::StreamCore;
 
@@ -135,8 +135,14 @@ fn memory_that_is_adopted_while_it_is_taken_over_is_waited_for() {
                 let block = pool.allocate(&stream, MIB).unwrap();
                 assert_eq!(block.ptr(), address);
                 // SAFETY: a live stream and a live block of so many bytes.
-                unsafe { layer.memset_d8_async(device.id(), address, 1, MIB as usize, stream.raw()) }
-                    .unwrap();
+                unsafe {
+                    layer.enqueue(
+                        device.id(),
+                        stream.raw(),
+                        &Work::FillBytes { dst: address, value: 1, bytes: MIB as usize },
+                    )
+                }
+                .unwrap();
                 *d = Some(stream);
             }
         }

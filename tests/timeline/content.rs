@@ -1,5 +1,6 @@
 //! Calls with what they are about, and the work that they enqueued, on the right stream and in order.
 
+use hiplaunch::driver::{HostFunction, Work as DriverWork};
 use std::time::Duration;
 
 use hiplaunch::driver::timeline::{CopyDirection, Work};
@@ -172,7 +173,14 @@ fn work_is_where_the_host_saw_it() {
                 gate.recv().expect("it is opened below");
                 std::thread::sleep(pause);
             });
-            rig.launcher.driver().launch_host_func(rig.device.id(), rig.stream.raw(), wait).unwrap();
+            rig.launcher
+                .driver()
+                .enqueue(
+                    rig.device.id(),
+                    rig.stream.raw(),
+                    &DriverWork::HostFunction(&HostFunction::new(wait)),
+                )
+                .unwrap();
             rig.launcher.launch(fill, &rig.stream, dims(), &args![&buffer, 1u32, N as i32]).unwrap();
         }
         open.send(()).unwrap();

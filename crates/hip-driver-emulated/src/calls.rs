@@ -1,24 +1,21 @@
 //! The driver's calls: each checks its handles and ranges, then enqueues or acts.
 
 use std::ffi::CStr;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Weak};
 
-use super::command::{Command, HostSource, HostTarget, Work};
-use super::device::{lock, may_wait, memory_error, wait};
+use super::command::Command;
+use super::device::{lock, memory_error, wait};
 use super::event::{Event, NoTime};
 use super::module::Module;
+use super::pinned::Owner;
 use super::stream::Stream;
 use super::{EmulatedDriver, belongs, check_host, exhausted, push, stale, synchronize, unmap, utf8};
-use hip_driver::activity::ActivityObserver;
 use hip_driver::{
     Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
-    DriverResult, ErrorCode, EventOptions, HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent,
-    RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions,
+    DriverResult, ErrorCode, EventOptions, MemInfo, Observer, PinnedAllocation, RawEvent, RawFunction,
+    RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions, Work,
 };
-
-/// Pageable copies up to this size travel in the stream's batch; larger ones get memory of their own. Bytes.
-const STAGED_IN_BATCH: usize = 64 << 10;
 
 /// Stack of a worker, in bytes; host functions run on it.
 const WORKER_STACK: usize = 2 << 20;
@@ -47,6 +44,7 @@ impl Driver for EmulatedDriver {
             Capability::MemInfo,
             Capability::ModuleGlobals,
             Capability::MappedHostMemory,
+            Capability::HostRegister,
             Capability::PeerAccess,
             Capability::Occupancy,
             Capability::StreamOrderedAllocator,
@@ -55,6 +53,10 @@ impl Driver for EmulatedDriver {
         ]
         .into_iter()
         .collect()
+    }
+
+    fn observer(&self) -> Option<&dyn Observer> {
+        Some(&*self.watch)
     }
 
     fn device_count(&self) -> DriverResult<u32> {
@@ -148,195 +150,51 @@ impl Driver for EmulatedDriver {
     fn host_malloc(&self, device: DeviceId, bytes: usize) -> DriverResult<PinnedAllocation> {
         let call = "hipHostMalloc";
         self.device(call, device)?;
-        let allocation = self.pinned.allocate(call, bytes)?;
-        // As with HIP's default flags, every device sees it.
-        for (mapped, device) in self.devices.iter().enumerate() {
-            // SAFETY: the memory lives until `host_free`, which waits for all devices, or until the driver is dropped
-            // and no worker is left. The host's side of the sharing is `host_malloc`'s contract: the host does not
-            // touch what a kernel in flight uses.
-            let result = unsafe { device.space.map_host(allocation.host, bytes as u64) };
-            if let Err(error) = result {
-                if let Some(memory) = self.pinned.take(allocation.device.0) {
-                    unmap(&self.devices[..mapped], &memory);
-                }
-                return Err(memory_error(call, &error));
-            }
-        }
-        Ok(allocation)
+        self.map(call, self.pinned.allocate(call, bytes)?)
     }
 
     unsafe fn host_free(&self, device: DeviceId, allocation: PinnedAllocation) -> DriverResult<()> {
-        let call = "hipHostFree";
-        self.any_device(call, device)?;
-        if !self.pinned.begins_at(allocation.device.0) {
-            let detail = format!("{} is not the beginning of live pinned memory", allocation.device);
-            return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail));
-        }
-        for device in &self.devices {
-            device.synchronize(call)?;
-        }
-        // Another thread may have freed it meanwhile: then there is nothing left to do.
-        let Some(memory) = self.pinned.take(allocation.device.0) else { return Ok(()) };
-        unmap(&self.devices, &memory);
-        Ok(())
+        self.unpin("hipHostFree", device, allocation, Owner::Driver)
     }
 
-    unsafe fn memcpy_htod(
+    unsafe fn host_register(
         &self,
         device: DeviceId,
-        dst: DevicePtr,
-        src: *const u8,
+        ptr: *mut u8,
         bytes: usize,
-    ) -> DriverResult<()> {
-        let call = "hipMemcpyHtoD";
+    ) -> DriverResult<PinnedAllocation> {
+        let call = "hipHostRegister";
+        self.device(call, device)?;
+        self.map(call, self.pinned.register(call, ptr, bytes)?)
+    }
+
+    unsafe fn host_unregister(&self, device: DeviceId, allocation: PinnedAllocation) -> DriverResult<()> {
+        self.unpin("hipHostUnregister", device, allocation, Owner::Caller)
+    }
+
+    unsafe fn enqueue(&self, device: DeviceId, stream: RawStream, work: &Work<'_>) -> DriverResult<()> {
+        let stream = self.stream(work.kind().name(), device, stream)?;
+        self.enqueue_work(&stream, work)
+    }
+
+    unsafe fn copy_blocking(&self, device: DeviceId, work: &Work<'_>) -> DriverResult<()> {
+        let call = work.blocking_kind().name();
         let device = self.device(call, device)?;
-        if bytes == 0 {
-            return Ok(());
-        }
-        check_host(call, src)?;
-        // SAFETY: readable for `bytes`, as the caller promises.
-        let source = unsafe { std::slice::from_raw_parts(src, bytes) };
-        device.space.write(dst.0, source).map_err(|error| memory_error(call, &error))
-    }
-
-    unsafe fn memcpy_dtoh(
-        &self,
-        device: DeviceId,
-        dst: *mut u8,
-        src: DevicePtr,
-        bytes: usize,
-    ) -> DriverResult<()> {
-        let call = "hipMemcpyDtoH";
-        let device = self.device(call, device)?;
-        if bytes == 0 {
-            return Ok(());
-        }
-        check_host(call, dst)?;
-        // SAFETY: writable for `bytes`, as the caller promises.
-        let target = unsafe { std::slice::from_raw_parts_mut(dst, bytes) };
-        device.space.read(src.0, target).map_err(|error| memory_error(call, &error))
-    }
-
-    unsafe fn memcpy_htod_async(
-        &self,
-        device: DeviceId,
-        dst: DevicePtr,
-        src: *const u8,
-        bytes: usize,
-        stream: RawStream,
-    ) -> DriverResult<()> {
-        let call = "hipMemcpyHtoDAsync";
-        let stream = self.stream(call, device, stream)?;
-        if bytes == 0 {
-            return Ok(());
-        }
-        check_host(call, src)?;
-        stream.device.check_range(call, "destination", dst, bytes)?;
-        if self.pinned.contains(src, bytes) {
-            let src = HostSource(src);
-            return push(call, &stream, |_| Command::Work(Work::CopyIn { dst, src, bytes })).map(drop);
-        }
-        // SAFETY: readable for `bytes`, as the caller promises.
-        let source = unsafe { std::slice::from_raw_parts(src, bytes) };
-        if bytes <= STAGED_IN_BATCH {
-            return push(call, &stream, |batch| Command::Write { dst, bytes: batch.stage(source) }).map(drop);
-        }
-        let mut copy = Vec::new();
-        if copy.try_reserve_exact(bytes).is_err() {
-            let detail = format!("no host memory to stage {bytes} bytes; pin them");
-            return Err(DriverError::with_detail(call, ErrorCode::OUT_OF_MEMORY, detail));
-        }
-        copy.extend_from_slice(source);
-        push(call, &stream, |_| Command::WriteLarge { dst, bytes: copy.into_boxed_slice() }).map(drop)
-    }
-
-    unsafe fn memcpy_dtoh_async(
-        &self,
-        device: DeviceId,
-        dst: *mut u8,
-        src: DevicePtr,
-        bytes: usize,
-        stream: RawStream,
-    ) -> DriverResult<()> {
-        let call = "hipMemcpyDtoHAsync";
-        let stream = self.stream(call, device, stream)?;
-        if bytes == 0 {
-            return Ok(());
-        }
-        check_host(call, dst)?;
-        stream.device.check_range(call, "source", src, bytes)?;
-        let pinned = self.pinned.contains(dst, bytes);
-        if !pinned {
-            // Before the copy is enqueued: one whose memory nobody waits for must not be.
-            may_wait(call)?;
-        }
-        push(call, &stream, |_| Command::Work(Work::CopyOut { dst: HostTarget(dst), src, bytes }))?;
-        if pinned { Ok(()) } else { synchronize(call, &stream) }
-    }
-
-    unsafe fn memcpy_dtod_async(
-        &self,
-        device: DeviceId,
-        dst: DevicePtr,
-        src: DevicePtr,
-        bytes: usize,
-        stream: RawStream,
-    ) -> DriverResult<()> {
-        let call = "hipMemcpyDtoDAsync";
-        let stream = self.stream(call, device, stream)?;
-        if bytes == 0 {
-            return Ok(());
-        }
-        stream.device.check_range(call, "destination", dst, bytes)?;
-        stream.device.check_range(call, "source", src, bytes)?;
-        push(call, &stream, |_| Command::Work(Work::Copy { dst, src, bytes })).map(drop)
-    }
-
-    unsafe fn memcpy_peer_async(
-        &self,
-        device: DeviceId,
-        dst: DevicePtr,
-        src_device: DeviceId,
-        src: DevicePtr,
-        bytes: usize,
-        stream: RawStream,
-    ) -> DriverResult<()> {
-        let call = "hipMemcpyPeerAsync";
-        let stream = self.stream(call, device, stream)?;
-        let from = Arc::clone(self.device(call, src_device)?);
-        if bytes == 0 {
-            return Ok(());
-        }
-        stream.device.check_range(call, "destination", dst, bytes)?;
-        from.check_range(call, "source", src, bytes)?;
-        push(call, &stream, |_| Command::CopyPeer { dst, from, src, bytes }).map(drop)
-    }
-
-    unsafe fn memset_d8_async(
-        &self,
-        device: DeviceId,
-        dst: DevicePtr,
-        value: u8,
-        bytes: usize,
-        stream: RawStream,
-    ) -> DriverResult<()> {
-        self.fill("hipMemsetD8Async", device, dst, ([value; 4], 1, bytes), stream)
-    }
-
-    unsafe fn memset_d32_async(
-        &self,
-        device: DeviceId,
-        dst: DevicePtr,
-        value: u32,
-        count: usize,
-        stream: RawStream,
-    ) -> DriverResult<()> {
-        let call = "hipMemsetD32Async";
-        if !dst.0.is_multiple_of(4) {
-            let detail = format!("{dst} is not aligned to 4 bytes");
-            return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail));
-        }
-        self.fill(call, device, dst, (value.to_le_bytes(), 4, count), stream)
+        let done = match *work {
+            Work::CopyToDevice { bytes: 0, .. } | Work::CopyToHost { bytes: 0, .. } => return Ok(()),
+            Work::CopyToDevice { dst, src, bytes } => {
+                check_host(call, src)?;
+                // SAFETY: readable for `bytes`, as the caller promises.
+                device.space.write(dst.0, unsafe { std::slice::from_raw_parts(src, bytes) })
+            }
+            Work::CopyToHost { dst, src, bytes } => {
+                check_host(call, dst)?;
+                // SAFETY: writable for `bytes`, as the caller promises.
+                device.space.read(src.0, unsafe { std::slice::from_raw_parts_mut(dst, bytes) })
+            }
+            _ => return Err(work.unsupported(call)),
+        };
+        done.map_err(|error| memory_error(call, &error))
     }
 
     fn stream_create(&self, device: DeviceId, _options: StreamOptions) -> DriverResult<RawStream> {
@@ -405,17 +263,6 @@ impl Driver for EmulatedDriver {
             }
             _ => Ok(()),
         }
-    }
-
-    unsafe fn launch_host_func(
-        &self,
-        device: DeviceId,
-        stream: RawStream,
-        function: HostFunc,
-    ) -> DriverResult<()> {
-        let call = "hipLaunchHostFunc";
-        let stream = self.stream(call, device, stream)?;
-        push(call, &stream, |_| Command::HostFunc(function)).map(drop)
     }
 
     fn event_create(&self, device: DeviceId, options: EventOptions) -> DriverResult<RawEvent> {
@@ -530,20 +377,6 @@ impl Driver for EmulatedDriver {
         }
         Ok(function.occupancy(block_threads, dynamic_lds))
     }
-
-    unsafe fn launch_kernel(&self, device: DeviceId, launch: &KernelLaunch<'_>) -> DriverResult<()> {
-        let call = "hipModuleLaunchKernel";
-        let stream = self.stream(call, device, launch.stream)?;
-        let function = self.function(call, device, launch.function)?;
-        let KernelLaunch { grid, block, dynamic_lds, .. } = *launch;
-        function.check_configuration(call, grid, block, dynamic_lds)?;
-        let explicit = function.explicit(call, launch.kernarg)?;
-        push(call, &stream, |batch| {
-            let kernarg = batch.stage(explicit);
-            Command::Work(Work::Launch { function, grid, block, dynamic_lds, kernarg })
-        })
-        .map(drop)
-    }
     fn graph_create(&self, device: DeviceId) -> DriverResult<RawGraph> {
         self.create_graph(device)
     }
@@ -552,103 +385,62 @@ impl Driver for EmulatedDriver {
         self.destroy_graph(device, graph)
     }
 
-    unsafe fn graph_add_kernel(
+    unsafe fn graph_add(
         &self,
         device: DeviceId,
         graph: RawGraph,
         dependencies: &[RawGraphNode],
-        launch: &KernelLaunch<'_>,
+        work: &Work<'_>,
     ) -> DriverResult<RawGraphNode> {
-        self.add_kernel((device, graph), dependencies, launch)
-    }
-
-    unsafe fn graph_add_memcpy_htod(
-        &self,
-        device: DeviceId,
-        graph: RawGraph,
-        dependencies: &[RawGraphNode],
-        dst: DevicePtr,
-        src: *const u8,
-        bytes: usize,
-    ) -> DriverResult<RawGraphNode> {
-        self.add_copy_in((device, graph), dependencies, dst, src, bytes)
-    }
-
-    unsafe fn graph_add_memcpy_dtoh(
-        &self,
-        device: DeviceId,
-        graph: RawGraph,
-        dependencies: &[RawGraphNode],
-        dst: *mut u8,
-        src: DevicePtr,
-        bytes: usize,
-    ) -> DriverResult<RawGraphNode> {
-        self.add_copy_out((device, graph), dependencies, dst, src, bytes)
-    }
-
-    unsafe fn graph_add_memcpy_dtod(
-        &self,
-        device: DeviceId,
-        graph: RawGraph,
-        dependencies: &[RawGraphNode],
-        dst: DevicePtr,
-        src: DevicePtr,
-        bytes: usize,
-    ) -> DriverResult<RawGraphNode> {
-        self.add_copy((device, graph), dependencies, dst, src, bytes)
-    }
-
-    unsafe fn graph_add_memset_d8(
-        &self,
-        device: DeviceId,
-        graph: RawGraph,
-        dependencies: &[RawGraphNode],
-        dst: DevicePtr,
-        value: u8,
-        bytes: usize,
-    ) -> DriverResult<RawGraphNode> {
-        self.add_fill((device, graph), dependencies, dst, ([value; 4], 1, bytes))
-    }
-
-    unsafe fn graph_add_memset_d32(
-        &self,
-        device: DeviceId,
-        graph: RawGraph,
-        dependencies: &[RawGraphNode],
-        dst: DevicePtr,
-        value: u32,
-        count: usize,
-    ) -> DriverResult<RawGraphNode> {
-        self.add_fill((device, graph), dependencies, dst, (value.to_le_bytes(), 4, count))
-    }
-
-    unsafe fn graph_add_empty(
-        &self,
-        device: DeviceId,
-        graph: RawGraph,
-        dependencies: &[RawGraphNode],
-    ) -> DriverResult<RawGraphNode> {
-        self.add_empty((device, graph), dependencies)
+        self.add_node((device, graph), dependencies, work)
     }
 
     unsafe fn graph_instantiate(&self, device: DeviceId, graph: RawGraph) -> DriverResult<RawGraphExec> {
         self.instantiate(device, graph)
     }
 
-    unsafe fn graph_launch(
-        &self,
-        device: DeviceId,
-        exec: RawGraphExec,
-        stream: RawStream,
-    ) -> DriverResult<()> {
-        self.launch_graph(device, exec, stream)
-    }
-
     unsafe fn graph_exec_destroy(&self, device: DeviceId, exec: RawGraphExec) -> DriverResult<()> {
         self.destroy_exec(device, exec)
     }
+}
 
-    fn watch_activity(&self, observer: Weak<dyn ActivityObserver>) -> bool {
-        self.watch.begin(observer)
+impl EmulatedDriver {
+    /// Maps pinned memory on every device, as with HIP's default flags.
+    fn map(&self, call: &'static str, allocation: PinnedAllocation) -> DriverResult<PinnedAllocation> {
+        for (mapped, device) in self.devices.iter().enumerate() {
+            // SAFETY: the memory lives until `unpin`, which waits for all devices, or until the driver is dropped and no
+            // worker is left; memory of the caller's, as `host_register` asks. The host's side of the sharing is the
+            // callers' contract: the host does not touch what a kernel in flight uses.
+            let result = unsafe { device.space.map_host(allocation.host, allocation.bytes as u64) };
+            if let Err(error) = result {
+                if let Some(memory) = self.pinned.take(allocation.device.0) {
+                    unmap(&self.devices[..mapped], &memory);
+                }
+                return Err(memory_error(call, &error));
+            }
+        }
+        Ok(allocation)
+    }
+
+    /// Takes pinned memory from every device, once nothing runs that may use it.
+    fn unpin(
+        &self,
+        call: &'static str,
+        device: DeviceId,
+        allocation: PinnedAllocation,
+        owner: Owner,
+    ) -> DriverResult<()> {
+        self.any_device(call, device)?;
+        if !self.pinned.begins_at(allocation.device.0, owner) {
+            let detail = format!("{} is not the beginning of such memory", allocation.device);
+            return Err(DriverError::with_detail(call, owner.unknown(), detail));
+        }
+        for device in &self.devices {
+            device.synchronize(call)?;
+        }
+        // Another thread may have freed it meanwhile: then there is nothing left to do.
+        let Some(memory) = self.pinned.take(allocation.device.0) else { return Ok(()) };
+        unmap(&self.devices, &memory);
+        Ok(())
     }
 }

@@ -5,20 +5,24 @@ use std::sync::Arc;
 
 use gfx9_emulator::{AddressSpace, Dispatch, Error, FaultCause, Space};
 
-use super::device::{Device, lock};
+use super::device::{Device, lock, may_wait};
 use super::event::Event;
 use super::graph::GraphExec;
 use super::module::Function;
-use super::stream::{Mark, Staged};
+use super::stream::{Mark, Staged, Stream};
 use super::watch::Watched;
+use super::{EmulatedDriver, check_host, push, synchronize};
 use hip_driver::activity::KernelCounts;
-use hip_driver::{DevicePtr, ErrorCode, HostFunc};
+use hip_driver::{DevicePtr, DriverError, DriverResult, ErrorCode, HostFunc, KernelLaunch, Work};
 
 /// What went wrong, and what was being done; for a kernel that ran, how much it ran.
 pub(super) type Ran = Result<Option<KernelCounts>, (String, Error)>;
 
 /// Bytes copied at a time between two devices' memories.
 const PEER_CHUNK: usize = 1 << 20;
+
+/// Pageable copies up to this size travel in the stream's batch; larger ones get memory of their own. Bytes.
+const STAGED_IN_BATCH: usize = 64 << 10;
 
 /// Host memory that a copy reads when it runs: pinned, or of a caller that waits for the copy.
 #[derive(Clone, Copy)]
@@ -29,10 +33,10 @@ pub(super) struct HostSource(pub(super) *const u8);
 pub(super) struct HostTarget(pub(super) *mut u8);
 
 // SAFETY: whoever enqueues the copy promises that the memory stays readable until the copy has run, from any thread
-// (`Driver::memcpy_htod_async`, `Driver::graph_launch`).
+// (`Work::CopyToDevice`).
 unsafe impl Send for HostSource {}
 // SAFETY: whoever enqueues the copy promises that the memory stays writable, and that nobody else touches it, until the
-// copy has run (`Driver::memcpy_dtoh_async`, `Driver::graph_launch`).
+// copy has run (`Work::CopyToHost`).
 unsafe impl Send for HostTarget {}
 // SAFETY: nothing but the address can be got through a shared one; each access is an unsafe operation of its own.
 unsafe impl Sync for HostSource {}
@@ -41,7 +45,7 @@ unsafe impl Sync for HostTarget {}
 
 /// Work that can be done again: what the nodes of a graph do, too.
 #[derive(Clone)]
-pub(super) enum Work {
+pub(super) enum Step {
     /// A kernel; the bytes are its explicit arguments, the rest of the kernarg segment is zero.
     Launch { function: Arc<Function>, grid: [u32; 3], block: [u32; 3], dynamic_lds: u32, kernarg: Staged },
     /// A copy that reads the host memory now.
@@ -57,7 +61,7 @@ pub(super) enum Work {
 /// One entry of a stream's queue.
 pub(super) enum Command {
     /// Work that is done once.
-    Work(Work),
+    Step(Step),
     /// A copy of bytes that were taken at the call.
     Write { dst: DevicePtr, bytes: Staged },
     /// The same for more bytes than a batch should carry.
@@ -74,6 +78,159 @@ pub(super) enum Command {
     HostFunc(HostFunc),
     /// Frees memory in stream order.
     Free(DevicePtr),
+}
+
+/// A step whose kernel arguments are not staged yet.
+pub(super) struct Prepared<'a> {
+    step: Step,
+    arguments: &'a [u8],
+}
+
+impl Prepared<'_> {
+    /// Puts the kernel's arguments behind the bytes of a batch or a graph.
+    #[inline]
+    pub(super) fn stage(mut self, bytes: &mut Vec<u8>) -> Step {
+        if let Step::Launch { kernarg, .. } = &mut self.step {
+            *kernarg = Staged::append(self.arguments, bytes);
+        }
+        self.step
+    }
+}
+
+impl Step {
+    /// The host memory that it copies from or to.
+    pub(super) fn host_memory(&self) -> Option<(*const u8, usize)> {
+        match *self {
+            Step::CopyIn { src, bytes, .. } => Some((src.0, bytes)),
+            Step::CopyOut { dst, bytes, .. } => Some((dst.0.cast_const(), bytes)),
+            _ => None,
+        }
+    }
+}
+
+impl EmulatedDriver {
+    /// Checks a piece of work and makes the step of it; `None` where there is nothing to do.
+    pub(super) fn prepare<'a>(
+        &self,
+        call: &'static str,
+        device: &Device,
+        work: &Work<'a>,
+    ) -> DriverResult<Option<Prepared<'a>>> {
+        let step = match *work {
+            Work::Kernel(launch) => {
+                let function = self.function(call, device.id, launch.function)?;
+                let KernelLaunch { grid, block, dynamic_lds, .. } = *launch;
+                function.check_configuration(call, grid, block, dynamic_lds)?;
+                let arguments = function.explicit(call, launch.kernarg)?;
+                let step = Step::Launch { function, grid, block, dynamic_lds, kernarg: Staged::NOTHING };
+                return Ok(Some(Prepared { step, arguments }));
+            }
+            Work::CopyToDevice { dst, src, bytes } if bytes > 0 => {
+                check_host(call, src)?;
+                device.check_range(call, "destination", dst, bytes)?;
+                Step::CopyIn { dst, src: HostSource(src), bytes }
+            }
+            Work::CopyToHost { dst, src, bytes } if bytes > 0 => {
+                check_host(call, dst)?;
+                device.check_range(call, "source", src, bytes)?;
+                Step::CopyOut { dst: HostTarget(dst), src, bytes }
+            }
+            Work::CopyWithin { dst, src, bytes } if bytes > 0 => {
+                device.check_range(call, "destination", dst, bytes)?;
+                device.check_range(call, "source", src, bytes)?;
+                Step::Copy { dst, src, bytes }
+            }
+            Work::FillBytes { dst, value, bytes } if bytes > 0 => {
+                device.check_range(call, "destination", dst, bytes)?;
+                Step::Fill { dst, pattern: [value; 4], width: 1, count: bytes }
+            }
+            Work::FillWords { dst, value, count } => {
+                let invalid = |detail| DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail);
+                if !dst.0.is_multiple_of(4) {
+                    return Err(invalid(format!("{dst} is not aligned to 4 bytes")));
+                }
+                let bytes =
+                    count.checked_mul(4).ok_or_else(|| invalid(format!("{count} words of 4 bytes")))?;
+                if bytes == 0 {
+                    return Ok(None);
+                }
+                device.check_range(call, "destination", dst, bytes)?;
+                Step::Fill { dst, pattern: value.to_le_bytes(), width: 4, count }
+            }
+            Work::CopyToDevice { .. }
+            | Work::CopyToHost { .. }
+            | Work::CopyWithin { .. }
+            | Work::FillBytes { .. }
+            | Work::Empty => return Ok(None),
+            Work::CopyFromPeer { .. } | Work::HostFunction(_) | Work::Graph(_) => {
+                return Err(work.unsupported(call));
+            }
+        };
+        Ok(Some(Prepared { step, arguments: &[] }))
+    }
+
+    /// Puts work on a stream.
+    pub(super) fn enqueue_work(&self, stream: &Arc<Stream>, work: &Work<'_>) -> DriverResult<()> {
+        let (call, device) = (work.kind().name(), &stream.device);
+        match *work {
+            Work::CopyFromPeer { dst, src_device, src, bytes } => {
+                let from = Arc::clone(self.device(call, src_device)?);
+                if bytes == 0 {
+                    return Ok(());
+                }
+                device.check_range(call, "destination", dst, bytes)?;
+                from.check_range(call, "source", src, bytes)?;
+                push(call, stream, |_| Command::CopyPeer { dst, from, src, bytes }).map(drop)
+            }
+            Work::HostFunction(function) => {
+                let function = function.take()?;
+                push(call, stream, |_| Command::HostFunc(function)).map(drop)
+            }
+            Work::Graph(exec) => {
+                let exec = self.launchable(call, device.id, exec)?;
+                push(call, stream, |_| Command::Graph(exec)).map(drop)
+            }
+            Work::Empty => Err(work.unsupported(call)),
+            _ => {
+                let Some(prepared) = self.prepare(call, device, work)? else { return Ok(()) };
+                match prepared.step {
+                    Step::CopyIn { dst, src, bytes } if !self.pinned.contains(src.0, bytes) => {
+                        // SAFETY: readable for `bytes`, as the caller of `enqueue` promises.
+                        let source = unsafe { std::slice::from_raw_parts(src.0, bytes) };
+                        self.copy_pageable(call, stream, dst, source)
+                    }
+                    Step::CopyOut { dst, bytes, .. } if !self.pinned.contains(dst.0, bytes) => {
+                        // Before the copy is enqueued: one whose memory nobody waits for must not be.
+                        may_wait(call)?;
+                        push(call, stream, |_| Command::Step(prepared.step))?;
+                        synchronize(call, stream)
+                    }
+                    _ => push(call, stream, |batch| Command::Step(batch.stage_step(prepared))).map(drop),
+                }
+            }
+        }
+    }
+
+    /// Enqueues a copy of bytes that the caller may change as soon as this returns.
+    fn copy_pageable(
+        &self,
+        call: &'static str,
+        stream: &Stream,
+        dst: DevicePtr,
+        source: &[u8],
+    ) -> DriverResult<()> {
+        let bytes = source.len();
+        if bytes <= STAGED_IN_BATCH {
+            return push(call, stream, |batch| Command::Write { dst, bytes: batch.stage(source) }).map(drop);
+        }
+        let mut copy = Vec::new();
+        if copy.try_reserve_exact(bytes).is_err() {
+            let detail = format!("no host memory to stage {bytes} bytes; pin them");
+            return Err(DriverError::with_detail(call, ErrorCode::OUT_OF_MEMORY, detail));
+        }
+        copy.extend_from_slice(source);
+        push(call, stream, |_| Command::WriteLarge { dst, bytes: copy.into_boxed_slice() }).map(drop)
+    }
 }
 
 impl Device {
@@ -100,7 +257,7 @@ impl Device {
 
     fn try_execute(&self, command: Command, batch: &[u8], watched: &Watched) -> Result<(), (String, Error)> {
         match command {
-            Command::Work(work) => watched.time(None, || self.work(&work, batch)),
+            Command::Step(step) => watched.time(None, || self.run_step(&step, batch)),
             Command::Write { dst, bytes } => watched.time(None, || self.write(dst, bytes.of(batch))),
             Command::WriteLarge { dst, bytes } => watched.time(None, || self.write(dst, &bytes)),
             Command::CopyPeer { dst, from, src, bytes } => watched.time(None, || {
@@ -137,9 +294,9 @@ impl Device {
     }
 
     /// Does a piece of work, whose kernel arguments stand in `arguments`. An error comes with what was being done.
-    pub(super) fn work(&self, work: &Work, arguments: &[u8]) -> Ran {
-        match *work {
-            Work::Launch { ref function, grid, block, dynamic_lds, kernarg } => {
+    pub(super) fn run_step(&self, step: &Step, arguments: &[u8]) -> Ran {
+        match *step {
+            Step::Launch { ref function, grid, block, dynamic_lds, kernarg } => {
                 let kernarg = kernarg.of(arguments);
                 let dispatch = Dispatch { kernel: function.index, grid, block, dynamic_lds, kernarg };
                 let ran = self.machine.dispatch(&function.module.program, &dispatch).map_err(|error| {
@@ -156,23 +313,23 @@ impl Device {
                     wave_instructions: ran.wave_instructions,
                 }))
             }
-            Work::CopyIn { dst, src, bytes } => {
+            Step::CopyIn { dst, src, bytes } => {
                 // SAFETY: readable until the copy has run, see `HostSource`.
                 let source = unsafe { std::slice::from_raw_parts(src.0, bytes) };
                 self.write(dst, source)
             }
-            Work::CopyOut { dst, src, bytes } => {
+            Step::CopyOut { dst, src, bytes } => {
                 // SAFETY: writable and nobody else's until the copy has run, see `HostTarget`.
                 let target = unsafe { std::slice::from_raw_parts_mut(dst.0, bytes) };
                 self.space.read(src.0, target).map_err(|e| (format!("D2H copy of {bytes} bytes"), e))?;
                 Ok(None)
             }
-            Work::Copy { dst, src, bytes } => {
+            Step::Copy { dst, src, bytes } => {
                 let copied = self.space.copy(dst.0, src.0, bytes as u64);
                 copied.map_err(|e| (format!("D2D copy of {bytes} bytes"), e))?;
                 Ok(None)
             }
-            Work::Fill { dst, pattern, width, count } => {
+            Step::Fill { dst, pattern, width, count } => {
                 let filled = self.space.fill(dst.0, &pattern[..width.min(4)], count as u64);
                 filled.map_err(|e| (format!("fill of {} bytes", width * count), e))?;
                 Ok(None)

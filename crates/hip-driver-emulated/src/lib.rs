@@ -50,7 +50,7 @@ pub use gfx9_emulator::{
     TracedRegister, Traffic,
 };
 
-use self::command::{Command, Work};
+use self::command::Command;
 use self::device::{Device, lock, wait};
 use self::event::Event;
 use self::graph::{Graph, GraphExec, NodeNumbers};
@@ -61,7 +61,7 @@ use self::pinned::PinnedMemory;
 use self::stream::{Batch, Stream, on_worker};
 use self::watch::Watch;
 use hip_driver::{
-    DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, RawEvent, RawFunction, RawModule, RawStream,
+    DeviceId, DriverError, DriverResult, ErrorCode, RawEvent, RawFunction, RawModule, RawStream,
 };
 
 /// What one kernel did on one device, in all its launches.
@@ -213,26 +213,6 @@ impl EmulatedDriver {
                 index += 1;
             }
         }
-    }
-
-    fn fill(
-        &self,
-        call: &'static str,
-        device: DeviceId,
-        dst: DevicePtr,
-        (pattern, width, count): ([u8; 4], usize, usize),
-        stream: RawStream,
-    ) -> DriverResult<()> {
-        let stream = self.stream(call, device, stream)?;
-        let Some(bytes) = count.checked_mul(width) else {
-            let detail = format!("{count} words of {width} bytes");
-            return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail));
-        };
-        if bytes == 0 {
-            return Ok(());
-        }
-        stream.device.check_range(call, "destination", dst, bytes)?;
-        push(call, &stream, |_| Command::Work(Work::Fill { dst, pattern, width, count })).map(drop)
     }
 }
 

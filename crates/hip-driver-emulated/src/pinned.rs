@@ -10,13 +10,33 @@ use hip_driver::{DevicePtr, DriverError, DriverResult, ErrorCode, PinnedAllocati
 /// Alignment of pinned memory: a page, as HIP's.
 const ALIGN: usize = 4096;
 
-/// One allocation, freed when dropped.
+/// Whose memory it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// Allocated here, and freed when dropped.
+    Driver,
+    /// Registered by a caller, who keeps it.
+    Caller,
+}
+
+impl Owner {
+    /// The code for memory that is not of this owner.
+    pub(super) fn unknown(self) -> ErrorCode {
+        match self {
+            Owner::Driver => ErrorCode::INVALID_VALUE,
+            Owner::Caller => ErrorCode::HOST_MEMORY_NOT_REGISTERED,
+        }
+    }
+}
+
+/// A piece of pinned memory.
 pub(super) struct Memory {
     host: NonNull<u8>,
     layout: Layout,
+    owner: Owner,
 }
 
-// SAFETY: it owns the memory, and only its drop touches it.
+// SAFETY: only its drop touches the memory, and only what it owns.
 unsafe impl Send for Memory {}
 // SAFETY: nothing can be done through a shared `Memory` but read its address and length.
 unsafe impl Sync for Memory {}
@@ -30,8 +50,10 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: allocated with this layout in `PinnedMemory::allocate`, and this is its only owner.
-        unsafe { dealloc(self.host.as_ptr(), self.layout) }
+        if self.owner == Owner::Driver {
+            // SAFETY: allocated with this layout in `PinnedMemory::allocate`, and this is its only owner.
+            unsafe { dealloc(self.host.as_ptr(), self.layout) }
+        }
     }
 }
 
@@ -53,9 +75,36 @@ impl PinnedMemory {
             let detail = format!("{bytes} bytes of pinned host memory");
             DriverError::with_detail(call, ErrorCode::OUT_OF_MEMORY, detail)
         })?;
-        let memory = Memory { host, layout };
+        let memory = Memory { host, layout, owner: Owner::Driver };
         let device = DevicePtr(memory.address());
         self.live.write().unwrap_or_else(PoisonError::into_inner).insert(device.0, memory);
+        Ok(PinnedAllocation { host, device, bytes })
+    }
+
+    /// Takes in a caller's memory.
+    pub(super) fn register(
+        &self,
+        call: &'static str,
+        pointer: *mut u8,
+        bytes: usize,
+    ) -> DriverResult<PinnedAllocation> {
+        let error = |code, detail: String| DriverError::with_detail(call, code, detail);
+        let (Some(host), Ok(layout)) = (NonNull::new(pointer), Layout::from_size_align(bytes, 1)) else {
+            return Err(error(ErrorCode::INVALID_VALUE, format!("{bytes} bytes at {pointer:?}")));
+        };
+        let memory = Memory { host, layout, owner: Owner::Caller };
+        let device = DevicePtr(memory.address());
+        let Some(end) = device.0.checked_add(bytes as u64).filter(|_| bytes > 0) else {
+            return Err(error(ErrorCode::INVALID_VALUE, format!("{bytes} bytes at {pointer:?}")));
+        };
+        let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some((start, other)) = live.range(..end).next_back()
+            && start + other.layout.size() as u64 > device.0
+        {
+            let detail = format!("{bytes} bytes at {pointer:?} meet pinned memory at {start:#x}");
+            return Err(error(ErrorCode::HOST_MEMORY_ALREADY_REGISTERED, detail));
+        }
+        live.insert(device.0, memory);
         Ok(PinnedAllocation { host, device, bytes })
     }
 
@@ -69,9 +118,10 @@ impl PinnedMemory {
         })
     }
 
-    /// Whether a live allocation begins at `address`.
-    pub(super) fn begins_at(&self, address: u64) -> bool {
-        self.live.read().unwrap_or_else(PoisonError::into_inner).contains_key(&address)
+    /// Whether live memory of `owner` begins at `address`.
+    pub(super) fn begins_at(&self, address: u64, owner: Owner) -> bool {
+        let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
+        live.get(&address).is_some_and(|memory| memory.owner == owner)
     }
 
     /// Takes the allocation that begins at `address` out.

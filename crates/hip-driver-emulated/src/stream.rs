@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::command::Command;
+use super::command::{Command, Prepared, Step};
 use super::device::Device;
 use hip_driver::activity::correlation;
 
@@ -79,6 +79,12 @@ impl Batch {
     pub(super) fn stage(&mut self, bytes: &[u8]) -> Staged {
         Staged::append(bytes, &mut self.bytes)
     }
+
+    /// Copies the arguments of a step into the batch.
+    #[inline]
+    pub(super) fn stage_step(&mut self, prepared: Prepared<'_>) -> Step {
+        prepared.stage(&mut self.bytes)
+    }
 }
 
 /// Bytes of the batch in which the command stands, or of the graph in which the node stands.
@@ -89,6 +95,9 @@ pub(super) struct Staged {
 }
 
 impl Staged {
+    /// No bytes.
+    pub(super) const NOTHING: Staged = Staged { start: 0, len: 0 };
+
     /// Copies `bytes` to the end of `all`.
     pub(super) fn append(bytes: &[u8], all: &mut Vec<u8>) -> Staged {
         let start = all.len();

@@ -7,15 +7,16 @@ use gfx9_emulator::Error;
 
 use super::command::Ran;
 use super::device::lock;
+use hip_driver::Observer;
 use hip_driver::activity::{Activity, ActivityObserver};
 
 /// The driver's observer, if it has one.
 #[derive(Default)]
 pub(super) struct Watch(Mutex<Option<Weak<dyn ActivityObserver>>>);
 
-impl Watch {
+impl Observer for Watch {
     /// Takes an observer, unless another one is alive.
-    pub(super) fn begin(&self, observer: Weak<dyn ActivityObserver>) -> bool {
+    fn watch_activity(&self, observer: Weak<dyn ActivityObserver>) -> bool {
         let mut slot = lock(&self.0);
         if slot.as_ref().is_some_and(|other| other.strong_count() > 0) {
             return false;
@@ -23,7 +24,9 @@ impl Watch {
         *slot = Some(observer);
         true
     }
+}
 
+impl Watch {
     pub(super) fn watched(&self, correlation: u64) -> Watched {
         let observer = lock(&self.0).as_ref().and_then(Weak::upgrade);
         Watched(observer.map(|observer| (observer, correlation)))

@@ -4,6 +4,7 @@
 //! The driver keeps it with the work and hands it back when that has run.
 
 use std::cell::Cell;
+use std::marker::PhantomData;
 use std::time::Instant;
 
 thread_local! {
@@ -48,18 +49,26 @@ pub fn correlation() -> u64 {
     CORRELATION.get()
 }
 
-/// Calls `f`, which enqueues under `correlation`.
+/// This thread enqueues under `correlation` until the guard is dropped.
 #[inline]
-pub fn correlated<R>(correlation: u64, f: impl FnOnce() -> R) -> R {
-    /// Puts the number back, also when `f` panics.
-    struct Before(u64);
-    impl Drop for Before {
-        fn drop(&mut self) {
-            CORRELATION.set(self.0);
-        }
+#[must_use = "dropping it puts the earlier number back"]
+pub fn correlated(correlation: u64) -> Correlated {
+    Correlated { before: CORRELATION.replace(correlation), thread: PhantomData }
+}
+
+/// Puts the thread's earlier number back when it is dropped. Made by [`correlated`].
+#[derive(Debug)]
+pub struct Correlated {
+    before: u64,
+    /// It stays on its thread.
+    thread: PhantomData<*const ()>,
+}
+
+impl Drop for Correlated {
+    #[inline]
+    fn drop(&mut self) {
+        CORRELATION.set(self.before);
     }
-    let _before = Before(CORRELATION.replace(correlation));
-    f()
 }
 
 #[cfg(test)]
@@ -68,9 +77,20 @@ mod tests {
 
     #[test]
     fn a_number_holds_for_its_calls_alone() {
-        let inner = correlated(7, || (correlation(), correlated(8, correlation), correlation()));
-        assert_eq!((inner, correlation()), ((7, 8, 7), 0));
-        let panicked = std::panic::catch_unwind(|| correlated(9, || panic!("on purpose")));
+        {
+            let _outer = correlated(7);
+            assert_eq!(correlation(), 7);
+            {
+                let _inner = correlated(8);
+                assert_eq!(correlation(), 8);
+            }
+            assert_eq!(correlation(), 7);
+        }
+        assert_eq!(correlation(), 0);
+        let panicked = std::panic::catch_unwind(|| {
+            let _inner = correlated(9);
+            panic!("on purpose");
+        });
         assert!(panicked.is_err());
         assert_eq!(correlation(), 0);
     }

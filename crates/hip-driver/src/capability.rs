@@ -22,8 +22,6 @@ pub enum Capability {
     MemInfo,
     /// Addresses of a module's global variables.
     ModuleGlobals,
-    /// A kernel's attributes as the driver sees them.
-    FunctionAttributes,
     /// Kernels can address pinned host memory.
     MappedHostMemory,
     /// Pinning memory that the caller allocated.
@@ -38,15 +36,11 @@ pub enum Capability {
     HostFunc,
     /// Graphs made node by node, of kernels, copies and fills.
     Graphs,
-    /// Capturing a stream into a graph.
-    StreamCapture,
-    /// Cooperative launches.
-    CooperativeLaunch,
 }
 
 impl Capability {
     /// Every capability, in declaration order.
-    pub const ALL: [Capability; 18] = [
+    pub const ALL: [Capability; 15] = [
         Capability::StreamPriority,
         Capability::EventTiming,
         Capability::CopyDeviceToDevice,
@@ -55,7 +49,6 @@ impl Capability {
         Capability::BlockingCopy,
         Capability::MemInfo,
         Capability::ModuleGlobals,
-        Capability::FunctionAttributes,
         Capability::MappedHostMemory,
         Capability::HostRegister,
         Capability::PeerAccess,
@@ -63,8 +56,6 @@ impl Capability {
         Capability::StreamOrderedAllocator,
         Capability::HostFunc,
         Capability::Graphs,
-        Capability::StreamCapture,
-        Capability::CooperativeLaunch,
     ];
 
     /// The first HIP version that has it, where that is later than 4.0.
@@ -72,10 +63,8 @@ impl Capability {
         match self {
             Capability::StreamOrderedAllocator => Some("5.1"),
             Capability::HostFunc => Some("5.3"),
-            Capability::StreamCapture => Some("4.3"),
             // The calls are older; kernels of modules are known to be taken from here on.
             Capability::Graphs => Some("5.2"),
-            Capability::CooperativeLaunch => Some("5.5"),
             _ => None,
         }
     }

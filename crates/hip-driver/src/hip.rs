@@ -24,6 +24,7 @@ mod process;
 mod symbols;
 #[cfg(test)]
 mod tests;
+mod work;
 
 /// AMD's types and functions, as far as they are used.
 #[cfg(not(feature = "bindgen"))]
@@ -67,8 +68,7 @@ mod bindings {
 }
 
 use std::collections::HashMap;
-use std::ffi::{CStr, c_int, c_uint, c_void};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ffi::{CStr, c_int, c_void};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -81,8 +81,8 @@ pub use symbols::Symbol;
 
 use super::{
     Capabilities, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo, DriverResult,
-    ErrorCode, EventOptions, HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent, RawFunction,
-    RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions,
+    ErrorCode, EventOptions, MemInfo, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec,
+    RawGraphNode, RawModule, RawStream, Recovery, StreamOptions, Work,
 };
 
 /// `hipLaunchKernel`'s markers in `extra` (macros with casts, which bindgen leaves out).
@@ -239,19 +239,11 @@ impl Driver for HipDriver {
         // Null with success is HIP's answer to 0 bytes.
         let pinned = NonNull::new(host.cast::<u8>())
             .ok_or_else(|| DriverError::with_detail(CALL, ErrorCode::INVALID_VALUE, "0 bytes"))?;
-        let mut mapped = host;
-        if let Some(device_pointer) = api.hipHostGetDevicePointer {
-            let mut address: *mut c_void = ptr::null_mut();
-            // SAFETY: the memory just allocated, a live pointer; flags must be 0.
-            let code = unsafe { device_pointer(&mut address, host, 0) };
-            if let Err(error) = check("hipHostGetDevicePointer", code) {
-                // SAFETY: allocated above and used by nobody. The first error is the one to report.
-                let _ = unsafe { (api.hipHostFree)(host) };
-                return Err(error);
-            }
-            mapped = address;
-        }
-        Ok(PinnedAllocation { host: pinned, device: DevicePtr(number(mapped)), bytes })
+        // SAFETY: pinned by the call above.
+        unsafe { self.mapped(CALL, pinned, bytes) }.inspect_err(|_| {
+            // SAFETY: allocated above and used by nobody. The first error is the one to report.
+            let _ = unsafe { (api.hipHostFree)(host) };
+        })
     }
 
     unsafe fn host_free(&self, _device: DeviceId, allocation: PinnedAllocation) -> DriverResult<()> {
@@ -260,126 +252,43 @@ impl Driver for HipDriver {
         check(CALL, unsafe { (self.api(CALL)?.hipHostFree)(allocation.host.as_ptr().cast()) })
     }
 
-    unsafe fn memcpy_htod(
+    unsafe fn host_register(
         &self,
         device: DeviceId,
-        dst: DevicePtr,
-        src: *const u8,
+        ptr: *mut u8,
         bytes: usize,
-    ) -> DriverResult<()> {
-        const CALL: &str = "hipMemcpyHtoD";
-        let copy = self.optional(CALL, self.on(device, CALL)?.hipMemcpyHtoD)?;
-        // SAFETY: live ranges of `bytes` (the caller's promise); HIP only reads `src`.
-        check(CALL, unsafe { copy(pointer(dst.0), src.cast_mut().cast(), bytes) })
+    ) -> DriverResult<PinnedAllocation> {
+        const CALL: &str = "hipHostRegister";
+        let api = self.on(device, CALL)?;
+        let register = self.optional(CALL, api.hipHostRegister)?;
+        let unregister = self.optional(CALL, api.hipHostUnregister)?;
+        let host = NonNull::new(ptr).ok_or_else(|| DriverError::new(CALL, ErrorCode::INVALID_VALUE))?;
+        // SAFETY: memory that the caller keeps until it is unregistered (the caller's promise). The flags are
+        // `hipHostRegisterDefault`: mapped for all devices.
+        check(CALL, unsafe { register(ptr.cast(), bytes, 0) })?;
+        // SAFETY: pinned by the call above.
+        unsafe { self.mapped(CALL, host, bytes) }.inspect_err(|_| {
+            // SAFETY: registered above and used by nobody. The first error is the one to report.
+            let _ = unsafe { unregister(ptr.cast()) };
+        })
     }
 
-    unsafe fn memcpy_dtoh(
-        &self,
-        device: DeviceId,
-        dst: *mut u8,
-        src: DevicePtr,
-        bytes: usize,
-    ) -> DriverResult<()> {
-        const CALL: &str = "hipMemcpyDtoH";
-        let copy = self.optional(CALL, self.on(device, CALL)?.hipMemcpyDtoH)?;
-        // SAFETY: live ranges of `bytes` (the caller's promise).
-        check(CALL, unsafe { copy(dst.cast(), pointer(src.0), bytes) })
-    }
-
-    #[inline]
-    unsafe fn memcpy_htod_async(
-        &self,
-        device: DeviceId,
-        dst: DevicePtr,
-        src: *const u8,
-        bytes: usize,
-        stream: RawStream,
-    ) -> DriverResult<()> {
-        const CALL: &str = "hipMemcpyHtoDAsync";
-        let copy = self.on(device, CALL)?.hipMemcpyHtoDAsync;
-        // SAFETY: live ranges of `bytes`, `src` unchanged until the copy has run where it is pinned, a live stream of
-        // the current device (the caller's promises); HIP only reads `src`.
-        check(CALL, unsafe { copy(pointer(dst.0), src.cast_mut().cast(), bytes, pointer(stream.0)) })
+    unsafe fn host_unregister(&self, device: DeviceId, allocation: PinnedAllocation) -> DriverResult<()> {
+        const CALL: &str = "hipHostUnregister";
+        let unregister = self.optional(CALL, self.on(device, CALL)?.hipHostUnregister)?;
+        // SAFETY: memory of `host_register` that nothing in flight uses (the caller's promise).
+        check(CALL, unsafe { unregister(allocation.host.as_ptr().cast()) })
     }
 
     #[inline]
-    unsafe fn memcpy_dtoh_async(
-        &self,
-        device: DeviceId,
-        dst: *mut u8,
-        src: DevicePtr,
-        bytes: usize,
-        stream: RawStream,
-    ) -> DriverResult<()> {
-        const CALL: &str = "hipMemcpyDtoHAsync";
-        let copy = self.on(device, CALL)?.hipMemcpyDtoHAsync;
-        // SAFETY: as in `memcpy_htod_async`, with `dst` untouched until the copy has run.
-        check(CALL, unsafe { copy(dst.cast(), pointer(src.0), bytes, pointer(stream.0)) })
+    unsafe fn enqueue(&self, device: DeviceId, stream: RawStream, work: &Work<'_>) -> DriverResult<()> {
+        // SAFETY: the caller's promises.
+        unsafe { self.enqueue_work(device, stream, work) }
     }
 
-    unsafe fn memcpy_dtod_async(
-        &self,
-        device: DeviceId,
-        dst: DevicePtr,
-        src: DevicePtr,
-        bytes: usize,
-        stream: RawStream,
-    ) -> DriverResult<()> {
-        const CALL: &str = "hipMemcpyDtoDAsync";
-        let copy = self.optional(CALL, self.on(device, CALL)?.hipMemcpyDtoDAsync)?;
-        // SAFETY: live ranges of `bytes` on the device, a live stream of it (the caller's promises).
-        check(CALL, unsafe { copy(pointer(dst.0), pointer(src.0), bytes, pointer(stream.0)) })
-    }
-
-    unsafe fn memcpy_peer_async(
-        &self,
-        device: DeviceId,
-        dst: DevicePtr,
-        src_device: DeviceId,
-        src: DevicePtr,
-        bytes: usize,
-        stream: RawStream,
-    ) -> DriverResult<()> {
-        const CALL: &str = "hipMemcpyPeerAsync";
-        let copy = self.optional(CALL, self.on(device, CALL)?.hipMemcpyPeerAsync)?;
-        let (to, from) = (ordinal(CALL, device)?, ordinal(CALL, src_device)?);
-        // SAFETY: live ranges of `bytes` on the devices named, a live stream of the first (the caller's promises).
-        check(CALL, unsafe { copy(pointer(dst.0), to, pointer(src.0), from, bytes, pointer(stream.0)) })
-    }
-
-    unsafe fn memset_d8_async(
-        &self,
-        device: DeviceId,
-        dst: DevicePtr,
-        value: u8,
-        bytes: usize,
-        stream: RawStream,
-    ) -> DriverResult<()> {
-        const CALL: &str = "hipMemsetD8Async";
-        let fill = self.optional(CALL, self.on(device, CALL)?.hipMemsetD8Async)?;
-        // HIP 5.2 fills up to the next multiple of 8 first, however few bytes were asked for, and what is left of them
-        // wraps around below 0 (clr, `FillBufferInfo::PackInfo`): such a fill becomes a copy.
-        if (bytes as u64) < dst.0.wrapping_neg() % 8 {
-            // SAFETY: seven bytes at most, from memory that is pageable and so read at the call; else the caller's
-            // promises.
-            return unsafe { self.memcpy_htod_async(device, dst, [value; 8].as_ptr(), bytes, stream) };
-        }
-        // SAFETY: a live range of `bytes`, a live stream of the device (the caller's promises).
-        check(CALL, unsafe { fill(pointer(dst.0), value, bytes, pointer(stream.0)) })
-    }
-
-    unsafe fn memset_d32_async(
-        &self,
-        device: DeviceId,
-        dst: DevicePtr,
-        value: u32,
-        count: usize,
-        stream: RawStream,
-    ) -> DriverResult<()> {
-        const CALL: &str = "hipMemsetD32Async";
-        let fill = self.optional(CALL, self.on(device, CALL)?.hipMemsetD32Async)?;
-        // SAFETY: a live range of `count` words, a live stream of the device (the caller's promises).
-        check(CALL, unsafe { fill(pointer(dst.0), value as c_int, count, pointer(stream.0)) })
+    unsafe fn copy_blocking(&self, device: DeviceId, work: &Work<'_>) -> DriverResult<()> {
+        // SAFETY: the caller's promises.
+        unsafe { self.copy_and_wait(device, work) }
     }
 
     fn stream_create(&self, device: DeviceId, options: StreamOptions) -> DriverResult<RawStream> {
@@ -443,25 +352,6 @@ impl Driver for HipDriver {
         let api = self.on(device, CALL)?;
         // SAFETY: a live stream of the current device and a live event; flags must be 0.
         check(CALL, unsafe { (api.hipStreamWaitEvent)(pointer(stream.0), pointer(event.0), 0) })
-    }
-
-    unsafe fn launch_host_func(
-        &self,
-        device: DeviceId,
-        stream: RawStream,
-        function: HostFunc,
-    ) -> DriverResult<()> {
-        const CALL: &str = "hipLaunchHostFunc";
-        let launch = self.optional(CALL, self.on(device, CALL)?.hipLaunchHostFunc)?;
-        let data = Box::into_raw(Box::new(function)).cast::<c_void>();
-        // SAFETY: a live stream of the current device. HIP calls `run_host_func` with `data` once, later, or not at
-        // all when it returns an error.
-        let result = check(CALL, unsafe { launch(pointer(stream.0), Some(run_host_func), data) });
-        if result.is_err() {
-            // SAFETY: made by `Box::into_raw` above; HIP has refused it.
-            drop(unsafe { Box::from_raw(data.cast::<HostFunc>()) });
-        }
-        result
     }
 
     fn event_create(&self, device: DeviceId, options: EventOptions) -> DriverResult<RawEvent> {
@@ -597,37 +487,6 @@ impl Driver for HipDriver {
         Ok(u32::try_from(blocks).unwrap_or(0))
     }
 
-    #[inline]
-    unsafe fn launch_kernel(&self, device: DeviceId, launch: &KernelLaunch<'_>) -> DriverResult<()> {
-        const CALL: &str = "hipModuleLaunchKernel";
-        let api = self.on(device, CALL)?;
-        let mut bytes = launch.kernarg.len();
-        let mut extra = extra_of(launch.kernarg, &mut bytes);
-        // clr from 7.0 refuses a buffer for a kernel without explicit arguments (`ihipLaunchKernelCommand`).
-        let extra = if bytes == 0 { ptr::null_mut() } else { extra.as_mut_ptr() };
-        let ([gx, gy, gz], [bx, by, bz]) = (launch.grid, launch.block);
-        let _gate = self.launching();
-        let function = pointer(launch.function.0);
-        let lds: c_uint = launch.dynamic_lds;
-        // SAFETY: a live function and stream of the current device; the kernarg segment is as long as the metadata
-        // says (the caller's promises), HIP copies it before it returns and only reads it and `extra`.
-        check(CALL, unsafe {
-            (api.hipModuleLaunchKernel)(
-                function,
-                gx,
-                gy,
-                gz,
-                bx,
-                by,
-                bz,
-                lds,
-                pointer(launch.stream.0),
-                ptr::null_mut(),
-                extra,
-            )
-        })
-    }
-
     fn graph_create(&self, device: DeviceId) -> DriverResult<RawGraph> {
         self.create_graph(device)
     }
@@ -637,93 +496,15 @@ impl Driver for HipDriver {
         unsafe { self.destroy_graph(device, graph) }
     }
 
-    unsafe fn graph_add_kernel(
+    unsafe fn graph_add(
         &self,
         device: DeviceId,
         graph: RawGraph,
         _: &[RawGraphNode],
-        launch: &KernelLaunch<'_>,
+        work: &Work<'_>,
     ) -> DriverResult<RawGraphNode> {
         // SAFETY: the caller's promises.
-        unsafe { self.add_kernel(device, graph, launch) }
-    }
-
-    unsafe fn graph_add_memcpy_htod(
-        &self,
-        device: DeviceId,
-        graph: RawGraph,
-        _: &[RawGraphNode],
-        dst: DevicePtr,
-        src: *const u8,
-        bytes: usize,
-    ) -> DriverResult<RawGraphNode> {
-        let kind = bindings::hipMemcpyKind::hipMemcpyHostToDevice;
-        // SAFETY: the caller's promises; HIP only reads `src`.
-        unsafe { self.add_copy(device, graph, pointer(dst.0), src.cast(), bytes, kind) }
-    }
-
-    unsafe fn graph_add_memcpy_dtoh(
-        &self,
-        device: DeviceId,
-        graph: RawGraph,
-        _: &[RawGraphNode],
-        dst: *mut u8,
-        src: DevicePtr,
-        bytes: usize,
-    ) -> DriverResult<RawGraphNode> {
-        let kind = bindings::hipMemcpyKind::hipMemcpyDeviceToHost;
-        // SAFETY: the caller's promises.
-        unsafe { self.add_copy(device, graph, dst.cast(), pointer(src.0), bytes, kind) }
-    }
-
-    unsafe fn graph_add_memcpy_dtod(
-        &self,
-        device: DeviceId,
-        graph: RawGraph,
-        _: &[RawGraphNode],
-        dst: DevicePtr,
-        src: DevicePtr,
-        bytes: usize,
-    ) -> DriverResult<RawGraphNode> {
-        let kind = bindings::hipMemcpyKind::hipMemcpyDeviceToDevice;
-        // SAFETY: the caller's promises.
-        unsafe { self.add_copy(device, graph, pointer(dst.0), pointer(src.0), bytes, kind) }
-    }
-
-    unsafe fn graph_add_memset_d8(
-        &self,
-        device: DeviceId,
-        graph: RawGraph,
-        _: &[RawGraphNode],
-        dst: DevicePtr,
-        value: u8,
-        bytes: usize,
-    ) -> DriverResult<RawGraphNode> {
-        // SAFETY: the caller's promises.
-        unsafe { self.add_fill_bytes(device, graph, dst, value, bytes) }
-    }
-
-    unsafe fn graph_add_memset_d32(
-        &self,
-        device: DeviceId,
-        graph: RawGraph,
-        _: &[RawGraphNode],
-        dst: DevicePtr,
-        value: u32,
-        count: usize,
-    ) -> DriverResult<RawGraphNode> {
-        // SAFETY: the caller's promises.
-        unsafe { self.add_fill(device, graph, dst, value, size_of::<u32>(), count) }
-    }
-
-    unsafe fn graph_add_empty(
-        &self,
-        device: DeviceId,
-        graph: RawGraph,
-        _: &[RawGraphNode],
-    ) -> DriverResult<RawGraphNode> {
-        // SAFETY: the caller's promises.
-        unsafe { self.add_empty(device, graph) }
+        unsafe { self.add_node(device, graph, work) }
     }
 
     unsafe fn graph_instantiate(&self, device: DeviceId, graph: RawGraph) -> DriverResult<RawGraphExec> {
@@ -731,19 +512,31 @@ impl Driver for HipDriver {
         unsafe { self.instantiate(device, graph) }
     }
 
-    unsafe fn graph_launch(
-        &self,
-        device: DeviceId,
-        exec: RawGraphExec,
-        stream: RawStream,
-    ) -> DriverResult<()> {
-        // SAFETY: the caller's promises.
-        unsafe { self.launch_graph(device, exec, stream) }
-    }
-
     unsafe fn graph_exec_destroy(&self, device: DeviceId, exec: RawGraphExec) -> DriverResult<()> {
         // SAFETY: the caller's promises.
         unsafe { self.destroy_exec(device, exec) }
+    }
+}
+
+impl HipDriver {
+    /// Pinned memory with the address that kernels see.
+    ///
+    /// # Safety
+    /// `host` is pinned.
+    unsafe fn mapped(
+        &self,
+        call: &'static str,
+        host: NonNull<u8>,
+        bytes: usize,
+    ) -> DriverResult<PinnedAllocation> {
+        let mut mapped: *mut c_void = host.as_ptr().cast();
+        if let Some(device_pointer) = self.api(call)?.hipHostGetDevicePointer {
+            let mut address: *mut c_void = ptr::null_mut();
+            // SAFETY: pinned memory (the caller's promise), a live pointer; flags must be 0.
+            check("hipHostGetDevicePointer", unsafe { device_pointer(&mut address, mapped, 0) })?;
+            mapped = address;
+        }
+        Ok(PinnedAllocation { host, device: DevicePtr(number(mapped)), bytes })
     }
 }
 
@@ -756,15 +549,4 @@ fn extra_of(kernarg: &[u8], bytes: &mut usize) -> [*mut c_void; 5] {
         ptr::from_mut(bytes).cast(),
         ptr::without_provenance_mut(HIP_LAUNCH_PARAM_END),
     ]
-}
-
-/// Runs a boxed function on HIP's thread. A panic ends here.
-unsafe extern "C" fn run_host_func(data: *mut c_void) {
-    // SAFETY: made by `Box::into_raw` in `launch_host_func`; HIP calls this once for each.
-    let function = unsafe { Box::from_raw(data.cast::<HostFunc>()) };
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(*function)) {
-        log::error!("a host function panicked in a HIP stream; the stream goes on");
-        // Dropping the payload could panic again.
-        std::mem::forget(payload);
-    }
 }

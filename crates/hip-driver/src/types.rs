@@ -159,7 +159,7 @@ pub struct MemoryAccess {
     pub write: bool,
 }
 
-/// One kernel launch.
+/// One kernel launch, wherever it is enqueued.
 #[derive(Clone, Copy, Debug)]
 pub struct KernelLaunch<'a> {
     /// The kernel.
@@ -170,8 +170,6 @@ pub struct KernelLaunch<'a> {
     pub block: [u32; 3],
     /// Dynamic LDS in bytes.
     pub dynamic_lds: u32,
-    /// The stream.
-    pub stream: RawStream,
     /// The kernarg segment: as long as the code object's metadata says, explicit arguments in place and the hidden
     /// ones zero (the driver fills them). Copied before the call returns. Empty for a kernel without explicit
     /// arguments, whatever its hidden ones: clr from 7.0 refuses a buffer there.

@@ -47,7 +47,7 @@ pub enum hiplaunch_arg_kind {
     Buffer = 3,
     /// A hiplaunch_view for a pointer parameter, the address of its first element: `data` is its handle. (data)
     View = 4,
-    /// Where the destination of hiplaunch_launch_into goes.
+    /// Where the launch's destination goes (hiplaunch_launch_options).
     Destination = 5,
     /// A host array that the kernel reads. Copied at the call. (data, size)
     HostIn = 6,

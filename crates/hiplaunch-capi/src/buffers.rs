@@ -60,7 +60,7 @@ pub extern "C" fn hiplaunch_buffer_open(
 pub(super) fn stream_of(stream: *const hiplaunch_stream, owner: Owner) -> Result<Stream> {
     let Found { owner: its, value } = STREAMS.get(stream)?;
     owner.same(its, "stream")?;
-    Ok(value.stream)
+    Ok(value)
 }
 
 /// Closes a buffer. The memory goes back in stream order; never waits for that. Views keep it until they are closed too.

@@ -59,7 +59,7 @@ pub extern "C" fn hiplaunch_event_record(
     call("hiplaunch_event_record", || {
         let (event, stream) = (EVENTS.get(event)?, STREAMS.get(stream)?);
         event.owner.same(stream.owner, "stream")?;
-        Ok(event.value.record(&stream.value.stream)?)
+        Ok(event.value.record(&stream.value)?)
     })
 }
 
@@ -74,7 +74,7 @@ pub extern "C" fn hiplaunch_stream_wait_event(
     call("hiplaunch_stream_wait_event", || {
         let (stream, event) = (STREAMS.get(stream)?, EVENTS.get(event)?);
         stream.owner.same(event.owner, "event")?;
-        Ok(event.value.wait_on(&stream.value.stream)?)
+        Ok(event.value.wait_on(&stream.value)?)
     })
 }
 

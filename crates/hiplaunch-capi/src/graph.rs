@@ -121,7 +121,7 @@ pub unsafe extern "C" fn hiplaunch_graph_launch(
         let dims = given(dims, "dims")?.get();
         // SAFETY: the caller's promise for arrays.
         let args = unsafe { slice(args, arg_count, "args") }?;
-        let (owner, handle) = KERNELS.look(kernel, |found| (found.owner, found.value.handle))?;
+        let (owner, handle) = KERNELS.look(kernel, |found| (found.owner, found.value.kernel.handle()))?;
         recording(graph, |object, its| {
             its.same(owner, "kernel")?;
             let mut all: SmallVec<[GraphArg<'_>; 12]> = SmallVec::new();

@@ -5,7 +5,8 @@ use std::mem::MaybeUninit;
 
 use std::sync::Arc;
 
-use hiplaunch::launcher::{Kernel, KernelHandle, Launcher};
+use hiplaunch::Module;
+use hiplaunch::launcher::{Kernel, KernelHandle, Launcher, Registration};
 
 use super::handles::{Found, Kind, Table};
 use super::input::{bytes, text, wanted};
@@ -18,21 +19,21 @@ pub struct hiplaunch_kernel {
     _opaque: (),
 }
 
-/// A kernel by its launcher's handle, and what that stands for, so that a launch need not look it up again.
+/// What a kernel's handle of its launcher stands for, so that a launch need not look it up again.
 pub(super) struct KernelObject {
-    pub(super) handle: KernelHandle,
     pub(super) kernel: Arc<Kernel>,
 }
 
 impl KernelObject {
     fn new(launcher: &Launcher, handle: KernelHandle) -> Result<KernelObject> {
-        Ok(KernelObject { handle, kernel: launcher.kernel(handle)? })
+        Ok(KernelObject { kernel: launcher.kernel(handle)? })
     }
 
     /// Forgets the kernel. The object's own share of it goes first, so that the code can go.
     pub(super) fn unregister(self, launcher: &Launcher) -> Result<()> {
+        let handle = self.kernel.handle();
         drop(self.kernel);
-        Ok(launcher.unregister(self.handle)?)
+        Ok(launcher.unregister(handle)?)
     }
 }
 
@@ -40,7 +41,7 @@ pub(super) static KERNELS: Table<KernelObject> = Table::new(Kind::Kernel);
 
 /// A kernel's handle of its launcher, and that launcher.
 fn registered(kernel: *const hiplaunch_kernel) -> Result<(KernelHandle, Launcher)> {
-    let (owner, handle) = KERNELS.look(kernel, |found| (found.owner, found.value.handle))?;
+    let (owner, handle) = KERNELS.look(kernel, |found| (found.owner, found.value.kernel.handle()))?;
     Ok((handle, launcher_that_owns(owner)?))
 }
 
@@ -79,12 +80,12 @@ pub unsafe extern "C" fn hiplaunch_register(
             false => Some(LAYOUTS.get(layout)?.value),
         };
         // SAFETY: the caller vouches for the code.
-        let handle = unsafe {
-            match layout {
-                Some(layout) => launcher.register_with_lds(device, image, name, layout.layout())?,
-                None => launcher.register(device, image, name)?,
-            }
-        };
+        let module = unsafe { Module::load(device, image) }?;
+        let mut registration = Registration::new(&module, name);
+        if let Some(layout) = &layout {
+            registration = registration.lds_layout(layout.layout());
+        }
+        let handle = launcher.register_kernel(registration)?;
         let object = KernelObject::new(&launcher, handle);
         match object.and_then(|object| insert_in(&KERNELS, owner, object)) {
             Ok(new) => {

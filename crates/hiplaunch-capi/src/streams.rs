@@ -1,7 +1,7 @@
 //! Streams.
 
 use hip_driver::StreamOptions;
-use hiplaunch::launcher::{Launcher, Stream};
+use hiplaunch::launcher::Stream;
 use std::mem::MaybeUninit;
 
 use super::handles::{Found, Kind, Table};
@@ -14,13 +14,7 @@ pub struct hiplaunch_stream {
     _opaque: (),
 }
 
-#[derive(Clone)]
-pub(super) struct StreamObject {
-    pub(super) launcher: Launcher,
-    pub(super) stream: Stream,
-}
-
-pub(super) static STREAMS: Table<StreamObject> = Table::new(Kind::Stream);
+pub(super) static STREAMS: Table<Stream> = Table::new(Kind::Stream);
 
 /// Makes a stream on a device. Streams never synchronize with HIP's null stream.
 ///
@@ -60,7 +54,7 @@ fn open(
     let out = wanted(stream, "stream")?;
     let Found { owner, value: launcher } = launcher_of(launcher)?;
     let stream = launcher.stream_with(launcher.device(device)?, options)?;
-    out.write(insert_in(&STREAMS, owner, StreamObject { launcher, stream })?);
+    out.write(insert_in(&STREAMS, owner, stream)?);
     Ok(())
 }
 
@@ -78,7 +72,7 @@ pub extern "C" fn hiplaunch_stream_close(stream: *mut hiplaunch_stream) -> hipla
 /// HIPLAUNCH_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_stream_synchronize(stream: *const hiplaunch_stream) -> hiplaunch_status {
-    call("hiplaunch_stream_synchronize", || Ok(STREAMS.get(stream)?.value.stream.synchronize()?))
+    call("hiplaunch_stream_synchronize", || Ok(STREAMS.get(stream)?.value.synchronize()?))
 }
 
 /// Whether all work on a stream has finished; never waits.
@@ -91,7 +85,7 @@ pub extern "C" fn hiplaunch_stream_is_idle(
 ) -> hiplaunch_status {
     call("hiplaunch_stream_is_idle", || {
         let idle = wanted(idle, "idle")?;
-        idle.write(STREAMS.get(stream)?.value.stream.is_idle()?);
+        idle.write(STREAMS.get(stream)?.value.is_idle()?);
         Ok(())
     })
 }
@@ -102,5 +96,5 @@ pub extern "C" fn hiplaunch_stream_is_idle(
 /// Threads: any. Errors: as hiplaunch_stream_synchronize.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_stream_trim(stream: *const hiplaunch_stream) -> hiplaunch_status {
-    call("hiplaunch_stream_trim", || Ok(STREAMS.get(stream)?.value.stream.trim()?))
+    call("hiplaunch_stream_trim", || Ok(STREAMS.get(stream)?.value.trim()?))
 }

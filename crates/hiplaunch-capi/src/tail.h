@@ -37,7 +37,7 @@ static inline hiplaunch_arg hiplaunch_arg_view(const hiplaunch_view *view) {
   return arg;
 }
 
-/* Where the destination of hiplaunch_launch_into goes. */
+/* Where the launch's destination goes (hiplaunch_launch_options). */
 static inline hiplaunch_arg hiplaunch_arg_destination(void) {
   hiplaunch_arg arg = {HIPLAUNCH_ARG_KIND_DESTINATION, 0, 0, NULL, 0};
   return arg;
@@ -68,4 +68,11 @@ static inline hiplaunch_arg hiplaunch_arg_block(const hiplaunch_block *block) {
 static inline hiplaunch_dims hiplaunch_dims_linear(uint32_t grid, uint32_t block) {
   hiplaunch_dims dims = {{grid, 1, 1}, {block, 1, 1}, 0};
   return dims;
+}
+
+/* A launch of `dims` without arguments, for hiplaunch_submit; what else it has is set in its fields. */
+static inline hiplaunch_launch_options hiplaunch_launch_options_of(hiplaunch_dims dims) {
+  hiplaunch_launch_options options = {sizeof(hiplaunch_launch_options), {{0, 0, 0}, {0, 0, 0}, 0}, 0, NULL, 0, NULL, 0, NULL, NULL, 0, NULL, 0, 0};
+  options.dims = dims;
+  return options;
 }

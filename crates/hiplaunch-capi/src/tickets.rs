@@ -45,11 +45,9 @@ pub(super) fn hand_out(
 pub(super) fn hand_out_beside_stream(
     owner: Owner,
     ticket: Ticket,
-    out: Option<&mut MaybeUninit<*mut hiplaunch_ticket>>,
+    out: &mut MaybeUninit<*mut hiplaunch_ticket>,
 ) -> Result<()> {
-    if let Some(out) = out {
-        out.write(TICKETS.insert(owner, TicketObject { ticket, failed: None })?);
-    }
+    out.write(TICKETS.insert(owner, TicketObject { ticket, failed: None })?);
     Ok(())
 }
 

@@ -73,18 +73,23 @@ fn launches_and_reads_through_the_c_api_allocate_nothing() {
         assert_eq!(launched, OK);
         let by_block = [arg(hiplaunch_arg_kind::Block, 0, (&raw const block).cast(), 0)];
         for staging in [hiplaunch_staging::Copy, hiplaunch_staging::Mapped] {
+            let options = hiplaunch_launch_options {
+                struct_size: size_of::<hiplaunch_launch_options>(),
+                dims,
+                staging: staging as u32,
+                args: by_block.as_ptr(),
+                arg_count: 1,
+                packed: null(),
+                packed_size: 0,
+                destination: null(),
+                destination_view: null(),
+                destination_parameter: 0,
+                shape: null(),
+                rank: 0,
+                element: 0,
+            };
             // SAFETY: as above.
-            let ticket = made(|out| unsafe {
-                hiplaunch_launch_staged(
-                    polynomial,
-                    stream,
-                    Some(&dims),
-                    staging as u32,
-                    by_block.as_ptr(),
-                    1,
-                    out,
-                )
-            });
+            let ticket = made(|out| unsafe { hiplaunch_submit(polynomial, stream, &raw const options, out) });
             let mut result = [0f32; 16];
             // SAFETY: the result's 64 bytes.
             let read = unsafe { hiplaunch_ticket_read(ticket, 0, result.as_mut_ptr().cast(), 64) };

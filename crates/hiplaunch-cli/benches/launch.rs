@@ -7,7 +7,8 @@
 
 use criterion::{Criterion, Throughput};
 use hiplaunch::{
-    Arg, Block, DeviceBuffer, KernelHandle, LaunchDims, Launcher, Patch, PatchTarget, Staging, Stream, args,
+    Arg, Block, DeviceBuffer, KernelHandle, Launch, LaunchDims, Launcher, Patch, PatchTarget, Registration,
+    Staging, Stream, args,
 };
 use hiplaunch_testing::{counting, noop};
 use std::hint::black_box;
@@ -41,12 +42,12 @@ impl Bench {
         let (vector, jit) =
             unsafe { (hiplaunch::Module::load(&device, VECTOR)?, hiplaunch::Module::load(&device, JIT)?) };
         for _ in 0..kernels / 2 {
-            launcher.register_from(&vector, "vadd_f32")?;
+            launcher.register_kernel(Registration::new(&vector, "vadd_f32"))?;
         }
-        let saxpy = launcher.register_from(&vector, "saxpy")?;
-        let polynomial = launcher.register_from(&jit, "jit_polynomial")?;
+        let saxpy = launcher.register_kernel(Registration::new(&vector, "saxpy"))?;
+        let polynomial = launcher.register_kernel(Registration::new(&jit, "jit_polynomial"))?;
         for _ in 0..kernels / 2 {
-            launcher.register_from(&vector, "vadd_f32")?;
+            launcher.register_kernel(Registration::new(&vector, "vadd_f32"))?;
         }
         let (x, y) = (DeviceBuffer::new(&device, 1024)?, DeviceBuffer::new(&device, 1024)?);
         let mut bytes = [0; 96];
@@ -63,6 +64,22 @@ impl Bench {
         black_box(ticket.is_ok());
     }
 
+    fn without_ticket(&mut self) {
+        self.count += 1;
+        let args = args![self.count as f32, &self.x, &self.y, 1024i32];
+        let launch = Launch::new(LaunchDims::linear(4, 256)).args(&args);
+        // SAFETY: the driver runs nothing.
+        black_box(unsafe { self.launcher.enqueue(self.saxpy, &self.stream, launch) }.is_ok());
+    }
+
+    fn to_destination(&mut self) {
+        self.count += 1;
+        let args = args![self.count as f32, &self.x, Arg::Destination, 1024i32];
+        let launch = Launch::new(LaunchDims::linear(4, 256)).args(&args).destination(&mut self.y, &[1024]);
+        // SAFETY: the driver runs nothing.
+        black_box(unsafe { self.launcher.enqueue(self.saxpy, &self.stream, launch) }.is_ok());
+    }
+
     fn packed(&mut self) {
         self.count += 1;
         let mut packed = [0u8; 28];
@@ -70,10 +87,9 @@ impl Bench {
         packed[8..16].copy_from_slice(&self.x.ptr().0.to_le_bytes());
         packed[16..24].copy_from_slice(&self.y.ptr().0.to_le_bytes());
         packed[24..].copy_from_slice(&1024i32.to_le_bytes());
+        let launch = Launch::new(LaunchDims::linear(4, 256)).packed(&packed);
         // SAFETY: the driver runs nothing.
-        let ticket = unsafe {
-            self.launcher.launch_packed(self.saxpy, &self.stream, LaunchDims::linear(4, 256), &packed)
-        };
+        let ticket = unsafe { self.launcher.submit(self.saxpy, &self.stream, launch) };
         black_box(ticket.is_ok());
     }
 
@@ -84,11 +100,10 @@ impl Bench {
             self.bytes[16..20].copy_from_slice(&self.count.to_le_bytes());
         }
         let block = Block { bytes: &self.bytes, patches: &PATCHES, segments: &[], result_bytes: 64 };
-        let dims = LaunchDims::linear(1, 64);
+        let args = [Arg::Block(&block)];
+        let launch = Launch::new(LaunchDims::linear(1, 64)).args(&args).staging(staging);
         // SAFETY: the driver runs nothing.
-        let ticket = unsafe {
-            self.launcher.launch_staged(self.polynomial, &self.stream, dims, staging, &[Arg::Block(&block)])
-        };
+        let ticket = unsafe { self.launcher.submit(self.polynomial, &self.stream, launch) };
         if let Ok(output) = ticket.and_then(|t| t.read()) {
             black_box(output.bytes(0).map(|b| b[0]).ok());
         }
@@ -97,6 +112,8 @@ impl Bench {
     fn run(&mut self, case: &str) -> bool {
         match case {
             "by-value" => self.by_value(),
+            "by-value, no ticket" => self.without_ticket(),
+            "destination" => self.to_destination(),
             "packed" => self.packed(),
             "block+result" => self.block(true, Staging::Copy),
             "block unchanged+result" => self.block(false, Staging::Copy),
@@ -107,7 +124,15 @@ impl Bench {
     }
 }
 
-const CASES: [&str; 5] = ["by-value", "packed", "block+result", "block unchanged+result", "mapped+result"];
+const CASES: [&str; 7] = [
+    "by-value",
+    "by-value, no ticket",
+    "destination",
+    "packed",
+    "block+result",
+    "block unchanged+result",
+    "mapped+result",
+];
 
 fn count(case: &str, launches: u64) -> Result<(), hiplaunch::Error> {
     let mut bench = Bench::new(0)?;

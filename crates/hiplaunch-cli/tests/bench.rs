@@ -1,7 +1,7 @@
 //! `hiplaunch bench` on the emulator: what it measures, writes and compares, and that wrong results are a failure.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 

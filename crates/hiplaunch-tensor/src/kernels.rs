@@ -4,7 +4,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::error::Result;
 use hiplaunch::device::Device;
-use hiplaunch::launcher::{KernelHandle, Launcher};
+use hiplaunch::launcher::{KernelHandle, Launcher, Registration};
 use hiplaunch::module::Module;
 
 use super::element::ElementType;
@@ -106,12 +106,14 @@ impl Kernels {
                 module.insert(loaded).clone()
             }
         };
-        let handle = self.launcher.register_from(&loaded, &form.kernel(element))?;
+        let name = form.kernel(element);
+        let mut kernel = Registration::new(&loaded, &name);
         if matches!(form, Form::Elementwise(..)) {
             // SAFETY: each work-item of an elementwise kernel reads its element of every operand, and no other, before
             // it writes it.
-            unsafe { self.launcher.declare_in_place(handle, true) }?;
+            kernel = unsafe { kernel.in_place() };
         }
+        let handle = self.launcher.register_kernel(kernel)?;
         Ok(*slot.get_or_init(|| handle))
     }
 

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hip_driver::{
     Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
-    DriverResult, ErrorCode, EventOptions, HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent,
-    RawFunction, RawModule, RawStream, Recovery, StreamOptions,
+    DriverResult, ErrorCode, EventOptions, MemInfo, PinnedAllocation, RawEvent, RawFunction, RawModule,
+    RawStream, Recovery, StreamOptions, Work,
 };
 
 /// Hands out numbers, real pinned memory and nothing else; every event is reached at once.
@@ -71,12 +71,6 @@ impl Driver for NoopDriver {
     fn device_synchronize(&self, _: DeviceId) -> DriverResult<()> {
         Ok(())
     }
-    fn can_access_peer(&self, _: DeviceId, _: DeviceId) -> DriverResult<bool> {
-        Ok(false)
-    }
-    fn enable_peer_access(&self, _: DeviceId, _: DeviceId) -> DriverResult<()> {
-        Ok(())
-    }
     fn malloc(&self, _: DeviceId, bytes: usize) -> DriverResult<DevicePtr> {
         Ok(DevicePtr(self.id(bytes as u64)))
     }
@@ -103,73 +97,6 @@ impl Driver for NoopDriver {
         unsafe { std::alloc::dealloc(a.host.as_ptr(), layout(a.bytes)?) };
         Ok(())
     }
-    unsafe fn memcpy_htod(&self, _: DeviceId, _: DevicePtr, _: *const u8, _: usize) -> DriverResult<()> {
-        Ok(())
-    }
-    unsafe fn memcpy_dtoh(&self, _: DeviceId, _: *mut u8, _: DevicePtr, _: usize) -> DriverResult<()> {
-        Ok(())
-    }
-    unsafe fn memcpy_htod_async(
-        &self,
-        _: DeviceId,
-        _: DevicePtr,
-        _: *const u8,
-        _: usize,
-        _: RawStream,
-    ) -> DriverResult<()> {
-        Ok(())
-    }
-    unsafe fn memcpy_dtoh_async(
-        &self,
-        _: DeviceId,
-        _: *mut u8,
-        _: DevicePtr,
-        _: usize,
-        _: RawStream,
-    ) -> DriverResult<()> {
-        Ok(())
-    }
-    unsafe fn memcpy_dtod_async(
-        &self,
-        _: DeviceId,
-        _: DevicePtr,
-        _: DevicePtr,
-        _: usize,
-        _: RawStream,
-    ) -> DriverResult<()> {
-        Ok(())
-    }
-    unsafe fn memcpy_peer_async(
-        &self,
-        _: DeviceId,
-        _: DevicePtr,
-        _: DeviceId,
-        _: DevicePtr,
-        _: usize,
-        _: RawStream,
-    ) -> DriverResult<()> {
-        Ok(())
-    }
-    unsafe fn memset_d8_async(
-        &self,
-        _: DeviceId,
-        _: DevicePtr,
-        _: u8,
-        _: usize,
-        _: RawStream,
-    ) -> DriverResult<()> {
-        Ok(())
-    }
-    unsafe fn memset_d32_async(
-        &self,
-        _: DeviceId,
-        _: DevicePtr,
-        _: u32,
-        _: usize,
-        _: RawStream,
-    ) -> DriverResult<()> {
-        Ok(())
-    }
     fn stream_create(&self, _: DeviceId, _: StreamOptions) -> DriverResult<RawStream> {
         Ok(RawStream(self.id(1)))
     }
@@ -183,10 +110,6 @@ impl Driver for NoopDriver {
         Ok(true)
     }
     unsafe fn stream_wait_event(&self, _: DeviceId, _: RawStream, _: RawEvent) -> DriverResult<()> {
-        Ok(())
-    }
-    unsafe fn launch_host_func(&self, _: DeviceId, _: RawStream, function: HostFunc) -> DriverResult<()> {
-        function();
         Ok(())
     }
     fn event_create(&self, _: DeviceId, _: EventOptions) -> DriverResult<RawEvent> {
@@ -204,9 +127,6 @@ impl Driver for NoopDriver {
     unsafe fn event_synchronize(&self, _: DeviceId, _: RawEvent) -> DriverResult<()> {
         Ok(())
     }
-    unsafe fn event_elapsed_ms(&self, _: DeviceId, _: RawEvent, _: RawEvent) -> DriverResult<f32> {
-        Ok(0.0)
-    }
     unsafe fn module_load(&self, _: DeviceId, _: &[u8]) -> DriverResult<RawModule> {
         Ok(RawModule(self.id(1)))
     }
@@ -216,20 +136,18 @@ impl Driver for NoopDriver {
     unsafe fn module_get_function(&self, _: DeviceId, _: RawModule, _: &CStr) -> DriverResult<RawFunction> {
         Ok(RawFunction(self.id(1)))
     }
-    unsafe fn module_get_global(
-        &self,
-        _: DeviceId,
-        _: RawModule,
-        _: &CStr,
-    ) -> DriverResult<(DevicePtr, usize)> {
-        Err(DriverError::new("hipModuleGetGlobal", ErrorCode::NOT_FOUND))
-    }
-    unsafe fn occupancy(&self, _: DeviceId, _: RawFunction, _: u32, _: u32) -> DriverResult<u32> {
-        Ok(1)
-    }
     #[inline(never)]
-    unsafe fn launch_kernel(&self, _: DeviceId, launch: &KernelLaunch<'_>) -> DriverResult<()> {
-        std::hint::black_box(launch.kernarg.len());
+    unsafe fn enqueue(&self, _: DeviceId, _: RawStream, work: &Work<'_>) -> DriverResult<()> {
+        match work {
+            Work::Kernel(launch) => {
+                std::hint::black_box(launch.kernarg.len());
+            }
+            Work::HostFunction(function) => function.take()?(),
+            _ => {}
+        }
+        Ok(())
+    }
+    unsafe fn copy_blocking(&self, _: DeviceId, _: &Work<'_>) -> DriverResult<()> {
         Ok(())
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use hip_driver_layers::validation::ValidationDriver;
 use hiplaunch::{
-    Arg, Backend, Block, Device, KernelHandle, LaunchDims, Launcher, LauncherBuilder, Patch, PatchTarget,
-    Stream,
+    Arg, Backend, Block, Device, KernelHandle, Launch, LaunchDims, Launcher, LauncherBuilder, Patch,
+    PatchTarget, Stream,
 };
 
 /// A code object of `hip/` for both targets.
@@ -88,6 +88,15 @@ impl Rig {
     ) -> hiplaunch::Result<hiplaunch::Ticket> {
         // SAFETY: tests pass what the kernels of hip/ take.
         unsafe { self.launcher.launch(kernel, &self.stream, dims, args) }
+    }
+
+    /// Launches a kernel on the stream, as the description says.
+    ///
+    /// # Errors
+    /// The launcher's.
+    pub fn submit(&self, kernel: KernelHandle, launch: Launch<'_>) -> hiplaunch::Result<hiplaunch::Ticket> {
+        // SAFETY: tests pass what the kernels of hip/ take.
+        unsafe { self.launcher.submit(kernel, &self.stream, launch) }
     }
 
     /// Asserts that the validation layer has found nothing.

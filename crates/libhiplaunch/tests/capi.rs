@@ -60,7 +60,7 @@ enum Linked {
     Static,
 }
 
-/// Compiles a program of tests/capi, runs it, and again under memcheck where that is asked for.
+/// Compiles a program of tests/programs, runs it, and again under memcheck where that is asked for.
 fn program(source: &str, compiler: &str, standard: &str, linked: Linked) {
     let folder = libraries();
     let suffix = if matches!(linked, Linked::Static) { "static" } else { "shared" };
@@ -147,7 +147,11 @@ fn installed_and_found_by_pkg_config() {
     let flags = String::from_utf8(found.stdout).unwrap();
     let binary = prefix.join("launch");
     let mut compile = Command::new(cc);
-    compile.arg(root().join("tests/capi/launch.c")).arg("-o").arg(&binary).args(flags.split_whitespace());
+    compile
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/launch.c"))
+        .arg("-o")
+        .arg(&binary)
+        .args(flags.split_whitespace());
     run(&mut compile);
     run(Command::new(&binary).arg(root().join("hip")).env("LD_LIBRARY_PATH", prefix.join("lib")));
     let version = format!("libhiplaunch.so.{}", env!("CARGO_PKG_VERSION"));
@@ -170,7 +174,7 @@ fn installed_and_found_by_cmake() {
     run(Command::new("bash").arg(&script).arg("--prefix").arg(&installed).arg("--from").arg(libraries()));
     std::fs::rename(&installed, &prefix).unwrap();
     let project = |version: &str| {
-        let source = root().join("tests/capi/launch.c");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/launch.c");
         let text = format!(
             "cmake_minimum_required(VERSION 3.15)\nproject(launch C)\nfind_package(hiplaunch {version} REQUIRED)\n\
              find_package(Threads REQUIRED)\n\

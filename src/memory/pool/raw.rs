@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use hip_driver::{DeviceId, DevicePtr};
+use hip_driver::{DeviceId, DevicePtr, Note};
 
 use super::bins::GRANULE;
 use super::block::PoolBlock;
@@ -142,7 +142,7 @@ impl PoolCore {
         let located = self.locate(call, ptr);
         // Not of a block with another owner: that one is still to be freed.
         if self.shared.watched && !matches!(&located, Ok(info) if info.ptr == ptr) {
-            self.shared.driver.note_pool_free(device, ptr);
+            self.shared.note(&Note::PoolFree { device, block: ptr });
         }
         match located {
             Ok(info) => {
@@ -164,7 +164,7 @@ impl PoolCore {
             return Ok(block.clone());
         }
         if self.shared.watched {
-            self.shared.driver.note_pool_record(self.shared.device, ptr);
+            self.shared.note(&Note::PoolRecord { device: self.shared.device, block: ptr });
         }
         let info = self.locate(call, ptr)?;
         let (block, bytes, offset) = (info.ptr, info.bytes, ptr.0 - info.ptr.0);

@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::owned_stream::OwnedStream;
-use hip_driver::{DeviceId, DevicePtr, Driver, DriverError, DriverResult, ErrorCode, EventOptions, RawEvent};
+use hip_driver::{
+    DeviceId, DevicePtr, Driver, DriverError, DriverResult, ErrorCode, EventOptions, Note, Observer, RawEvent,
+};
 
 use super::arena::{Fences, Recorded};
 use super::options::{PoolBackend, PoolOptions};
@@ -49,9 +51,18 @@ pub(crate) fn count(counter: &AtomicU64) {
 }
 
 impl Shared {
+    /// Tells whoever listens to the driver.
+    #[cold]
+    pub(crate) fn note(&self, note: &Note) {
+        if let Some(observer) = self.driver.observer() {
+            observer.note(note);
+        }
+    }
+
     pub(crate) fn new(driver: Arc<dyn Driver>, device: DeviceId, options: &PoolOptions) -> Shared {
         // Where each block is an allocation of the driver's own pool, layers see it as such.
-        let watched = driver.watches_pools() && options.backend != PoolBackend::StreamOrdered;
+        let watched = driver.observer().is_some_and(Observer::takes_notes)
+            && options.backend != PoolBackend::StreamOrdered;
         Shared {
             backend: options.backend,
             cap: AtomicU64::new(options.cap.unwrap_or(u64::MAX)),
@@ -134,7 +145,7 @@ impl Shared {
             Ok(ptr) => {
                 self.peak_reserved.fetch_max(before + bytes, Ordering::Relaxed);
                 if self.watched {
-                    self.driver.note_pool_segment(self.device, *ptr);
+                    self.note(&Note::PoolSegment { device: self.device, segment: *ptr });
                 }
                 self.trace(Action::Grow, ptr.0, bytes, stream.map_or(0, OwnedStream::number), None);
             }

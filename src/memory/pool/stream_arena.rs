@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::owned_stream::OwnedStream;
-use hip_driver::{DevicePtr, DriverResult};
+use hip_driver::{DevicePtr, DriverResult, Note};
 
 use super::arena::{Arena, Fences, Recorded, Taken};
 use super::bins::GRANULE;
@@ -125,7 +125,11 @@ impl StreamArena {
         if self.shared.watched {
             // All of the block may be used.
             let capacity = taken.units as usize * GRANULE as usize;
-            self.shared.driver.note_pool_allocate(self.shared.device, DevicePtr(taken.address), capacity);
+            self.shared.note(&Note::PoolAllocate {
+                device: self.shared.device,
+                block: DevicePtr(taken.address),
+                bytes: capacity,
+            });
         }
         self.shared.trace(Action::Allocate, taken.address, bytes, self.number(), None);
     }
@@ -133,7 +137,7 @@ impl StreamArena {
     #[cold]
     fn say_freed(&self, address: u64, bytes: u64) {
         if self.shared.watched {
-            self.shared.driver.note_pool_free(self.shared.device, DevicePtr(address));
+            self.shared.note(&Note::PoolFree { device: self.shared.device, block: DevicePtr(address) });
         }
         self.shared.trace(Action::Free, address, bytes, self.number(), None);
     }
@@ -165,7 +169,7 @@ impl StreamArena {
         }
         if self.shared.is_noisy() {
             if self.shared.watched {
-                self.shared.driver.note_pool_record(self.shared.device, DevicePtr(address));
+                self.shared.note(&Note::PoolRecord { device: self.shared.device, block: DevicePtr(address) });
             }
             self.shared.trace(Action::Record, address, 0, stream.number, None);
         }

@@ -20,6 +20,9 @@ pub fn words(code: &[u8]) {
 }
 
 /// Any bytes are a code object or an error, and its kernels end, fault, or are stopped.
+///
+/// # Panics
+/// If a kernel makes the emulator panic.
 pub fn load(bytes: &[u8]) {
     let Ok(object) = CodeObject::parse(bytes) else { return };
     if let Ok(listing) = Listing::of(&object) {

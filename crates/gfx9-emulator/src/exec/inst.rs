@@ -39,7 +39,7 @@ pub(crate) enum Flow {
 /// Executes one decoded instruction for one wave.
 ///
 /// Unsafe to call only because of the host features that it was compiled for: the program that holds it was decoded
-/// for a [`Level`] that is available.
+/// for a [`Level`](super::level::Level) that is available.
 pub(crate) type ExecFn = unsafe fn(&mut Wave, &mut Ctx, &Inst) -> Flow;
 
 /// An executor. `exec` must be `#[inline(always)]`, and so must all that it calls per lane.
@@ -106,7 +106,7 @@ pub(crate) mod flag {
     }
 }
 
-/// What [`Modified`] does around the operation.
+/// What [`Modified`](super::modifiers::Modified) does around the operation.
 pub(crate) struct Ext {
     /// The operation on prepared sources.
     pub(crate) inner: Inst,
@@ -118,7 +118,7 @@ pub(crate) struct Ext {
     pub(crate) writes_exec: bool,
     /// A source is VCCZ or EXECZ, whose slots are not kept up to date.
     pub(crate) zero_flags: bool,
-    /// Constants of the sources that there was no slot in the pool for; they go to [`spill`].
+    /// Constants of the sources that there was no slot in the pool for; they go to [`spill`](super::operand::spill).
     pub(crate) spilled: [Option<u64>; 3],
 }
 
@@ -148,7 +148,7 @@ pub(crate) struct Code {
     pub(crate) map: Vec<u32>,
     /// Guest address of the first dword.
     pub(crate) base: u64,
-    /// Scalar slots from [`POOL`] on.
+    /// Scalar slots from [`POOL`](crate::state::wave::POOL) on.
     pub(crate) pool: Vec<u32>,
     pub(crate) target: Target,
     /// Identifies the pool.

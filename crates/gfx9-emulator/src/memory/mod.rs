@@ -3,7 +3,7 @@
 //! All raw access to guest memory is in this module, and through [`raw`], so that a kernel's data races, between its
 //! waves or with the host, are not undefined behaviour here.
 //!
-//! A dispatch works on a [`Snapshot`](address_space::Snapshot) of the allocations that are live when it starts. Freeing one
+//! A dispatch works on a [`Snapshot`] of the allocations that are live when it starts. Freeing one
 //! during it keeps its memory alive until the dispatch ends.
 
 pub(crate) mod address_space;

@@ -185,7 +185,7 @@ fn encode(f: &mut Fields, encoding: Encoding, op: u32, n: usize, sources: usize,
         Encoding::Smem => {
             let base = f.one_of(&[0, 1, 2, 6, 24, 48, 50, 52, 53, 54, 56]);
             let rest = f.sparse(3) << 16 & 0x3_0000 | f.below(2) << 14 | f.register() << 6 & !0x40 | base;
-            [short(rest), if n % 2 == 0 { f.sparse(21) } else { f.register() << 25 | f.register() }]
+            [short(rest), if n.is_multiple_of(2) { f.sparse(21) } else { f.register() << 25 | f.register() }]
         }
         Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc => {
             let registers = match encoding {
@@ -222,7 +222,7 @@ fn encode(f: &mut Fields, encoding: Encoding, op: u32, n: usize, sources: usize,
         Encoding::Vop3 | Encoding::Vop3p => {
             let mut low = f.sparse(8) << 8 | f.vgpr();
             let mut high = f.sources(sources);
-            if encoding == Encoding::Vop3p && n % 2 == 0 {
+            if encoding == Encoding::Vop3p && n.is_multiple_of(2) {
                 low |= 1 << 14;
                 high |= 3 << 27;
             }

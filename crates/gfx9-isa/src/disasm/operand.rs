@@ -149,7 +149,7 @@ pub(super) fn immediate(value: u32) -> Operand {
 impl Words {
     /// As [`any_vector`]; LLVM 22 insists on tuples that start at an even register, as the hardware does.
     pub(super) fn vector(&self, first: u32, count: u32, accumulation: bool) -> Result<Operand, Bad> {
-        if self.is_gfx942() && count > 1 && first % 2 != 0 {
+        if self.is_gfx942() && count > 1 && !first.is_multiple_of(2) {
             return Err(Bad);
         }
         any_vector(first, count, accumulation)

@@ -10,7 +10,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use hip_driver::{
-    DeviceId, DevicePtr, Driver, ErrorCode, EventOptions, KernelLaunch, RawStream, StreamOptions,
+    DeviceId, DevicePtr, Driver, ErrorCode, EventOptions, KernelLaunch, RawStream, StreamOptions, Work,
 };
 use hip_driver_emulated::EmulatorOptions;
 
@@ -202,7 +202,7 @@ fn a_fault_ends_its_device_and_no_other() {
             d.mem_info(D0).unwrap_err(),
             d.device_synchronize(D0).unwrap_err(),
             d.host_malloc(D0, 4).unwrap_err(),
-            d.memset_d8_async(D0, words, 0, 4, stream).unwrap_err(),
+            d.enqueue(D0, stream, &Work::FillBytes { dst: words, value: 0, bytes: 4 }).unwrap_err(),
             rig.launch(&kernels, "no_args", (1, 1), &[], stream).unwrap_err(),
             d.stream_create(D0, StreamOptions::default()).unwrap_err(),
         ]
@@ -311,8 +311,14 @@ fn handles_and_addresses_are_checked() {
     assert_eq!(code(rig.htod(D0, words, std::ptr::null(), 4, stream)), ErrorCode::INVALID_VALUE);
     // SAFETY: checked by the driver.
     unsafe {
-        assert_eq!(code(d.memset_d32_async(D0, words.offset(2), 0, 1, stream)), ErrorCode::INVALID_VALUE);
-        assert_eq!(code(d.memset_d32_async(D0, words, 0, usize::MAX, stream)), ErrorCode::INVALID_VALUE);
+        assert_eq!(
+            code(d.enqueue(D0, stream, &Work::FillWords { dst: words.offset(2), value: 0, count: 1 })),
+            ErrorCode::INVALID_VALUE
+        );
+        assert_eq!(
+            code(d.enqueue(D0, stream, &Work::FillWords { dst: words, value: 0, count: usize::MAX })),
+            ErrorCode::INVALID_VALUE
+        );
     }
     assert_eq!(code(rig.free(D0, foreign)), ErrorCode::INVALID_DEVICE_POINTER);
     assert_eq!(code(rig.free(D0, words.offset(4))), ErrorCode::INVALID_DEVICE_POINTER);
@@ -349,9 +355,9 @@ fn a_launch_over_the_limits_is_refused_before_it_is_enqueued() {
     let kernels = rig.load(D0, PROBE);
     let function = rig.function(&kernels, "no_args").unwrap();
     let launch = |grid, block, dynamic_lds, kernarg| {
-        let launch = KernelLaunch { function, grid, block, dynamic_lds, stream, kernarg, accesses: &[] };
+        let launch = KernelLaunch { function, grid, block, dynamic_lds, kernarg, accesses: &[] };
         // SAFETY: a kernel that does nothing.
-        unsafe { rig.driver.launch_kernel(D0, &launch) }
+        unsafe { rig.driver.enqueue(D0, stream, &Work::Kernel(&launch)) }
     };
     let kernarg = kernels.kernarg("no_args", &[]);
     launch([3, 2, 1], [64, 2, 2], 1024, &kernarg).unwrap();
@@ -418,7 +424,14 @@ fn devices_see_each_others_memory_only_when_allowed() {
     let (before, own) = (rig.words(D1, &[5, 6]), rig.words(D0, &[0, 0]));
     // A copy between devices needs no permission.
     // SAFETY: checked by the driver.
-    unsafe { rig.driver.memcpy_peer_async(D0, own, D1, before, 8, stream) }.unwrap();
+    unsafe {
+        rig.driver.enqueue(
+            D0,
+            stream,
+            &Work::CopyFromPeer { dst: own, src_device: D1, src: before, bytes: 8 },
+        )
+    }
+    .unwrap();
     rig.sync(D0, stream).unwrap();
     assert_eq!(rig.read(D0, own, 2), [5, 6]);
 
@@ -486,10 +499,10 @@ fn fills_and_copies_within_a_device_are_in_stream_order() {
     let (a, b) = (rig.words(D0, &[0; 1000]), rig.words(D0, &[0; 1000]));
     // SAFETY: checked by the driver.
     unsafe {
-        rig.driver.memset_d32_async(D0, a, 0x0102_0304, 1000, stream).unwrap();
-        rig.driver.memset_d8_async(D0, a.offset(1), 0xff, 2, stream).unwrap();
-        rig.driver.memcpy_dtod_async(D0, b.offset(4), a, 3996, stream).unwrap();
-        rig.driver.memset_d8_async(D0, a, 0, 4000, stream).unwrap();
+        rig.driver.enqueue(D0, stream, &Work::FillWords { dst: a, value: 0x0102_0304, count: 1000 }).unwrap();
+        rig.driver.enqueue(D0, stream, &Work::FillBytes { dst: a.offset(1), value: 0xff, bytes: 2 }).unwrap();
+        rig.driver.enqueue(D0, stream, &Work::CopyWithin { dst: b.offset(4), src: a, bytes: 3996 }).unwrap();
+        rig.driver.enqueue(D0, stream, &Work::FillBytes { dst: a, value: 0, bytes: 4000 }).unwrap();
     }
     rig.sync(D0, stream).unwrap();
     let copied = rig.read(D0, b, 1000);
@@ -578,7 +591,14 @@ fn many_threads_share_streams_and_events() {
                     let own = rig.words(device, &[thread]);
                     let mut back = [0_u32];
                     // SAFETY: checked by the driver.
-                    unsafe { rig.driver.memset_d32_async(device, own, round, 1, stream) }.unwrap();
+                    unsafe {
+                        rig.driver.enqueue(
+                            device,
+                            stream,
+                            &Work::FillWords { dst: own, value: round, count: 1 },
+                        )
+                    }
+                    .unwrap();
                     rig.dtoh(device, back.as_mut_ptr().cast(), own, 4, stream).unwrap();
                     assert_eq!(back, [round]);
                     rig.free_async(device, own, stream).unwrap();
@@ -616,8 +636,7 @@ fn enqueuing_uses_no_heap_in_steady_state() {
     let function = rig.function(&kernels, "bump").unwrap();
     let kernarg = kernels.kernarg("bump", &[&words.0.to_le_bytes(), &1024_i32.to_le_bytes()]);
     let (grid, block) = ([16, 1, 1], [64, 1, 1]);
-    let launch =
-        KernelLaunch { function, grid, block, dynamic_lds: 0, stream, kernarg: &kernarg, accesses: &[] };
+    let launch = KernelLaunch { function, grid, block, dynamic_lds: 0, kernarg: &kernarg, accesses: &[] };
     let pageable = [0_u8; 256];
     let d = &rig.driver;
     let round = |launches: u32| {
@@ -625,9 +644,9 @@ fn enqueuing_uses_no_heap_in_steady_state() {
             rig.htod(D0, words, pinned.ptr(), 4096, stream).unwrap();
             rig.htod(D0, words, pageable.as_ptr(), 256, stream).unwrap();
             // SAFETY: checked by the driver.
-            unsafe { d.launch_kernel(D0, &launch) }.unwrap();
+            unsafe { d.enqueue(D0, stream, &Work::Kernel(&launch)) }.unwrap();
             // SAFETY: as above.
-            unsafe { d.memset_d8_async(D0, words, 1, 64, stream) }.unwrap();
+            unsafe { d.enqueue(D0, stream, &Work::FillBytes { dst: words, value: 1, bytes: 64 }) }.unwrap();
             rig.dtoh(D0, pinned.ptr(), words, 4096, stream).unwrap();
             rig.record(D0, event, stream).unwrap();
             rig.record(D0, timed, stream).unwrap();

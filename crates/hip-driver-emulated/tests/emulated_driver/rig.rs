@@ -5,8 +5,9 @@ use std::sync::{Arc, mpsc};
 
 use code_object::CodeObject;
 use hip_driver::{
-    DeviceId, DevicePtr, Driver, DriverError, ErrorCode, EventOptions, KernelLaunch, PinnedAllocation,
-    RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions,
+    DeviceId, DevicePtr, Driver, DriverError, ErrorCode, EventOptions, HostFunction, KernelLaunch,
+    PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream,
+    StreamOptions, Work,
 };
 use hip_driver_emulated::{EmulatedDriver, EmulatorOptions};
 
@@ -49,13 +50,25 @@ impl Rig {
 
     pub(crate) fn write(&self, device: DeviceId, ptr: DevicePtr, values: &[u32]) {
         // SAFETY: the source is a live slice of that length.
-        unsafe { self.driver.memcpy_htod(device, ptr, values.as_ptr().cast(), values.len() * 4) }.unwrap();
+        unsafe {
+            self.driver.copy_blocking(
+                device,
+                &Work::CopyToDevice { dst: ptr, src: values.as_ptr().cast(), bytes: values.len() * 4 },
+            )
+        }
+        .unwrap();
     }
 
     pub(crate) fn read(&self, device: DeviceId, ptr: DevicePtr, count: usize) -> Vec<u32> {
         let mut values = vec![0; count];
         // SAFETY: the target is a live slice of that length.
-        unsafe { self.driver.memcpy_dtoh(device, values.as_mut_ptr().cast(), ptr, count * 4) }.unwrap();
+        unsafe {
+            self.driver.copy_blocking(
+                device,
+                &Work::CopyToHost { dst: values.as_mut_ptr().cast(), src: ptr, bytes: count * 4 },
+            )
+        }
+        .unwrap();
         values
     }
 
@@ -77,7 +90,7 @@ impl Rig {
         s: RawStream,
     ) -> Result<(), DriverError> {
         // SAFETY: the tests keep pinned memory to the end, pageable memory is read at the call.
-        unsafe { self.driver.memcpy_htod_async(d, dst, src, bytes, s) }
+        unsafe { self.driver.enqueue(d, s, &Work::CopyToDevice { dst, src, bytes }) }
     }
 
     pub(crate) fn dtoh(
@@ -89,7 +102,7 @@ impl Rig {
         s: RawStream,
     ) -> Result<(), DriverError> {
         // SAFETY: the tests keep pinned memory to the end, pageable memory is written before the call returns.
-        unsafe { self.driver.memcpy_dtoh_async(d, dst, src, bytes, s) }
+        unsafe { self.driver.enqueue(d, s, &Work::CopyToHost { dst, src, bytes }) }
     }
 
     pub(crate) fn graph(&self, device: DeviceId) -> RawGraph {
@@ -106,7 +119,7 @@ impl Rig {
         bytes: usize,
     ) -> Result<RawGraphNode, DriverError> {
         // SAFETY: checked by the driver; the tests keep pinned memory while the graph runs.
-        unsafe { self.driver.graph_add_memcpy_htod(device, graph, after, dst, src, bytes) }
+        unsafe { self.driver.graph_add(device, graph, after, &Work::CopyToDevice { dst, src, bytes }) }
     }
 
     pub(crate) fn add_fill(
@@ -119,7 +132,7 @@ impl Rig {
         count: usize,
     ) -> Result<RawGraphNode, DriverError> {
         // SAFETY: checked by the driver.
-        unsafe { self.driver.graph_add_memset_d32(device, graph, after, dst, value, count) }
+        unsafe { self.driver.graph_add(device, graph, after, &Work::FillWords { dst, value, count }) }
     }
 
     pub(crate) fn add_kernel(
@@ -133,11 +146,10 @@ impl Rig {
     ) -> Result<RawGraphNode, DriverError> {
         let function = self.function(kernels, name)?;
         let kernarg = kernels.kernarg(name, args);
-        let (grid, block, stream) = ([grid, 1, 1], [block, 1, 1], RawStream(0));
-        let launch =
-            KernelLaunch { function, grid, block, dynamic_lds: 0, stream, kernarg: &kernarg, accesses: &[] };
+        let (grid, block) = ([grid, 1, 1], [block, 1, 1]);
+        let launch = KernelLaunch { function, grid, block, dynamic_lds: 0, kernarg: &kernarg, accesses: &[] };
         // SAFETY: the kernarg segment is complete; stray addresses are faults, which the emulator survives.
-        unsafe { self.driver.graph_add_kernel(kernels.device, graph, after, &launch) }
+        unsafe { self.driver.graph_add(kernels.device, graph, after, &Work::Kernel(&launch)) }
     }
 
     pub(crate) fn instantiate(&self, device: DeviceId, graph: RawGraph) -> RawGraphExec {
@@ -152,7 +164,7 @@ impl Rig {
         stream: RawStream,
     ) -> Result<(), DriverError> {
         // SAFETY: handles are checked by the driver; the tests keep pinned memory while the graph runs.
-        unsafe { self.driver.graph_launch(device, exec, stream) }
+        unsafe { self.driver.enqueue(device, stream, &Work::Graph(exec)) }
     }
 
     pub(crate) fn sync(&self, device: DeviceId, stream: RawStream) -> Result<(), DriverError> {
@@ -212,7 +224,8 @@ impl Rig {
         function: impl FnOnce() + Send + 'static,
     ) {
         // SAFETY: checked by the driver.
-        unsafe { self.driver.launch_host_func(device, stream, Box::new(function)) }.unwrap();
+        unsafe { self.driver.enqueue(device, stream, &Work::HostFunction(&HostFunction::new(function))) }
+            .unwrap();
     }
 
     /// Holds the stream until the gate is opened or dropped.
@@ -249,10 +262,9 @@ impl Rig {
         let function = self.function(kernels, name)?;
         let kernarg = kernels.kernarg(name, args);
         let (grid, block) = ([grid, 1, 1], [block, 1, 1]);
-        let launch =
-            KernelLaunch { function, grid, block, dynamic_lds: 0, stream, kernarg: &kernarg, accesses: &[] };
+        let launch = KernelLaunch { function, grid, block, dynamic_lds: 0, kernarg: &kernarg, accesses: &[] };
         // SAFETY: the kernarg segment is complete; stray addresses are faults, which the emulator survives.
-        unsafe { self.driver.launch_kernel(kernels.device, &launch) }
+        unsafe { self.driver.enqueue(kernels.device, stream, &Work::Kernel(&launch)) }
     }
 }
 

@@ -8,7 +8,7 @@
 //! the time when the host sees that. Where a stream's times contradict that, they are moved.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use hip_driver::{DeviceId, Driver, DriverResult, EventOptions, RawEvent, RawStream};
 
@@ -31,6 +31,43 @@ pub(super) struct Track {
     device: DeviceId,
     stream: RawStream,
     state: Mutex<TrackState>,
+    turns: Mutex<Turns>,
+    turn_ended: Condvar,
+}
+
+/// Whether a call stands between two events of the stream, and how many wait for that.
+#[derive(Default)]
+struct Turns {
+    taken: bool,
+    waiting: u32,
+}
+
+/// Keeps other threads' work from coming between two events of a stream. Ends when it is dropped.
+pub(super) struct Turn(Arc<Track>);
+
+impl Turn {
+    /// Waits until no other call stands between two events.
+    pub(super) fn take(track: Arc<Track>) -> Turn {
+        let mut turns = lock(&track.turns);
+        while turns.taken {
+            turns.waiting += 1;
+            turns = track.turn_ended.wait(turns).unwrap_or_else(PoisonError::into_inner);
+            turns.waiting -= 1;
+        }
+        turns.taken = true;
+        drop(turns);
+        Turn(track)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut turns = lock(&self.0.turns);
+        turns.taken = false;
+        if turns.waiting > 0 {
+            self.0.turn_ended.notify_one();
+        }
+    }
 }
 
 pub(super) struct TrackState {
@@ -108,7 +145,13 @@ impl Track {
                     free: Vec::new(),
                     since_look: 0,
                 };
-                Ok(Track { device, stream, state: Mutex::new(state) })
+                Ok(Track {
+                    device,
+                    stream,
+                    state: Mutex::new(state),
+                    turns: Mutex::default(),
+                    turn_ended: Condvar::new(),
+                })
             }
             Err(error) => {
                 destroy(driver, device, event);

@@ -1,186 +1,140 @@
 //! The layer: what surrounds a call, and what it keeps of a driver's streams and graphs.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::ffi::CStr;
 use std::fmt;
 use std::sync::{Arc, Mutex, Weak};
 
 use dashmap::DashMap;
 
-use crate::validation::CallKind;
-use hip_driver::activity::{ActivityObserver, correlated};
+use hip_driver::activity::ActivityObserver;
 use hip_driver::{
-    Capability, DeviceId, Driver, DriverResult, ErrorCode, PinnedAllocation, RawFunction, RawGraph,
-    RawGraphExec, RawStream,
+    CallKind, Capability, DeviceId, Driver, ErrorCode, RawFunction, RawGraph, RawGraphExec, RawStream,
+    WorkSummary,
 };
 
-use super::events::Track;
-use super::record::{CallRecord, Detail, RawWork, What};
+use super::events::{Begun, Track, Turn};
+use super::record::{CallRecord, Detail, What};
 use super::recorder::{DeviceTimes, Recorder, lock};
 use super::work::Work;
+use crate::Intercepted;
+use crate::pinned::PinnedRanges;
 
 /// How the times of the device's work are got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Times {
+pub(super) enum Times {
     Observed,
     Events,
     None,
 }
 
-/// A layer over a driver that records what is done through it. Made by [`Timeline::layer`](super::Timeline::layer).
-pub struct TimelineDriver(pub(super) Arc<Layer>);
+/// A driver whose calls are recorded. Made by [`Timeline::layer`](super::Timeline::layer).
+pub type TimelineDriver = Intercepted<TimelineLayer>;
 
-impl TimelineDriver {
-    /// The driver below.
-    pub fn inner(&self) -> &Arc<dyn Driver> {
-        &self.0.inner
-    }
-}
+/// The layer that records for a [`Timeline`](super::Timeline).
+pub struct TimelineLayer(pub(super) Arc<Recording>);
 
-impl fmt::Debug for TimelineDriver {
+impl fmt::Debug for TimelineLayer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TimelineDriver")
-            .field("inner", &self.0.inner)
-            .field("times", &self.0.times)
-            .finish_non_exhaustive()
+        f.debug_struct("TimelineLayer").field("times", &self.0.times).finish_non_exhaustive()
     }
 }
 
 /// See the [module](self). A timeline reaches it as long as the driver is alive.
-pub(super) struct Layer {
+pub(super) struct Recording {
     pub(super) inner: Arc<dyn Driver>,
     /// Counts the timeline's layers from 0.
     number: u32,
-    recorder: Arc<Recorder>,
-    times: Times,
+    pub(super) recorder: Arc<Recorder>,
+    pub(super) times: Times,
     tracks: DashMap<RawStream, Arc<Track>>,
     /// Of streams that were destroyed before their work was reached.
     left: Mutex<Vec<Arc<Track>>>,
-    /// Live pinned memory: addresses and bytes.
-    pinned: Mutex<BTreeMap<usize, usize>>,
+    /// Tells copies that wait from those that do not.
+    pub(super) pinned: PinnedRanges,
     /// The nodes of the graphs that are recorded.
     graphs: Mutex<HashMap<RawGraph, Vec<Work>>>,
 }
 
-impl Layer {
-    pub(super) fn new(recorder: Arc<Recorder>, inner: Arc<dyn Driver>, number: u32) -> Arc<Layer> {
+/// A piece of work whose first event was recorded.
+pub(super) struct BetweenEvents {
+    track: Arc<Track>,
+    begun: Begun,
+    turn: Option<Turn>,
+}
+
+impl Recording {
+    pub(super) fn new(recorder: Arc<Recorder>, inner: Arc<dyn Driver>, number: u32) -> Arc<Recording> {
         let observer: Arc<dyn ActivityObserver> = recorder.clone();
         let observer: Weak<dyn ActivityObserver> = Arc::downgrade(&observer);
         let wanted = recorder.options.device_times;
         let times = match wanted {
             DeviceTimes::Off => Times::None,
-            DeviceTimes::Driver if inner.watch_activity(observer) => Times::Observed,
+            DeviceTimes::Driver if inner.observer().is_some_and(|own| own.watch_activity(observer)) => {
+                Times::Observed
+            }
             _ if inner.capabilities().has(Capability::EventTiming) => Times::Events,
             _ => Times::None,
         };
-        Arc::new(Layer {
+        Arc::new(Recording {
             inner,
             number,
             recorder,
             times,
             tracks: DashMap::new(),
             left: Mutex::default(),
-            pinned: Mutex::default(),
+            pinned: PinnedRanges::default(),
             graphs: Mutex::default(),
         })
     }
 
-    /// A call that enqueues nothing.
-    #[inline]
-    pub(super) fn call<R>(
-        &self,
-        kind: CallKind,
-        device: DeviceId,
-        detail: Detail,
-        inner: impl FnOnce() -> DriverResult<R>,
-    ) -> DriverResult<R> {
-        let begin = self.recorder.now();
-        let result = inner();
-        self.record(kind, device, detail, (begin, self.recorder.now()), 0, &result);
-        result
-    }
-
-    /// A call that enqueues work. `host` is memory of the host that it copies from or to.
-    #[inline]
-    pub(super) fn enqueue(
-        &self,
-        kind: CallKind,
-        (device, stream): (DeviceId, RawStream),
-        work: RawWork,
-        host: Option<*const u8>,
-        inner: impl FnOnce() -> DriverResult<()>,
-    ) -> DriverResult<()> {
-        let detail = Detail::Enqueued(stream, work);
-        let correlation = self.recorder.correlate();
-        let (times, result) = match self.times {
-            _ if correlation == 0 => self.timed(inner),
-            Times::None => self.timed(inner),
-            Times::Observed => self.timed(|| correlated(correlation, inner)),
-            Times::Events => {
-                let pageable = host.is_some_and(|host| !self.is_pinned(host));
-                self.between_events(stream, correlation, (work, pageable), inner)
-            }
+    /// Records the event before a piece of work; `None` where its times are lost.
+    pub(super) fn before_work(&self, stream: RawStream, pageable: bool) -> Option<BetweenEvents> {
+        let begun = || {
+            let track = self.tracks.get(&stream).map(|track| Arc::clone(&track))?;
+            // Nobody else's work comes between the events; but for a call that waits, whose end another thread's work on
+            // the stream may have to bring about.
+            let turn = (!pageable).then(|| Turn::take(Arc::clone(&track)));
+            let begun = track.begin(&mut track.lock(), &*self.inner, &self.recorder)?;
+            Some(BetweenEvents { track, begun, turn })
         };
-        self.record(kind, device, detail, times, correlation, &result);
-        result
-    }
-
-    #[inline]
-    fn timed<R>(&self, inner: impl FnOnce() -> R) -> ((u64, u64), R) {
-        let begin = self.recorder.now();
-        let result = inner();
-        ((begin, self.recorder.now()), result)
-    }
-
-    /// Makes a call between two events on the stream.
-    fn between_events(
-        &self,
-        stream: RawStream,
-        correlation: u64,
-        (work, pageable): (RawWork, bool),
-        inner: impl FnOnce() -> DriverResult<()>,
-    ) -> ((u64, u64), DriverResult<()>) {
-        let Some(track) = self.tracks.get(&stream).map(|track| Arc::clone(&track)) else {
-            self.recorder.work.drop_one();
-            return self.timed(inner);
-        };
-        let driver = &*self.inner;
-        // Nobody else's work comes between the events; but for a call that waits, whose end another thread's work on the
-        // stream may have to bring about.
-        let mut state = track.lock();
-        let Some(begun) = track.begin(&mut state, driver, &self.recorder) else {
-            drop(state);
-            self.recorder.work.drop_one();
-            return self.timed(inner);
-        };
-        let (mut state, (times, result)) = if pageable {
-            drop(state);
-            let timed = self.timed(inner);
-            (track.lock(), timed)
-        } else {
-            let timed = self.timed(inner);
-            (state, timed)
-        };
-        let waited = pageable && work.is_to_host();
-        if result.is_err() {
-            Track::cancel(&mut state, &begun);
-        } else if !track.end(&mut state, driver, begun, correlation, times, waited) {
+        let begun = begun();
+        if begun.is_none() {
             self.recorder.work.drop_one();
         }
-        (times, result)
+        begun
+    }
+
+    /// Records the event behind a piece of work, unless it was refused. `waited` says that the call has waited for the
+    /// stream, as far as is known.
+    pub(super) fn after_work(
+        &self,
+        BetweenEvents { track, begun, turn }: BetweenEvents,
+        correlation: u64,
+        times: (u64, u64),
+        waited: bool,
+        refused: bool,
+    ) {
+        let mut state = track.lock();
+        if refused {
+            Track::cancel(&mut state, &begun);
+        } else if !track.end(&mut state, &*self.inner, begun, correlation, times, waited) {
+            self.recorder.work.drop_one();
+        }
+        drop(state);
+        drop(turn);
     }
 
     #[inline]
-    fn record<R>(
+    pub(super) fn record(
         &self,
         kind: CallKind,
         device: DeviceId,
         detail: Detail,
         (begin, end): (u64, u64),
         correlation: u64,
-        result: &DriverResult<R>,
+        error: ErrorCode,
     ) {
-        let error = result.as_ref().err().map_or(ErrorCode::SUCCESS, |error| error.code);
         let what = What::Call { kind, driver: self.number, device, error, detail };
         self.recorder.record(CallRecord { begin, end, what, correlation });
     }
@@ -255,27 +209,6 @@ impl Layer {
         });
     }
 
-    // Pinned memory, which tells copies that wait from those that do not.
-
-    pub(super) fn add_pinned(&self, allocation: &PinnedAllocation) {
-        if self.times == Times::Events {
-            lock(&self.pinned).insert(allocation.host.addr().get(), allocation.bytes);
-        }
-    }
-
-    /// Takes memory out that is about to be freed.
-    pub(super) fn take_pinned(&self, allocation: &PinnedAllocation) {
-        if self.times == Times::Events {
-            lock(&self.pinned).remove(&allocation.host.addr().get());
-        }
-    }
-
-    fn is_pinned(&self, host: *const u8) -> bool {
-        let pinned = lock(&self.pinned);
-        let last = pinned.range(..=host.addr()).next_back();
-        last.is_some_and(|(start, bytes)| host.addr() - start < *bytes)
-    }
-
     // Kernels and graphs.
 
     pub(super) fn add_kernel(&self, function: RawFunction, name: &CStr) {
@@ -295,11 +228,9 @@ impl Layer {
         lock(&self.graphs).insert(graph, nodes);
     }
 
-    /// Notes a node that was added; none is one that does nothing.
-    pub(super) fn add_node(&self, graph: RawGraph, work: Option<RawWork>) {
-        let now = self.recorder.now();
-        let named = |work| self.recorder.names().work(self.number, work, now);
-        let work = work.map_or(Work::Empty, named);
+    /// Notes a node that was added.
+    pub(super) fn add_node(&self, graph: RawGraph, work: WorkSummary) {
+        let work = self.recorder.names().work(self.number, work, self.recorder.now());
         if let Some(nodes) = lock(&self.graphs).get_mut(&graph) {
             nodes.push(work);
         }
@@ -311,7 +242,7 @@ impl Layer {
     }
 }
 
-impl Drop for Layer {
+impl Drop for Recording {
     fn drop(&mut self) {
         self.collect();
         let left = std::mem::take(&mut *lock(&self.left));

@@ -35,7 +35,7 @@ mod recorder;
 mod snapshot;
 mod work;
 
-pub use layer::TimelineDriver;
+pub use layer::{TimelineDriver, TimelineLayer};
 pub use recorder::{DeviceTimes, Timeline, TimelineOptions, TimelineSpan};
 pub use snapshot::{DeviceSpan, DeviceTrack, HostSpan, StreamTrack, ThreadTrack, TimelineSnapshot};
 pub use work::{CopyDirection, Work};

@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use hip_driver::{DeviceId, RawFunction, RawGraphExec, RawStream};
+use hip_driver::{DeviceId, RawFunction, RawGraphExec, RawStream, WorkSummary};
 
-use super::record::RawWork;
 use super::work::Work;
 
 /// Most kernels, streams, names of spans, and nodes of graphs that are remembered, each.
@@ -117,15 +116,16 @@ impl Names {
     }
 
     /// Work with its names, as they were at a time.
-    pub(super) fn work(&self, driver: u32, work: RawWork, time: u64) -> Work {
+    pub(super) fn work(&self, driver: u32, work: WorkSummary, time: u64) -> Work {
         match work {
-            RawWork::Kernel { function, grid, block, dynamic_lds } => {
+            WorkSummary::Kernel { function, grid, block, dynamic_lds } => {
                 Work::Kernel { name: self.kernel(driver, function, time), grid, block, dynamic_lds }
             }
-            RawWork::Copy { direction, bytes } => Work::Copy { direction, bytes },
-            RawWork::Fill { bytes } => Work::Fill { bytes },
-            RawWork::HostFunction => Work::HostFunction,
-            RawWork::Graph(exec) => {
+            WorkSummary::Copy { direction, bytes } => Work::Copy { direction, bytes },
+            WorkSummary::Fill { bytes } => Work::Fill { bytes },
+            WorkSummary::HostFunction => Work::HostFunction,
+            WorkSummary::Empty => Work::Empty,
+            WorkSummary::Graph(exec) => {
                 let nodes = self.graphs.at(driver, exec.0, time);
                 Work::Graph { nodes: nodes.map_or_else(|| Arc::from([]), Arc::clone) }
             }

@@ -1,10 +1,7 @@
 //! What is written down while the program runs: small and without names, which are looked up when somebody reads it.
 
-use crate::validation::CallKind;
 use hip_driver::activity::KernelCounts;
-use hip_driver::{DeviceId, ErrorCode, RawFunction, RawGraphExec, RawStream};
-
-use super::work::CopyDirection;
+use hip_driver::{CallKind, DeviceId, ErrorCode, RawStream, WorkSummary};
 
 /// A call of the driver, or a span of the program's own. Times are nanoseconds since the timeline began.
 #[derive(Clone, Copy, Debug)]
@@ -37,8 +34,8 @@ pub(super) enum Detail {
     Stream(RawStream),
     StreamBytes(RawStream, u64),
     /// Work that the call does itself, before it returns.
-    Done(RawWork),
-    Enqueued(RawStream, RawWork),
+    Done(WorkSummary),
+    Enqueued(RawStream, WorkSummary),
 }
 
 impl Detail {
@@ -49,22 +46,6 @@ impl Detail {
             }
             Detail::None | Detail::Bytes(_) | Detail::Done(_) => None,
         }
-    }
-}
-
-/// Work, by the driver's handles.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum RawWork {
-    Kernel { function: RawFunction, grid: [u32; 3], block: [u32; 3], dynamic_lds: u32 },
-    Copy { direction: CopyDirection, bytes: u64 },
-    Fill { bytes: u64 },
-    HostFunction,
-    Graph(RawGraphExec),
-}
-
-impl RawWork {
-    pub(super) fn is_to_host(self) -> bool {
-        matches!(self, RawWork::Copy { direction: CopyDirection::DeviceToHost, .. })
     }
 }
 

@@ -11,10 +11,11 @@ use hip_driver::Driver;
 use hip_driver::activity::{Activity, ActivityObserver};
 
 use super::buffer::{Budget, Buffer};
-use super::layer::{Layer, TimelineDriver};
+use super::layer::{Recording, TimelineDriver, TimelineLayer};
 use super::names::Names;
 use super::record::{CallRecord, What, WorkRecord};
 use super::snapshot::TimelineSnapshot;
+use crate::Intercepted;
 
 /// Bits of a correlation that count a thread's calls; those above are the thread's number.
 const CALL_BITS: u32 = 40;
@@ -75,11 +76,11 @@ impl Timeline {
     /// Puts a layer around a driver that records all that is done through it.
     pub fn layer(&self, inner: Arc<dyn Driver>) -> Arc<TimelineDriver> {
         let number = self.0.layers_made.fetch_add(1, Ordering::Relaxed);
-        let layer = Layer::new(Arc::clone(&self.0), inner, number);
+        let layer = Recording::new(Arc::clone(&self.0), Arc::clone(&inner), number);
         let mut layers = lock(&self.0.layers);
         layers.retain(|layer| layer.strong_count() > 0);
         layers.push(Arc::downgrade(&layer));
-        Arc::new(TimelineDriver(layer))
+        Arc::new(Intercepted::with_layer(inner, TimelineLayer(layer)))
     }
 
     /// Begins a span of the program's own on this thread, around the calls made until the guard is dropped.
@@ -90,7 +91,7 @@ impl Timeline {
 
     /// What was recorded so far. Work in flight is not in it; synchronize first to have it all.
     pub fn snapshot(&self) -> TimelineSnapshot {
-        let layers: Vec<Arc<Layer>> = lock(&self.0.layers).iter().filter_map(Weak::upgrade).collect();
+        let layers: Vec<Arc<Recording>> = lock(&self.0.layers).iter().filter_map(Weak::upgrade).collect();
         layers.iter().for_each(|layer| layer.collect());
         TimelineSnapshot::of(&self.0)
     }
@@ -160,7 +161,7 @@ pub(super) struct Recorder {
     threads: Mutex<Vec<Arc<Thread>>>,
     threads_seen: AtomicU32,
     names: Mutex<Names>,
-    layers: Mutex<Vec<Weak<Layer>>>,
+    layers: Mutex<Vec<Weak<Recording>>>,
     layers_made: AtomicU32,
 }
 

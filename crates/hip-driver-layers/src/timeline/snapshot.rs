@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use hip_driver::activity::KernelCounts;
-use hip_driver::{DeviceId, ErrorCode};
+use hip_driver::{DeviceId, ErrorCode, WorkSummary};
 
 use super::names::{Names, StreamName};
-use super::record::{CallRecord, Detail, RawWork, What, WorkRecord};
+use super::record::{CallRecord, Detail, What, WorkRecord};
 use super::recorder::Recorder;
 use super::work::Work;
 
@@ -156,7 +156,7 @@ impl TimelineSnapshot {
 /// What a call enqueued, and where.
 struct Enqueued {
     stream: StreamName,
-    work: RawWork,
+    work: WorkSummary,
     begin: u64,
 }
 

@@ -3,21 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use hip_driver::DeviceId;
-
-/// Where a copy goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum CopyDirection {
-    /// Host to device.
-    HostToDevice,
-    /// Device to host.
-    DeviceToHost,
-    /// Within a device.
-    DeviceToDevice,
-    /// From another device.
-    FromPeer(DeviceId),
-}
+pub use hip_driver::CopyDirection;
 
 /// Work of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,6 +76,7 @@ impl fmt::Display for Work {
                 CopyDirection::DeviceToHost => "D2H copy",
                 CopyDirection::DeviceToDevice => "D2D copy",
                 CopyDirection::FromPeer(_) => "peer copy",
+                _ => "copy",
             }),
             Work::Graph { nodes } => write!(f, "graph of {} nodes", nodes.len()),
             Work::Fill { .. } | Work::HostFunction | Work::Empty => f.write_str(self.category()),

@@ -1,770 +1,292 @@
-//! Every driver call: count it, let an injected fault happen, check it, pass it on, take in what it did.
+//! Every call: what is checked before it, and what the layer takes in of what it did.
 
-use std::ffi::CStr;
-use std::sync::Weak;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use hip_driver::activity::ActivityObserver;
+use code_object::CodeObject;
+
 use hip_driver::{
-    Capabilities, DeviceId, DeviceProperties, DevicePtr, Driver, DriverInfo, DriverResult, EventOptions,
-    HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec,
-    RawGraphNode, RawModule, RawStream, StreamOptions,
+    Call, CallKind, DeviceId, Driver, DriverError, DriverResult, Note, Output, RawStream, Touch, Work,
 };
 
-use super::ValidationDriver;
-use super::counts::CallKind;
-use super::graph::GraphState;
-use super::memory::Touch;
-use super::state::EventState;
-use super::steps::kernarg_sizes;
-use super::violation::{MemoryKind, Operation, Violation};
+use super::Validation;
+use super::clock::Clock;
+use super::graph::{ExecState, GraphState, Node};
+use super::memory::Region;
+use super::state::{EventState, ModuleState, RemovedModule, State, refusal};
+use super::violation::{Operation, Violation};
+use crate::Layer;
 
-// SAFETY comments below: each unsafe call passes the caller's own arguments on to the method of the same name, so the
-// caller's promises are the ones that the method asks for.
-impl Driver for ValidationDriver {
-    fn info(&self) -> DriverInfo {
-        self.counters.add(CallKind::Info);
-        let info = self.inner.info();
-        DriverInfo { name: format!("validation over {}", info.name), ..info }
-    }
+/// What a check says.
+pub(super) type Checked<T> = Result<T, Box<Violation>>;
 
-    fn capabilities(&self) -> Capabilities {
-        self.counters.add(CallKind::Capabilities);
-        self.inner.capabilities()
-    }
+/// What is kept from before a call until after it.
+#[derive(Debug)]
+pub(super) enum Held {
+    Nothing,
+    /// What the host knows if the call succeeds, and where it answers, says yes.
+    Learns(Vec<Clock>),
+    /// Memory that is being freed, and what the host knows then. It was taken out of the tables before the driver can
+    /// give its address out again, and goes back if the call fails; so do handles.
+    Region(Option<Region>, Option<Clock>),
+    Stream(Option<(DeviceId, u32)>),
+    Event(Option<(DeviceId, EventState)>),
+    Module(Option<RemovedModule>),
+    Graph(Option<(DeviceId, GraphState)>),
+    Exec(Option<(DeviceId, ExecState)>),
+    /// What happens before an event's record, or a point of a stream.
+    Point(Option<Clock>),
+    Nodes(Arc<[Node]>),
+}
 
-    fn device_count(&self) -> DriverResult<u32> {
-        self.begin(CallKind::DeviceCount)?;
-        self.inner.device_count()
-    }
+/// What the layer keeps from before a call until after it.
+#[derive(Debug)]
+pub struct Checks(Held);
 
-    fn device_properties(&self, device: DeviceId) -> DriverResult<DeviceProperties> {
-        self.begin(CallKind::DeviceProperties)?;
-        self.inner.device_properties(device)
-    }
+impl Layer for Validation {
+    const NAME: &'static str = "validation";
 
-    fn mem_info(&self, device: DeviceId) -> DriverResult<MemInfo> {
-        self.begin(CallKind::MemInfo)?;
-        self.seen(device, self.inner.mem_info(device))
-    }
+    type Token = Checks;
 
-    fn device_synchronize(&self, device: DeviceId) -> DriverResult<()> {
-        self.begin(CallKind::DeviceSynchronize)?;
-        let seen = self.lock().order.snapshot_device(device);
-        self.seen(device, self.inner.device_synchronize(device))?;
-        self.lock().order.host_learns(&seen);
-        Ok(())
-    }
-
-    fn can_access_peer(&self, device: DeviceId, peer: DeviceId) -> DriverResult<bool> {
-        self.begin(CallKind::CanAccessPeer)?;
-        self.inner.can_access_peer(device, peer)
-    }
-
-    fn enable_peer_access(&self, device: DeviceId, peer: DeviceId) -> DriverResult<()> {
-        self.begin(CallKind::EnablePeerAccess)?;
-        self.seen(device, self.inner.enable_peer_access(device, peer))?;
-        self.lock().regions.add_peer(device, peer);
-        Ok(())
-    }
-
-    fn malloc(&self, device: DeviceId, bytes: usize) -> DriverResult<DevicePtr> {
-        self.begin(CallKind::Malloc)?;
-        self.nonzero(CallKind::Malloc, bytes)?;
-        let ptr = self.seen(device, self.inner.malloc(device, bytes))?;
-        self.lock().regions.add_device(MemoryKind::Device, device, ptr, bytes);
-        Ok(ptr)
-    }
-
-    unsafe fn free(&self, device: DeviceId, ptr: DevicePtr) -> DriverResult<()> {
-        let call = CallKind::Free;
-        self.begin(call)?;
-        if ptr.is_null() {
-            // SAFETY: the caller's promises; null is no memory, and drivers free it as C does.
-            return self.seen(device, unsafe { self.inner.free(device, ptr) });
-        }
-        // Out of the tables before the driver can give the address out again.
-        let (region, seen) = self.check(call, |state| {
-            let key = state.regions.find_to_free(call, MemoryKind::Device, device, ptr)?;
-            Ok((state.regions.remove(key), state.order.snapshot_device(device)))
-        })?;
-        // SAFETY: the caller's promises.
-        let result = self.seen(device, unsafe { self.inner.free(device, ptr) });
+    /// What is found is reported, and refuses the call unless it is about order.
+    fn before(&self, call: &Call<'_>) -> DriverResult<Checks> {
         let mut state = self.lock();
-        match (&result, region) {
-            (Ok(()), _) => state.order.host_learns(&seen),
-            (Err(_), Some(region)) => state.regions.put_back(region),
-            (Err(_), None) => {}
-        }
-        result
+        state.before(call).map(Checks).map_err(|violation| {
+            let error =
+                DriverError::with_detail(call.kind().name(), refusal(&violation), violation.to_string());
+            state.report(*violation);
+            error
+        })
     }
 
-    unsafe fn malloc_async(
-        &self,
-        device: DeviceId,
-        bytes: usize,
-        stream: RawStream,
-    ) -> DriverResult<DevicePtr> {
-        let call = CallKind::MallocAsync;
-        self.begin(call)?;
-        self.nonzero(call, bytes)?;
-        self.check(call, |state| state.streams.of(call, device, stream.0).map(drop))?;
-        // SAFETY: the caller's promises.
-        let ptr = self.seen(device, unsafe { self.inner.malloc_async(device, bytes, stream) })?;
+    fn after(&self, call: &Call<'_>, Checks(held): Checks, result: Result<Output, &DriverError>) {
+        // Read before the lock is taken: it takes a while.
+        let kernarg = match (call, result) {
+            (Call::ModuleLoad { device, image }, Ok(_)) => kernarg_sizes(image, &*self.driver, *device),
+            _ => BTreeMap::new(),
+        };
         let mut state = self.lock();
-        state.regions.add_device(MemoryKind::StreamOrdered, device, ptr, bytes);
-        // The memory is there from this point of the stream on: as if this work had written all of it.
-        let all = Touch::device(device, ptr, bytes, true);
-        state.commit(Operation::of(call), stream, [all].into_iter());
-        Ok(ptr)
-    }
-
-    unsafe fn free_async(&self, device: DeviceId, ptr: DevicePtr, stream: RawStream) -> DriverResult<()> {
-        let call = CallKind::FreeAsync;
-        self.begin(call)?;
-        if ptr.is_null() {
-            self.check(call, |state| state.streams.of(call, device, stream.0).map(drop))?;
-            // SAFETY: the caller's promises; null is no memory, and drivers free it as C does.
-            return self.seen(device, unsafe { self.inner.free_async(device, ptr, stream) });
+        match result {
+            Ok(output) => state.succeeded(call, held, output, kernarg),
+            Err(error) => {
+                state.failed(call, held);
+                // Nothing runs on the device any more.
+                if let (true, Some(device)) = (error.code.is_sticky(), call.device()) {
+                    state.order.abandon(device);
+                }
+            }
         }
-        let region = self.check(call, |state| {
-            state.streams.of(call, device, stream.0)?;
-            let key = state.regions.find_to_free(call, MemoryKind::StreamOrdered, device, ptr)?;
-            state.free_in_flight(call, key, Some(stream));
-            Ok(state.regions.remove(key))
-        })?;
-        // SAFETY: the caller's promises.
-        let result = self.seen(device, unsafe { self.inner.free_async(device, ptr, stream) });
-        if result.is_err()
-            && let Some(region) = region
-        {
-            self.lock().regions.put_back(region);
-        }
-        result
     }
 
-    fn mem_pool_trim(&self, device: DeviceId, keep: usize) -> DriverResult<()> {
-        self.begin(CallKind::MemPoolTrim)?;
-        self.seen(device, self.inner.mem_pool_trim(device, keep))
-    }
-
-    fn host_malloc(&self, device: DeviceId, bytes: usize) -> DriverResult<PinnedAllocation> {
-        self.begin(CallKind::HostMalloc)?;
-        self.nonzero(CallKind::HostMalloc, bytes)?;
-        let pinned = self.seen(device, self.inner.host_malloc(device, bytes))?;
-        self.lock().regions.add_pinned(device, &pinned);
-        Ok(pinned)
-    }
-
-    unsafe fn host_free(&self, device: DeviceId, allocation: PinnedAllocation) -> DriverResult<()> {
-        let call = CallKind::HostFree;
-        self.begin(call)?;
-        let region = self.check(call, |state| {
-            let key = state.regions.find_pinned_to_free(call, device, &allocation)?;
-            state.free_in_flight(call, key, None);
-            Ok(state.regions.remove(key))
-        })?;
-        // SAFETY: the caller's promises.
-        let result = self.seen(device, unsafe { self.inner.host_free(device, allocation) });
-        if result.is_err()
-            && let Some(region) = region
-        {
-            self.lock().regions.put_back(region);
-        }
-        result
-    }
-
-    unsafe fn memcpy_htod(
-        &self,
-        device: DeviceId,
-        dst: DevicePtr,
-        src: *const u8,
-        bytes: usize,
-    ) -> DriverResult<()> {
-        let touches = [Touch::host(src, bytes, false), Touch::device(device, dst, bytes, true)];
-        // SAFETY: the caller's promises.
-        let inner = || unsafe { self.inner.memcpy_htod(device, dst, src, bytes) };
-        self.blocking(CallKind::MemcpyHtod, device, touches, inner)
-    }
-
-    unsafe fn memcpy_dtoh(
-        &self,
-        device: DeviceId,
-        dst: *mut u8,
-        src: DevicePtr,
-        bytes: usize,
-    ) -> DriverResult<()> {
-        let touches = [Touch::device(device, src, bytes, false), Touch::host(dst, bytes, true)];
-        // SAFETY: the caller's promises.
-        let inner = || unsafe { self.inner.memcpy_dtoh(device, dst, src, bytes) };
-        self.blocking(CallKind::MemcpyDtoh, device, touches, inner)
-    }
-
-    unsafe fn memcpy_htod_async(
-        &self,
-        device: DeviceId,
-        dst: DevicePtr,
-        src: *const u8,
-        bytes: usize,
-        stream: RawStream,
-    ) -> DriverResult<()> {
-        let call = CallKind::MemcpyHtodAsync;
-        let pinned = self.lock().regions.is_pinned(src);
-        self.begin_with(call, if pinned { &[] } else { &[CallKind::PageableCopy] })?;
-        let touches = [Touch::host(src, bytes, false), Touch::device(device, dst, bytes, true)];
-        self.enqueue(call, device, stream, touches, || {
-            // SAFETY: the caller's promises.
-            unsafe { self.inner.memcpy_htod_async(device, dst, src, bytes, stream) }
-        })
-    }
-
-    unsafe fn memcpy_dtoh_async(
-        &self,
-        device: DeviceId,
-        dst: *mut u8,
-        src: DevicePtr,
-        bytes: usize,
-        stream: RawStream,
-    ) -> DriverResult<()> {
-        let call = CallKind::MemcpyDtohAsync;
-        let pinned = self.lock().regions.is_pinned(dst);
-        let touches = [Touch::device(device, src, bytes, false), Touch::host(dst, bytes, true)];
-        // SAFETY: the caller's promises.
-        let inner = || unsafe { self.inner.memcpy_dtoh_async(device, dst, src, bytes, stream) };
-        if pinned {
-            self.begin_with(call, &[])?;
-            return self.enqueue(call, device, stream, touches, inner);
-        }
-        self.begin_with(call, &[CallKind::BlockingCopy, CallKind::PageableCopy])?;
-        let seen = self.check(call, |state| {
-            state.streams.of(call, device, stream.0)?;
-            touches.iter().try_for_each(|touch| state.regions.find(call, touch).map(drop))?;
-            Ok(state.snapshot(stream))
-        })?;
-        self.seen(device, inner())?;
-        let mut state = self.lock();
-        state.waited_for(call, stream, touches.into_iter());
-        state.order.host_learns(&seen);
-        Ok(())
-    }
-
-    unsafe fn memcpy_dtod_async(
-        &self,
-        device: DeviceId,
-        dst: DevicePtr,
-        src: DevicePtr,
-        bytes: usize,
-        stream: RawStream,
-    ) -> DriverResult<()> {
-        let call = CallKind::MemcpyDtodAsync;
-        self.begin(call)?;
-        if dst.0.abs_diff(src.0) < bytes as u64 {
-            let overlap = Violation::Overlap { call, dst: dst.0, src: src.0, bytes: bytes as u64 };
-            return self.check(call, |_| Err(Box::new(overlap)));
-        }
-        let touches = [Touch::device(device, src, bytes, false), Touch::device(device, dst, bytes, true)];
-        self.enqueue(call, device, stream, touches, || {
-            // SAFETY: the caller's promises.
-            unsafe { self.inner.memcpy_dtod_async(device, dst, src, bytes, stream) }
-        })
-    }
-
-    unsafe fn memcpy_peer_async(
-        &self,
-        device: DeviceId,
-        dst: DevicePtr,
-        src_device: DeviceId,
-        src: DevicePtr,
-        bytes: usize,
-        stream: RawStream,
-    ) -> DriverResult<()> {
-        let call = CallKind::MemcpyPeerAsync;
-        self.begin(call)?;
-        let touches = [Touch::device(src_device, src, bytes, false), Touch::device(device, dst, bytes, true)];
-        self.enqueue(call, device, stream, touches, || {
-            // SAFETY: the caller's promises.
-            unsafe { self.inner.memcpy_peer_async(device, dst, src_device, src, bytes, stream) }
-        })
-    }
-
-    unsafe fn memset_d8_async(
-        &self,
-        device: DeviceId,
-        dst: DevicePtr,
-        value: u8,
-        bytes: usize,
-        stream: RawStream,
-    ) -> DriverResult<()> {
-        let call = CallKind::MemsetD8Async;
-        self.begin(call)?;
-        let touches = [Touch::device(device, dst, bytes, true)];
-        // SAFETY: the caller's promises.
-        let inner = || unsafe { self.inner.memset_d8_async(device, dst, value, bytes, stream) };
-        self.enqueue(call, device, stream, touches, inner)
-    }
-
-    unsafe fn memset_d32_async(
-        &self,
-        device: DeviceId,
-        dst: DevicePtr,
-        value: u32,
-        count: usize,
-        stream: RawStream,
-    ) -> DriverResult<()> {
-        let call = CallKind::MemsetD32Async;
-        self.begin(call)?;
-        if !dst.0.is_multiple_of(4) {
-            let misaligned = Violation::Misaligned { call, address: dst.0, align: 4 };
-            return self.check(call, |_| Err(Box::new(misaligned)));
-        }
-        let touches = [Touch::device(device, dst, count.saturating_mul(4), true)];
-        // SAFETY: the caller's promises.
-        let inner = || unsafe { self.inner.memset_d32_async(device, dst, value, count, stream) };
-        self.enqueue(call, device, stream, touches, inner)
-    }
-
-    fn stream_create(&self, device: DeviceId, options: StreamOptions) -> DriverResult<RawStream> {
-        self.begin(CallKind::StreamCreate)?;
-        let stream = self.seen(device, self.inner.stream_create(device, options))?;
-        let mut state = self.lock();
-        let slot = state.order.add_stream(device, stream);
-        state.streams.add(stream.0, device, slot);
-        Ok(stream)
-    }
-
-    unsafe fn stream_destroy(&self, device: DeviceId, stream: RawStream) -> DriverResult<()> {
-        let call = CallKind::StreamDestroy;
-        self.begin(call)?;
-        let removed = self.check(call, |state| {
-            state.streams.of(call, device, stream.0)?;
-            Ok(state.streams.remove(stream.0))
-        })?;
-        // SAFETY: the caller's promises.
-        let result = self.seen(device, unsafe { self.inner.stream_destroy(device, stream) });
-        let mut state = self.lock();
-        match (&result, removed) {
-            (Ok(()), Some((_, slot))) => state.order.remove_stream(slot),
-            (Err(_), Some(removed)) => state.streams.put_back(stream.0, removed),
-            (_, None) => {}
-        }
-        result
-    }
-
-    unsafe fn stream_synchronize(&self, device: DeviceId, stream: RawStream) -> DriverResult<()> {
-        let call = CallKind::StreamSynchronize;
-        self.begin(call)?;
-        let seen = self.check(call, |state| {
-            state.streams.of(call, device, stream.0)?;
-            Ok(state.snapshot(stream))
-        })?;
-        // SAFETY: the caller's promises.
-        self.seen(device, unsafe { self.inner.stream_synchronize(device, stream) })?;
-        self.lock().order.host_learns(&seen);
-        Ok(())
-    }
-
-    unsafe fn stream_query(&self, device: DeviceId, stream: RawStream) -> DriverResult<bool> {
-        let call = CallKind::StreamQuery;
-        self.begin(call)?;
-        let seen = self.check(call, |state| {
-            state.streams.of(call, device, stream.0)?;
-            Ok(state.snapshot(stream))
-        })?;
-        // SAFETY: the caller's promises.
-        let done = self.seen(device, unsafe { self.inner.stream_query(device, stream) })?;
-        if done {
-            self.lock().order.host_learns(&seen);
-        }
-        Ok(done)
-    }
-
-    unsafe fn stream_wait_event(
-        &self,
-        device: DeviceId,
-        stream: RawStream,
-        event: RawEvent,
-    ) -> DriverResult<()> {
-        let call = CallKind::StreamWaitEvent;
-        self.begin(call)?;
-        let recorded = self.check(call, |state| {
-            state.streams.of(call, device, stream.0)?;
-            state.events.any(call, event.0)?;
-            Ok(state.recorded(event))
-        })?;
-        // SAFETY: the caller's promises.
-        self.seen(device, unsafe { self.inner.stream_wait_event(device, stream, event) })?;
-        let mut state = self.lock();
-        if let (Some(recorded), Some(&slot)) = (recorded, state.streams.get(stream.0)) {
-            state.order.stream_waits(slot, &recorded);
-        }
-        Ok(())
-    }
-
-    unsafe fn launch_host_func(
-        &self,
-        device: DeviceId,
-        stream: RawStream,
-        function: HostFunc,
-    ) -> DriverResult<()> {
-        let call = CallKind::LaunchHostFunc;
-        self.begin(call)?;
-        // SAFETY: the caller's promises.
-        let inner = || unsafe { self.inner.launch_host_func(device, stream, function) };
-        self.enqueue(call, device, stream, [], inner)
-    }
-
-    fn event_create(&self, device: DeviceId, options: EventOptions) -> DriverResult<RawEvent> {
-        self.begin(CallKind::EventCreate)?;
-        let event = self.seen(device, self.inner.event_create(device, options))?;
-        self.lock().events.add(event.0, device, EventState::default());
-        Ok(event)
-    }
-
-    unsafe fn event_destroy(&self, device: DeviceId, event: RawEvent) -> DriverResult<()> {
-        let call = CallKind::EventDestroy;
-        self.begin(call)?;
-        let removed = self.check(call, |state| {
-            state.events.of(call, device, event.0)?;
-            Ok(state.events.remove(event.0))
-        })?;
-        // SAFETY: the caller's promises.
-        let result = self.seen(device, unsafe { self.inner.event_destroy(device, event) });
-        if result.is_err()
-            && let Some(removed) = removed
-        {
-            self.lock().events.put_back(event.0, removed);
-        }
-        result
-    }
-
-    unsafe fn event_record(&self, device: DeviceId, event: RawEvent, stream: RawStream) -> DriverResult<()> {
-        let call = CallKind::EventRecord;
-        self.begin(call)?;
-        let point = self.check(call, |state| {
-            state.events.of(call, device, event.0)?;
-            state.streams.of(call, device, stream.0)?;
-            Ok(state.snapshot(stream))
-        })?;
-        // SAFETY: the caller's promises.
-        self.seen(device, unsafe { self.inner.event_record(device, event, stream) })?;
-        if let Some(state) = self.lock().events.get_mut(event.0) {
-            state.recorded = Some(point);
-        }
-        Ok(())
-    }
-
-    unsafe fn event_query(&self, device: DeviceId, event: RawEvent) -> DriverResult<bool> {
-        let call = CallKind::EventQuery;
-        self.begin(call)?;
-        let recorded = self.check(call, |state| {
-            state.events.of(call, device, event.0)?;
-            Ok(state.recorded(event))
-        })?;
-        // SAFETY: the caller's promises.
-        let reached = self.seen(device, unsafe { self.inner.event_query(device, event) })?;
-        if let (true, Some(recorded)) = (reached, recorded) {
-            self.lock().order.host_learns(&recorded);
-        }
-        Ok(reached)
-    }
-
-    unsafe fn event_synchronize(&self, device: DeviceId, event: RawEvent) -> DriverResult<()> {
-        let call = CallKind::EventSynchronize;
-        self.begin(call)?;
-        let recorded = self.check(call, |state| {
-            state.events.of(call, device, event.0)?;
-            Ok(state.recorded(event))
-        })?;
-        // SAFETY: the caller's promises.
-        self.seen(device, unsafe { self.inner.event_synchronize(device, event) })?;
-        if let Some(recorded) = recorded {
-            self.lock().order.host_learns(&recorded);
-        }
-        Ok(())
-    }
-
-    unsafe fn event_elapsed_ms(&self, device: DeviceId, start: RawEvent, end: RawEvent) -> DriverResult<f32> {
-        let call = CallKind::EventElapsed;
-        self.begin(call)?;
-        let recorded = self.check(call, |state| {
-            state.events.of(call, device, start.0)?;
-            state.events.of(call, device, end.0)?;
-            Ok([state.recorded(start), state.recorded(end)])
-        })?;
-        // SAFETY: the caller's promises.
-        let elapsed = self.seen(device, unsafe { self.inner.event_elapsed_ms(device, start, end) })?;
-        // There is a time only when both were reached.
-        let mut state = self.lock();
-        recorded.iter().flatten().for_each(|clock| state.order.host_learns(clock));
-        Ok(elapsed)
-    }
-
-    unsafe fn module_load(&self, device: DeviceId, image: &[u8]) -> DriverResult<RawModule> {
-        self.begin(CallKind::ModuleLoad)?;
-        // SAFETY: the caller's promises.
-        let module = self.seen(device, unsafe { self.inner.module_load(device, image) })?;
-        let kernarg = kernarg_sizes(image, &*self.inner, device);
-        self.lock().add_module(device, module, kernarg);
-        Ok(module)
-    }
-
-    unsafe fn module_unload(&self, device: DeviceId, module: RawModule) -> DriverResult<()> {
-        let call = CallKind::ModuleUnload;
-        self.begin(call)?;
-        let removed = self.check(call, |state| {
-            state.modules.of(call, device, module.0)?;
-            Ok(state.remove_module(call, module))
-        })?;
-        // SAFETY: the caller's promises.
-        let result = self.seen(device, unsafe { self.inner.module_unload(device, module) });
-        if result.is_err()
-            && let Some(removed) = removed
-        {
-            self.lock().put_back_module(removed);
-        }
-        result
-    }
-
-    unsafe fn module_get_function(
-        &self,
-        device: DeviceId,
-        module: RawModule,
-        name: &CStr,
-    ) -> DriverResult<RawFunction> {
-        let call = CallKind::ModuleGetFunction;
-        self.begin(call)?;
-        self.check(call, |state| state.modules.of(call, device, module.0).map(drop))?;
-        // SAFETY: the caller's promises.
-        let found = unsafe { self.inner.module_get_function(device, module, name) };
-        let function = self.seen(device, found)?;
-        self.lock().add_function(device, module, function, name);
-        Ok(function)
-    }
-
-    unsafe fn module_get_global(
-        &self,
-        device: DeviceId,
-        module: RawModule,
-        name: &CStr,
-    ) -> DriverResult<(DevicePtr, usize)> {
-        let call = CallKind::ModuleGetGlobal;
-        self.begin(call)?;
-        self.check(call, |state| state.modules.of(call, device, module.0).map(drop))?;
-        // SAFETY: the caller's promises.
-        let found = unsafe { self.inner.module_get_global(device, module, name) };
-        let (ptr, bytes) = self.seen(device, found)?;
-        self.lock().regions.add_global(device, module, ptr, bytes);
-        Ok((ptr, bytes))
-    }
-
-    unsafe fn occupancy(
-        &self,
-        device: DeviceId,
-        function: RawFunction,
-        block_threads: u32,
-        dynamic_lds: u32,
-    ) -> DriverResult<u32> {
-        let call = CallKind::Occupancy;
-        self.begin(call)?;
-        self.check(call, |state| state.functions.of(call, device, function.0).map(drop))?;
-        // SAFETY: the caller's promises.
-        let blocks = unsafe { self.inner.occupancy(device, function, block_threads, dynamic_lds) };
-        self.seen(device, blocks)
-    }
-
-    unsafe fn launch_kernel(&self, device: DeviceId, launch: &KernelLaunch<'_>) -> DriverResult<()> {
-        let call = CallKind::LaunchKernel;
-        self.begin(call)?;
-        self.check(call, |state| state.check_launch(device, launch))?;
-        // SAFETY: the caller's promises.
-        self.seen(device, unsafe { self.inner.launch_kernel(device, launch) })?;
-        let touches = launch.accesses.iter().map(|a| Touch::device(device, a.ptr, a.bytes, a.write));
-        let operation = Operation { function: Some(launch.function), ..Operation::of(call) };
-        self.lock().commit(operation, launch.stream, touches);
-        Ok(())
-    }
-
-    fn graph_create(&self, device: DeviceId) -> DriverResult<RawGraph> {
-        self.begin(CallKind::GraphCreate)?;
-        let graph = self.seen(device, self.inner.graph_create(device))?;
-        self.lock().graphs.add(graph.0, device, GraphState::default());
-        Ok(graph)
-    }
-
-    unsafe fn graph_destroy(&self, device: DeviceId, graph: RawGraph) -> DriverResult<()> {
-        // SAFETY: the caller's promises.
-        self.destroy_graph(device, graph, || unsafe { self.inner.graph_destroy(device, graph) })
-    }
-
-    unsafe fn graph_add_kernel(
-        &self,
-        device: DeviceId,
-        graph: RawGraph,
-        dependencies: &[RawGraphNode],
-        launch: &KernelLaunch<'_>,
-    ) -> DriverResult<RawGraphNode> {
-        let at = (device, graph, dependencies);
-        // SAFETY: the caller's promises.
-        let inner = || unsafe { self.inner.graph_add_kernel(device, graph, dependencies, launch) };
-        self.add_kernel(at, launch, inner)
-    }
-
-    unsafe fn graph_add_memcpy_htod(
-        &self,
-        device: DeviceId,
-        graph: RawGraph,
-        dependencies: &[RawGraphNode],
-        dst: DevicePtr,
-        src: *const u8,
-        bytes: usize,
-    ) -> DriverResult<RawGraphNode> {
-        let touches = [Touch::host(src, bytes, false), Touch::device(device, dst, bytes, true)];
-        self.add_node(CallKind::GraphAddMemcpyHtod, (device, graph, dependencies), &touches, || {
-            // SAFETY: the caller's promises.
-            unsafe { self.inner.graph_add_memcpy_htod(device, graph, dependencies, dst, src, bytes) }
-        })
-    }
-
-    unsafe fn graph_add_memcpy_dtoh(
-        &self,
-        device: DeviceId,
-        graph: RawGraph,
-        dependencies: &[RawGraphNode],
-        dst: *mut u8,
-        src: DevicePtr,
-        bytes: usize,
-    ) -> DriverResult<RawGraphNode> {
-        let touches = [Touch::device(device, src, bytes, false), Touch::host(dst, bytes, true)];
-        self.add_node(CallKind::GraphAddMemcpyDtoh, (device, graph, dependencies), &touches, || {
-            // SAFETY: the caller's promises.
-            unsafe { self.inner.graph_add_memcpy_dtoh(device, graph, dependencies, dst, src, bytes) }
-        })
-    }
-
-    unsafe fn graph_add_memcpy_dtod(
-        &self,
-        device: DeviceId,
-        graph: RawGraph,
-        dependencies: &[RawGraphNode],
-        dst: DevicePtr,
-        src: DevicePtr,
-        bytes: usize,
-    ) -> DriverResult<RawGraphNode> {
-        let touches = [Touch::device(device, src, bytes, false), Touch::device(device, dst, bytes, true)];
-        self.add_node(CallKind::GraphAddMemcpyDtod, (device, graph, dependencies), &touches, || {
-            // SAFETY: the caller's promises.
-            unsafe { self.inner.graph_add_memcpy_dtod(device, graph, dependencies, dst, src, bytes) }
-        })
-    }
-
-    unsafe fn graph_add_memset_d8(
-        &self,
-        device: DeviceId,
-        graph: RawGraph,
-        dependencies: &[RawGraphNode],
-        dst: DevicePtr,
-        value: u8,
-        bytes: usize,
-    ) -> DriverResult<RawGraphNode> {
-        let touches = [Touch::device(device, dst, bytes, true)];
-        self.add_node(CallKind::GraphAddMemsetD8, (device, graph, dependencies), &touches, || {
-            // SAFETY: the caller's promises.
-            unsafe { self.inner.graph_add_memset_d8(device, graph, dependencies, dst, value, bytes) }
-        })
-    }
-
-    unsafe fn graph_add_memset_d32(
-        &self,
-        device: DeviceId,
-        graph: RawGraph,
-        dependencies: &[RawGraphNode],
-        dst: DevicePtr,
-        value: u32,
-        count: usize,
-    ) -> DriverResult<RawGraphNode> {
-        let touches = [Touch::device(device, dst, count.saturating_mul(4), true)];
-        self.add_node(CallKind::GraphAddMemsetD32, (device, graph, dependencies), &touches, || {
-            // SAFETY: the caller's promises.
-            unsafe { self.inner.graph_add_memset_d32(device, graph, dependencies, dst, value, count) }
-        })
-    }
-
-    unsafe fn graph_add_empty(
-        &self,
-        device: DeviceId,
-        graph: RawGraph,
-        dependencies: &[RawGraphNode],
-    ) -> DriverResult<RawGraphNode> {
-        // SAFETY: the caller's promises.
-        let inner = || unsafe { self.inner.graph_add_empty(device, graph, dependencies) };
-        self.add_node(CallKind::GraphAddEmpty, (device, graph, dependencies), &[], inner)
-    }
-
-    unsafe fn graph_instantiate(&self, device: DeviceId, graph: RawGraph) -> DriverResult<RawGraphExec> {
-        // SAFETY: the caller's promises.
-        self.instantiate(device, graph, || unsafe { self.inner.graph_instantiate(device, graph) })
-    }
-
-    unsafe fn graph_launch(
-        &self,
-        device: DeviceId,
-        exec: RawGraphExec,
-        stream: RawStream,
-    ) -> DriverResult<()> {
-        // SAFETY: the caller's promises.
-        let inner = || unsafe { self.inner.graph_launch(device, exec, stream) };
-        self.launch_graph(device, exec, stream, inner)
-    }
-
-    unsafe fn graph_exec_destroy(&self, device: DeviceId, exec: RawGraphExec) -> DriverResult<()> {
-        // SAFETY: the caller's promises.
-        self.destroy_exec(device, exec, || unsafe { self.inner.graph_exec_destroy(device, exec) })
-    }
-
-    fn note_host_write(&self, ptr: *const u8, bytes: usize) {
-        self.counters.add(CallKind::NoteHostWrite);
-        self.lock().host_access(Touch::host(ptr, bytes, true));
-        self.inner.note_host_write(ptr, bytes);
-    }
-
-    fn note_host_read(&self, ptr: *const u8, bytes: usize) {
-        self.counters.add(CallKind::NoteHostRead);
-        self.lock().host_access(Touch::host(ptr, bytes, false));
-        self.inner.note_host_read(ptr, bytes);
-    }
-
-    fn watch_activity(&self, observer: Weak<dyn ActivityObserver>) -> bool {
-        self.inner.watch_activity(observer)
-    }
-
-    fn watches_pools(&self) -> bool {
+    fn takes_notes(&self) -> bool {
         true
     }
 
-    fn note_pool_segment(&self, device: DeviceId, segment: DevicePtr) {
-        let call = CallKind::NotePoolSegment;
-        self.counters.add(call);
-        self.lock().pool_note(|regions| regions.add_segment(call, device, segment));
-        self.inner.note_pool_segment(device, segment);
+    fn note(&self, note: &Note) {
+        let kind = note.kind();
+        let mut state = self.lock();
+        match *note {
+            Note::HostWrite { ptr, bytes } => state.host_access(Touch::host(ptr, bytes, true)),
+            Note::HostRead { ptr, bytes } => state.host_access(Touch::host(ptr, bytes, false)),
+            Note::PoolSegment { device, segment } => {
+                state.pool_note(|regions| regions.add_segment(kind, device, segment));
+            }
+            Note::PoolAllocate { device, block, bytes } => {
+                state.pool_note(|regions| regions.add_block(kind, device, block, bytes));
+            }
+            Note::PoolFree { device, block } => {
+                state.pool_note(|regions| regions.free_block(kind, device, block))
+            }
+            Note::PoolRecord { device, block } => {
+                state.pool_note(|regions| regions.check_block(kind, device, block));
+            }
+        }
+    }
+}
+
+impl State {
+    /// Checks a call, and takes out what it is about to free.
+    fn before(&mut self, call: &Call<'_>) -> Checked<Held> {
+        let kind = call.kind();
+        Ok(match *call {
+            Call::DeviceSynchronize { device } => Held::Learns(vec![self.order.snapshot_device(device)]),
+            Call::StreamDestroy { device, stream } => {
+                self.streams.of(kind, device, stream.0)?;
+                Held::Stream(self.streams.remove(stream.0))
+            }
+            Call::StreamSynchronize { device, stream } | Call::StreamQuery { device, stream } => {
+                self.streams.of(kind, device, stream.0)?;
+                Held::Learns(vec![self.snapshot(stream)])
+            }
+            Call::StreamWaitEvent { device, stream, event } => {
+                self.streams.of(kind, device, stream.0)?;
+                self.events.any(kind, event.0)?;
+                Held::Point(self.recorded(event))
+            }
+            Call::EventDestroy { device, event } => {
+                self.events.of(kind, device, event.0)?;
+                Held::Event(self.events.remove(event.0))
+            }
+            Call::EventRecord { device, event, stream } => {
+                self.events.of(kind, device, event.0)?;
+                self.streams.of(kind, device, stream.0)?;
+                Held::Point(Some(self.snapshot(stream)))
+            }
+            Call::EventQuery { device, event } | Call::EventSynchronize { device, event } => {
+                self.events.of(kind, device, event.0)?;
+                Held::Learns(self.recorded(event).into_iter().collect())
+            }
+            // There is a time only when both were reached.
+            Call::EventElapsed { device, start, end } => {
+                self.events.of(kind, device, start.0)?;
+                self.events.of(kind, device, end.0)?;
+                Held::Learns([start, end].into_iter().filter_map(|event| self.recorded(event)).collect())
+            }
+            Call::ModuleUnload { device, module } => {
+                self.modules.of(kind, device, module.0)?;
+                Held::Module(self.remove_module(kind, module))
+            }
+            Call::ModuleGetFunction { device, module, .. } | Call::ModuleGetGlobal { device, module, .. } => {
+                self.modules.of(kind, device, module.0)?;
+                Held::Nothing
+            }
+            Call::Occupancy { device, function, .. } => {
+                self.functions.of(kind, device, function.0)?;
+                Held::Nothing
+            }
+            Call::Enqueue { device, stream, work } => self.check_work(kind, device, stream, work)?,
+            Call::CopyBlocking { device, work } => {
+                work.touches(device).try_for_each(|touch| self.regions.find(kind, &touch).map(drop))?;
+                Held::Nothing
+            }
+            Call::GraphDestroy { .. }
+            | Call::GraphAdd { .. }
+            | Call::GraphInstantiate { .. }
+            | Call::GraphExecDestroy { .. } => self.before_graph(call)?,
+            _ => self.before_memory(call)?,
+        })
     }
 
-    fn note_pool_allocate(&self, device: DeviceId, block: DevicePtr, bytes: usize) {
-        let call = CallKind::NotePoolAllocate;
-        self.counters.add(call);
-        self.lock().pool_note(|regions| regions.add_block(call, device, block, bytes));
-        self.inner.note_pool_allocate(device, block, bytes);
+    /// Takes in what a call did.
+    fn succeeded(&mut self, call: &Call<'_>, held: Held, output: Output, kernarg: BTreeMap<Box<str>, u32>) {
+        match (*call, output, held) {
+            (_, Output::Answer(false), Held::Learns(_)) => {}
+            (Call::Enqueue { device, stream, work }, _, Held::Learns(clocks)) => {
+                self.waited_for(work.kind(), stream, work.touches(device));
+                clocks.iter().for_each(|clock| self.order.host_learns(clock));
+            }
+            (_, _, Held::Learns(clocks)) => clocks.iter().for_each(|clock| self.order.host_learns(clock)),
+            (Call::StreamCreate { device, .. }, Output::Stream(stream), _) => {
+                let slot = self.order.add_stream(device, stream);
+                self.streams.add(stream.0, device, slot);
+            }
+            (Call::StreamDestroy { .. }, _, Held::Stream(Some((_, slot)))) => self.order.remove_stream(slot),
+            (Call::StreamWaitEvent { stream, .. }, _, Held::Point(Some(recorded))) => {
+                if let Some(&slot) = self.streams.get(stream.0) {
+                    self.order.stream_waits(slot, &recorded);
+                }
+            }
+            (Call::EventCreate { device, .. }, Output::Event(event), _) => {
+                self.events.add(event.0, device, EventState::default());
+            }
+            (Call::EventRecord { event, .. }, _, Held::Point(point)) => {
+                if let Some(state) = self.events.get_mut(event.0) {
+                    state.recorded = point;
+                }
+            }
+            (Call::ModuleLoad { device, .. }, Output::Module(module), _) => {
+                self.modules.add(module.0, device, ModuleState::new(kernarg));
+            }
+            (Call::ModuleGetFunction { device, module, name }, Output::Function(function), _) => {
+                self.add_function(device, module, function, name);
+            }
+            (Call::ModuleGetGlobal { device, module, .. }, Output::Global(ptr, bytes), _) => {
+                self.regions.add_global(device, module, ptr, bytes);
+            }
+            (Call::EnablePeerAccess { device, peer }, ..) => self.regions.add_peer(device, peer),
+            (Call::Enqueue { device, stream, work }, _, held) => self.enqueued(device, stream, work, held),
+            (Call::CopyBlocking { device, work }, ..) => self.blocking(call.kind(), work.touches(device)),
+            (
+                Call::GraphCreate { .. } | Call::GraphAdd { .. } | Call::GraphInstantiate { .. },
+                output,
+                held,
+            ) => self.after_graph(call, output, held),
+            (_, output, held) => self.after_memory(call, output, held),
+        }
     }
 
-    fn note_pool_free(&self, device: DeviceId, block: DevicePtr) {
-        let call = CallKind::NotePoolFree;
-        self.counters.add(call);
-        self.lock().pool_note(|regions| regions.free_block(call, device, block));
-        self.inner.note_pool_free(device, block);
+    /// Puts back what a failed call did not free.
+    fn failed(&mut self, call: &Call<'_>, held: Held) {
+        match (*call, held) {
+            (_, Held::Region(Some(region), _)) => self.regions.put_back(region),
+            (Call::StreamDestroy { stream, .. }, Held::Stream(Some(removed))) => {
+                self.streams.put_back(stream.0, removed);
+            }
+            (Call::EventDestroy { event, .. }, Held::Event(Some(removed))) => {
+                self.events.put_back(event.0, removed);
+            }
+            (_, Held::Module(Some(removed))) => self.put_back_module(removed),
+            (Call::GraphDestroy { graph, .. }, Held::Graph(Some(removed))) => {
+                self.graphs.put_back(graph.0, removed);
+            }
+            (Call::GraphExecDestroy { exec, .. }, Held::Exec(Some(removed))) => {
+                self.execs.put_back(exec.0, removed);
+            }
+            _ => {}
+        }
     }
 
-    fn note_pool_record(&self, device: DeviceId, block: DevicePtr) {
-        let call = CallKind::NotePoolRecord;
-        self.counters.add(call);
-        self.lock().pool_note(|regions| regions.check_block(call, device, block));
-        self.inner.note_pool_record(device, block);
+    /// Checks everything about work for a stream that does not depend on order.
+    fn check_work(
+        &mut self,
+        kind: CallKind,
+        device: DeviceId,
+        stream: RawStream,
+        work: &Work<'_>,
+    ) -> Checked<Held> {
+        self.streams.of(kind, device, stream.0)?;
+        if let Work::Graph(exec) = *work {
+            return self.check_graph_launch(kind, device, exec).map(Held::Nodes);
+        }
+        self.check_shape(kind, device, work)?;
+        work.touches(device).try_for_each(|touch| self.regions.find(kind, &touch).map(drop))?;
+        // A copy to memory that is not pinned waits for the stream.
+        Ok(match *work {
+            Work::CopyToHost { dst, .. } if !self.regions.is_pinned(dst) => {
+                Held::Learns(vec![self.snapshot(stream)])
+            }
+            _ => Held::Nothing,
+        })
     }
+
+    /// Checks what work says of itself.
+    pub(super) fn check_shape(&mut self, call: CallKind, device: DeviceId, work: &Work<'_>) -> Checked<()> {
+        match *work {
+            Work::Kernel(launch) => self.check_kernel(call, device, launch),
+            Work::CopyWithin { dst, src, bytes } if dst.0.abs_diff(src.0) < bytes as u64 => {
+                Err(Box::new(Violation::Overlap { call, dst: dst.0, src: src.0, bytes: bytes as u64 }))
+            }
+            Work::FillWords { dst, .. } if !dst.0.is_multiple_of(4) => {
+                Err(Box::new(Violation::Misaligned { call, address: dst.0, align: 4 }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes in work that a stream has taken.
+    fn enqueued(&mut self, device: DeviceId, stream: RawStream, work: &Work<'_>, held: Held) {
+        match (work, held) {
+            (Work::Graph(exec), Held::Nodes(nodes)) => self.commit_graph(*exec, stream, &nodes),
+            _ => self.commit(Operation::of_work(work.kind(), work), stream, work.touches(device)),
+        }
+    }
+}
+
+/// Kernarg bytes of each kernel of an image; empty where the image cannot be read, which is the driver's to say. A kernel
+/// whose arguments are all hidden may be launched without any.
+fn kernarg_sizes(image: &[u8], driver: &dyn Driver, device: DeviceId) -> BTreeMap<Box<str>, u32> {
+    let Ok(properties) = driver.device_properties(device) else { return BTreeMap::new() };
+    let Ok(object) = CodeObject::from_any(image, &properties.target) else { return BTreeMap::new() };
+    let with_arguments = object.kernels().iter().filter(|kernel| !kernel.explicit_args().is_empty());
+    with_arguments.map(|kernel| (kernel.name.as_str().into(), kernel.kernarg_size)).collect()
 }

@@ -3,20 +3,18 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use hip_driver::{DeviceId, DriverResult, KernelLaunch, RawGraph, RawGraphExec, RawGraphNode, RawStream};
+use hip_driver::{Call, CallKind, DeviceId, Output, RawGraph, RawGraphExec, RawGraphNode, RawStream, Touch};
 
-use super::ValidationDriver;
+use super::calls::{Checked, Held};
 use super::clock::{Clock, Work};
-use super::counts::CallKind;
-use super::memory::{RegionKey, Touch};
+use super::memory::RegionKey;
 use super::ranges::{Ranges, Record};
 use super::state::State;
-use super::steps::Checked;
 use super::violation::{Operation, Violation};
 
 /// A node.
 #[derive(Clone, Debug)]
-struct Node {
+pub(super) struct Node {
     operation: Operation,
     touches: Box<[Touch]>,
     /// Its place in the graph's own order, where chains of dependent nodes are what streams are elsewhere.
@@ -41,7 +39,7 @@ impl GraphState {
         handle: RawGraphNode,
         dependencies: &[RawGraphNode],
         operation: Operation,
-        touches: &[Touch],
+        touches: Box<[Touch]>,
     ) {
         let mut before = Clock::default();
         let mut chain = None;
@@ -60,7 +58,7 @@ impl GraphState {
         *length += 1;
         let place = Work { slot, seq: *length };
         self.indices.insert(handle, self.nodes.len());
-        self.nodes.push(Node { operation, touches: touches.into(), place, before });
+        self.nodes.push(Node { operation, touches, place, before });
     }
 }
 
@@ -121,14 +119,12 @@ impl State {
     }
 
     /// Checks everything about a graph's launch that does not depend on order.
-    fn check_graph_launch(
+    pub(super) fn check_graph_launch(
         &mut self,
+        call: CallKind,
         device: DeviceId,
         exec: RawGraphExec,
-        stream: RawStream,
     ) -> Checked<Arc<[Node]>> {
-        let call = CallKind::GraphLaunch;
-        self.streams.of(call, device, stream.0)?;
         let nodes = Arc::clone(&self.execs.of(call, device, exec.0)?.nodes);
         for node in nodes.iter() {
             if let Some(function) = node.operation.function {
@@ -140,7 +136,7 @@ impl State {
     }
 
     /// Takes in a launch that the driver has accepted: its nodes are one piece of work, touch after touch.
-    fn commit_graph(&mut self, exec: RawGraphExec, stream: RawStream, nodes: &[Node]) {
+    pub(super) fn commit_graph(&mut self, exec: RawGraphExec, stream: RawStream, nodes: &[Node]) {
         let call = CallKind::GraphLaunch;
         let Some(&slot) = self.streams.get(stream.0) else { return };
         let work = self.order.enqueue(slot);
@@ -171,142 +167,51 @@ impl State {
     }
 }
 
-impl ValidationDriver {
-    pub(super) fn destroy_graph(
-        &self,
-        device: DeviceId,
-        graph: RawGraph,
-        inner: impl FnOnce() -> DriverResult<()>,
-    ) -> DriverResult<()> {
-        let call = CallKind::GraphDestroy;
-        self.begin(call)?;
-        // Out of the tables before the driver can give the handle out again.
-        let removed = self.check(call, |state| {
-            state.graphs.of(call, device, graph.0)?;
-            Ok(state.graphs.remove(graph.0))
-        })?;
-        let result = self.seen(device, inner());
-        if let (Err(_), Some(removed)) = (&result, removed) {
-            self.lock().graphs.put_back(graph.0, removed);
+impl State {
+    /// Checks a call about graphs, and takes out what it is about to destroy.
+    pub(super) fn before_graph(&mut self, call: &Call<'_>) -> Checked<Held> {
+        let kind = call.kind();
+        Ok(match *call {
+            Call::GraphDestroy { device, graph } => {
+                self.graphs.of(kind, device, graph.0)?;
+                Held::Graph(self.graphs.remove(graph.0))
+            }
+            Call::GraphAdd { device, graph, dependencies, work } => {
+                self.check_dependencies(kind, (device, graph, dependencies))?;
+                self.check_shape(kind, device, work)?;
+                work.touches(device)
+                    .try_for_each(|touch| self.regions.find_for_node(kind, &touch).map(drop))?;
+                Held::Nothing
+            }
+            Call::GraphInstantiate { device, graph } => {
+                Held::Nodes(self.graphs.of(kind, device, graph.0)?.nodes.as_slice().into())
+            }
+            Call::GraphExecDestroy { device, exec } => {
+                self.execs.of(kind, device, exec.0)?;
+                self.report_in_flight(kind, exec, None);
+                Held::Exec(self.execs.remove(exec.0))
+            }
+            _ => Held::Nothing,
+        })
+    }
+
+    /// Takes in what a call about graphs did.
+    pub(super) fn after_graph(&mut self, call: &Call<'_>, output: Output, held: Held) {
+        match (*call, output, held) {
+            (Call::GraphCreate { device }, Output::Graph(graph), _) => {
+                self.graphs.add(graph.0, device, GraphState::default());
+            }
+            (Call::GraphAdd { device, graph, dependencies, work }, Output::Node(node), _) => {
+                let operation = Operation { node: Some(node), ..Operation::of_work(call.kind(), work) };
+                if let Some(state) = self.graphs.get_mut(graph.0) {
+                    state.add(node, dependencies, operation, work.touches(device).collect());
+                }
+            }
+            (Call::GraphInstantiate { device, graph }, Output::Exec(exec), Held::Nodes(nodes)) => {
+                self.report_graph_races(graph);
+                self.execs.add(exec.0, device, ExecState { nodes, launches: Vec::new() });
+            }
+            _ => {}
         }
-        result
-    }
-
-    /// Adds a node other than a kernel.
-    pub(super) fn add_node(
-        &self,
-        call: CallKind,
-        at: (DeviceId, RawGraph, &[RawGraphNode]),
-        touches: &[Touch],
-        inner: impl FnOnce() -> DriverResult<RawGraphNode>,
-    ) -> DriverResult<RawGraphNode> {
-        self.begin(call)?;
-        self.check(call, |state| {
-            state.check_dependencies(call, at)?;
-            check_shape(call, touches)?;
-            touches.iter().try_for_each(|touch| state.regions.find_for_node(call, touch).map(drop))
-        })?;
-        self.added(at, Operation::of(call), touches, inner)
-    }
-
-    pub(super) fn add_kernel(
-        &self,
-        at: (DeviceId, RawGraph, &[RawGraphNode]),
-        launch: &KernelLaunch<'_>,
-        inner: impl FnOnce() -> DriverResult<RawGraphNode>,
-    ) -> DriverResult<RawGraphNode> {
-        let call = CallKind::GraphAddKernel;
-        let device = at.0;
-        self.begin(call)?;
-        self.check(call, |state| {
-            state.check_dependencies(call, at)?;
-            state.check_kernel(call, device, launch)
-        })?;
-        let touches: Vec<Touch> =
-            launch.accesses.iter().map(|a| Touch::device(device, a.ptr, a.bytes, a.write)).collect();
-        let operation = Operation { function: Some(launch.function), ..Operation::of(call) };
-        self.added(at, operation, &touches, inner)
-    }
-
-    /// Lets the driver add a node that was checked, and takes it in.
-    fn added(
-        &self,
-        (device, graph, dependencies): (DeviceId, RawGraph, &[RawGraphNode]),
-        operation: Operation,
-        touches: &[Touch],
-        inner: impl FnOnce() -> DriverResult<RawGraphNode>,
-    ) -> DriverResult<RawGraphNode> {
-        let node = self.seen(device, inner())?;
-        let operation = Operation { node: Some(node), ..operation };
-        if let Some(state) = self.lock().graphs.get_mut(graph.0) {
-            state.add(node, dependencies, operation, touches);
-        }
-        Ok(node)
-    }
-
-    pub(super) fn instantiate(
-        &self,
-        device: DeviceId,
-        graph: RawGraph,
-        inner: impl FnOnce() -> DriverResult<RawGraphExec>,
-    ) -> DriverResult<RawGraphExec> {
-        let call = CallKind::GraphInstantiate;
-        self.begin(call)?;
-        let nodes: Arc<[Node]> =
-            self.check(call, |state| Ok(state.graphs.of(call, device, graph.0)?.nodes.as_slice().into()))?;
-        let exec = self.seen(device, inner())?;
-        let mut state = self.lock();
-        state.report_graph_races(graph);
-        state.execs.add(exec.0, device, ExecState { nodes, launches: Vec::new() });
-        Ok(exec)
-    }
-
-    pub(super) fn launch_graph(
-        &self,
-        device: DeviceId,
-        exec: RawGraphExec,
-        stream: RawStream,
-        inner: impl FnOnce() -> DriverResult<()>,
-    ) -> DriverResult<()> {
-        let call = CallKind::GraphLaunch;
-        self.begin(call)?;
-        let nodes = self.check(call, |state| state.check_graph_launch(device, exec, stream))?;
-        self.seen(device, inner())?;
-        self.lock().commit_graph(exec, stream, &nodes);
-        Ok(())
-    }
-
-    pub(super) fn destroy_exec(
-        &self,
-        device: DeviceId,
-        exec: RawGraphExec,
-        inner: impl FnOnce() -> DriverResult<()>,
-    ) -> DriverResult<()> {
-        let call = CallKind::GraphExecDestroy;
-        self.begin(call)?;
-        let removed = self.check(call, |state| {
-            state.execs.of(call, device, exec.0)?;
-            state.report_in_flight(call, exec, None);
-            Ok(state.execs.remove(exec.0))
-        })?;
-        let result = self.seen(device, inner());
-        if let (Err(_), Some(removed)) = (&result, removed) {
-            self.lock().execs.put_back(exec.0, removed);
-        }
-        result
-    }
-}
-
-/// Checks what the addresses of a copy or fill say by themselves.
-fn check_shape(call: CallKind, touches: &[Touch]) -> Checked<()> {
-    match (call, touches) {
-        (CallKind::GraphAddMemcpyDtod, [src, dst]) if dst.address.abs_diff(src.address) < dst.bytes => {
-            let (dst, src, bytes) = (dst.address, src.address, dst.bytes);
-            Err(Box::new(Violation::Overlap { call, dst, src, bytes }))
-        }
-        (CallKind::GraphAddMemsetD32, [dst]) if !dst.address.is_multiple_of(4) => {
-            Err(Box::new(Violation::Misaligned { call, address: dst.address, align: 4 }))
-        }
-        _ => Ok(()),
     }
 }

@@ -1,16 +1,80 @@
 //! Every piece of memory that is alive, who touches it, and what was freed lately.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
 
-use hip_driver::{DeviceId, DevicePtr, PinnedAllocation, RawModule};
+use hip_driver::{
+    Call, CallKind, DeviceId, DevicePtr, Output, PinnedAllocation, RawModule, RawStream, Space, Touch,
+};
 
-use super::counts::CallKind;
+use super::calls::{Checked, Held};
 use super::pool::{Blocks, FreedBlocks};
 use super::ranges::Ranges;
-use super::violation::{ByteRange, Memory, MemoryKind, Violation};
+use super::state::State;
+use super::violation::{ByteRange, Operation, Violation};
 
 /// Freed memory that is remembered, to tell a use after free from a foreign address.
 pub(super) const REMEMBERED: usize = 1024;
+
+/// Where memory came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MemoryKind {
+    /// `malloc`.
+    Device,
+    /// `malloc_async`.
+    StreamOrdered,
+    /// `host_malloc`.
+    Pinned,
+    /// `host_register`: memory of the program's own, pinned.
+    Registered,
+    /// A global variable of a module.
+    Global,
+    /// A block that a pool handed out, inside one of its segments.
+    Pooled,
+}
+
+impl MemoryKind {
+    /// Whether it is memory of the host's.
+    const fn is_host(self) -> bool {
+        matches!(self, MemoryKind::Pinned | MemoryKind::Registered)
+    }
+}
+
+impl fmt::Display for MemoryKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            MemoryKind::Device => "device allocation",
+            MemoryKind::StreamOrdered => "stream-ordered allocation",
+            MemoryKind::Pinned => "pinned allocation",
+            MemoryKind::Registered => "registered memory",
+            MemoryKind::Global => "module global",
+            MemoryKind::Pooled => "pool block",
+        })
+    }
+}
+
+/// A piece of memory that the layer knows or knew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Where it came from.
+    pub kind: MemoryKind,
+    /// The device it belongs to.
+    pub device: DeviceId,
+    /// Its first byte: the device's address, and for pinned memory the host's.
+    pub address: u64,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// Counts what the layer has seen, from 1: tells apart two that had the same address.
+    pub number: u64,
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Memory { kind, device, address, bytes, number } = self;
+        write!(f, "{kind} no. {number} ({bytes} bytes at {address:#x} of {device})")
+    }
+}
 
 /// Memory that is alive.
 #[derive(Debug)]
@@ -28,7 +92,7 @@ pub(super) struct Region {
 impl Region {
     pub(super) fn key(&self) -> RegionKey {
         match self.memory.kind {
-            MemoryKind::Pinned => RegionKey::Pinned(self.memory.address),
+            kind if kind.is_host() => RegionKey::Pinned(self.memory.address),
             _ => RegionKey::Device(self.memory.device, self.memory.address),
         }
     }
@@ -51,34 +115,6 @@ pub(super) enum RegionKey {
     Device(DeviceId, u64),
     /// Host address of pinned memory.
     Pinned(u64),
-}
-
-/// A range of addresses that a call touches.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Touch {
-    pub(super) space: Space,
-    pub(super) address: u64,
-    pub(super) bytes: u64,
-    pub(super) write: bool,
-}
-
-/// How an address is to be understood.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Space {
-    /// As kernels of this device see it.
-    Device(DeviceId),
-    /// As the host sees it; pinned memory or any other.
-    Host,
-}
-
-impl Touch {
-    pub(super) fn device(device: DeviceId, ptr: DevicePtr, bytes: usize, write: bool) -> Touch {
-        Touch { space: Space::Device(device), address: ptr.0, bytes: bytes as u64, write }
-    }
-
-    pub(super) fn host(ptr: *const u8, bytes: usize, write: bool) -> Touch {
-        Touch { space: Space::Host, address: ptr as u64, bytes: bytes as u64, write }
-    }
 }
 
 /// A touch found: the region and the offsets of its first byte and behind its last.
@@ -139,9 +175,9 @@ impl Regions {
         keys.into_iter().filter_map(|key| self.remove(key)).collect()
     }
 
-    pub(super) fn add_pinned(&mut self, device: DeviceId, pinned: &PinnedAllocation) {
+    pub(super) fn add_pinned(&mut self, kind: MemoryKind, device: DeviceId, pinned: &PinnedAllocation) {
         let host = pinned.host.as_ptr() as u64;
-        let region = self.region(MemoryKind::Pinned, device, host, pinned.device.0, pinned.bytes);
+        let region = self.region(kind, device, host, pinned.device.0, pinned.bytes);
         self.pinned.insert(host, region);
         self.pinned_by_device.insert(pinned.device.0, host);
     }
@@ -155,6 +191,12 @@ impl Regions {
     /// Whether the host address is in pinned memory.
     pub(super) fn is_pinned(&self, ptr: *const u8) -> bool {
         self.pinned_at(ptr as u64).is_some()
+    }
+
+    /// Pinned memory that has bytes of a host range.
+    fn pinned_in(&self, address: u64, bytes: u64) -> Option<Memory> {
+        let (_, region) = self.pinned.range(..address.saturating_add(bytes)).next_back()?;
+        (region.memory.address + region.memory.bytes > address).then_some(region.memory)
     }
 
     fn pinned_at(&self, address: u64) -> Option<&Region> {
@@ -215,7 +257,7 @@ impl Regions {
             return Ok(found);
         }
         let holds = |(memory, _): &&(Memory, u64)| {
-            memory.kind == MemoryKind::Pinned
+            memory.kind.is_host()
                 && address.checked_sub(memory.address).is_some_and(|offset| offset < memory.bytes)
         };
         Err(Box::new(match self.freed.iter().rev().find(holds) {
@@ -267,9 +309,7 @@ impl Regions {
     ) -> Result<(&Region, u64), Box<Violation>> {
         let Touch { address, bytes, .. } = *touch;
         match self.locate(call, touch)? {
-            Some((region, _))
-                if region.memory.kind != MemoryKind::Pinned && region.memory.device != device =>
-            {
+            Some((region, _)) if !region.memory.kind.is_host() && region.memory.device != device => {
                 let memory = region.memory;
                 Err(Box::new(Violation::MemoryOfOtherDevice { call, address, memory, given: device }))
             }
@@ -311,7 +351,7 @@ impl Regions {
     /// The latest memory freed that held the device address. Pinned memory counts too.
     fn freed_at(&self, device: DeviceId, address: u64) -> Option<Memory> {
         let holds = |(memory, seen): &&(Memory, u64)| {
-            (memory.device == device || memory.kind == MemoryKind::Pinned)
+            (memory.device == device || memory.kind.is_host())
                 && address.checked_sub(*seen).is_some_and(|offset| offset < memory.bytes)
         };
         self.freed.iter().rev().find(holds).map(|(memory, _)| *memory)
@@ -349,13 +389,13 @@ impl Regions {
     pub(super) fn find_pinned_to_free(
         &self,
         call: CallKind,
+        kind: MemoryKind,
         device: DeviceId,
         pinned: &PinnedAllocation,
     ) -> Result<RegionKey, Box<Violation>> {
         let address = pinned.host.as_ptr() as u64;
         let Some(region) = self.pinned_at(address) else {
-            let freed =
-                |(memory, _): &&(Memory, u64)| memory.kind == MemoryKind::Pinned && memory.address == address;
+            let freed = |(memory, _): &&(Memory, u64)| memory.kind.is_host() && memory.address == address;
             return Err(Box::new(match self.freed.iter().rev().find(freed) {
                 Some((memory, _)) => Violation::DoubleFree { call, memory: *memory },
                 None => {
@@ -368,7 +408,8 @@ impl Regions {
         if memory.device != device {
             return Err(Box::new(Violation::MemoryOfOtherDevice { call, address, memory, given: device }));
         }
-        let same = memory.address == address
+        let same = memory.kind == kind
+            && memory.address == address
             && memory.bytes == pinned.bytes as u64
             && region.device_address == pinned.device.0;
         if same {
@@ -409,7 +450,7 @@ impl Regions {
     pub(super) fn put_back(&mut self, region: Region) {
         self.freed.retain(|(memory, _)| memory.number != region.memory.number);
         let Memory { kind, device, address, .. } = region.memory;
-        if kind == MemoryKind::Pinned {
+        if kind.is_host() {
             self.pinned_by_device.insert(region.device_address, address);
             self.pinned.insert(address, region);
         } else {
@@ -425,4 +466,85 @@ impl Regions {
             std::iter::once(region.memory).chain(region.blocks.iter().flat_map(Blocks::iter))
         })
     }
+}
+
+impl State {
+    /// Checks a call about memory, and takes out what it is about to free. Every other call passes.
+    pub(super) fn before_memory(&mut self, call: &Call<'_>) -> Checked<Held> {
+        let kind = call.kind();
+        Ok(match *call {
+            Call::Malloc { bytes, .. } | Call::HostMalloc { bytes, .. } => nonzero(kind, bytes)?,
+            Call::MallocAsync { device, bytes, stream } => {
+                nonzero(kind, bytes)?;
+                self.streams.of(kind, device, stream.0)?;
+                Held::Nothing
+            }
+            // Null is no memory, and drivers free it as C does.
+            Call::Free { ptr: DevicePtr::NULL, .. } => Held::Nothing,
+            Call::Free { device, ptr } => {
+                let key = self.regions.find_to_free(kind, MemoryKind::Device, device, ptr)?;
+                Held::Region(self.regions.remove(key), Some(self.order.snapshot_device(device)))
+            }
+            Call::FreeAsync { device, ptr, stream } => {
+                self.streams.of(kind, device, stream.0)?;
+                if ptr.is_null() {
+                    return Ok(Held::Nothing);
+                }
+                let key = self.regions.find_to_free(kind, MemoryKind::StreamOrdered, device, ptr)?;
+                self.remove_in_order(kind, key, Some(stream))
+            }
+            Call::HostFree { device, ref allocation } => {
+                let key = self.regions.find_pinned_to_free(kind, MemoryKind::Pinned, device, allocation)?;
+                self.remove_in_order(kind, key, None)
+            }
+            Call::HostRegister { ptr, bytes, .. } => {
+                let (address, bytes) = (ptr.addr() as u64, bytes as u64);
+                match self.regions.pinned_in(address, bytes) {
+                    Some(live) => {
+                        return Err(Box::new(Violation::LiveOverlap { call: kind, address, bytes, live }));
+                    }
+                    None => nonzero(kind, bytes as usize)?,
+                }
+            }
+            Call::HostUnregister { device, ref allocation } => {
+                let key =
+                    self.regions.find_pinned_to_free(kind, MemoryKind::Registered, device, allocation)?;
+                self.remove_in_order(kind, key, None)
+            }
+            _ => Held::Nothing,
+        })
+    }
+
+    /// Takes a region out that a call frees without waiting; reports what may still use it.
+    fn remove_in_order(&mut self, call: CallKind, key: RegionKey, stream: Option<RawStream>) -> Held {
+        self.free_in_flight(call, key, stream);
+        Held::Region(self.regions.remove(key), None)
+    }
+
+    /// Takes in what a call about memory did.
+    pub(super) fn after_memory(&mut self, call: &Call<'_>, output: Output, held: Held) {
+        match (*call, output, held) {
+            (Call::Malloc { device, bytes }, Output::Memory(ptr), _) => {
+                self.regions.add_device(MemoryKind::Device, device, ptr, bytes);
+            }
+            (Call::MallocAsync { device, bytes, stream }, Output::Memory(ptr), _) => {
+                self.regions.add_device(MemoryKind::StreamOrdered, device, ptr, bytes);
+                // The memory is there from this point of the stream on: as if this work had written all of it.
+                let all = Touch::device(device, ptr, bytes, true);
+                self.commit(Operation::of(call.kind()), stream, [all].into_iter());
+            }
+            (Call::HostMalloc { device, .. }, Output::Pinned(pinned), _) => {
+                self.regions.add_pinned(MemoryKind::Pinned, device, &pinned)
+            }
+            (Call::HostRegister { device, .. }, Output::Pinned(pinned), _) => {
+                self.regions.add_pinned(MemoryKind::Registered, device, &pinned);
+            }
+            (_, _, Held::Region(_, Some(seen))) => self.order.host_learns(&seen),
+            _ => {}
+        }
+    }
+}
+
+fn nonzero(call: CallKind, bytes: usize) -> Checked<Held> {
+    if bytes == 0 { Err(Box::new(Violation::ZeroBytes { call })) } else { Ok(Held::Nothing) }
 }

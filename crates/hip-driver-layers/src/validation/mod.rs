@@ -39,7 +39,7 @@
 //!
 //! # Pools
 //!
-//! A pool that hands out parts of driver allocations says so by the [notes](Driver::watches_pools) of the trait. Of an
+//! A pool that hands out parts of driver allocations says so by [notes](hip_driver::Note). Of an
 //! allocation that it named as its segment only live blocks may be touched, each touch within one block, and it is freed
 //! only when none is live. A live block is a leak, and so is its segment.
 //!
@@ -48,54 +48,53 @@
 
 mod calls;
 mod clock;
-mod counts;
 mod graph;
-mod inject;
 mod memory;
 mod pool;
 mod ranges;
 mod state;
-mod steps;
 mod violation;
 
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use counts::Counters;
 use hip_driver::{Driver, ErrorCode};
-use inject::Injections;
 use state::State;
 
-pub use counts::{CallCounts, CallKind};
-pub use violation::{Access, ByteRange, HandleKind, Leak, Memory, MemoryKind, NotClean, Violation};
+use crate::counts::CallCounter;
+pub use crate::counts::CallCounts;
+pub use hip_driver::CallKind;
+pub use memory::{Memory, MemoryKind};
+pub use violation::{Access, ByteRange, HandleKind, Leak, NotClean, Violation};
 
-/// The validation layer. See the [module](self).
-pub struct ValidationDriver {
-    inner: Arc<dyn Driver>,
-    counters: Counters,
-    injections: Injections,
+use crate::intercept::Intercepted;
+
+/// A driver with the validation layer over it, and a [`CallCounter`] over that. See the [module](self).
+pub type ValidationDriver = Intercepted<(CallCounter, Validation)>;
+
+/// The layer that checks. See the [module](self).
+#[derive(Debug)]
+pub struct Validation {
+    /// The driver below.
+    driver: Arc<dyn Driver>,
     state: Mutex<State>,
 }
 
-impl ValidationDriver {
-    /// Puts a layer around a driver. It knows only what is made through it: use the driver in no other way.
-    pub fn new(inner: Arc<dyn Driver>) -> Arc<ValidationDriver> {
-        Arc::new(ValidationDriver {
-            inner,
-            counters: Counters::new(),
-            injections: Injections::default(),
-            state: Mutex::new(State::new()),
-        })
+impl Validation {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    /// The driver below.
-    pub fn inner(&self) -> &Arc<dyn Driver> {
-        &self.inner
+impl ValidationDriver {
+    /// Puts the layer around a driver. It knows only what is made through it: use the driver in no other way.
+    pub fn new(inner: Arc<dyn Driver>) -> Arc<ValidationDriver> {
+        let validation = Validation { driver: Arc::clone(&inner), state: Mutex::new(State::new()) };
+        Arc::new(Intercepted::with_layer(inner, (CallCounter::default(), validation)))
     }
 
     /// The calls made so far, by kind.
     pub fn counts(&self) -> CallCounts {
-        self.counters.snapshot()
+        self.layer().0.counts()
     }
 
     /// What was found so far, oldest first. The first 1,024 are kept.
@@ -139,45 +138,32 @@ impl ValidationDriver {
         Err(NotClean { violations: violations.to_vec(), dropped, leaks })
     }
 
-    /// Makes the `nth` call of this kind from now (1 for the next) fail with `code`. It does not reach the driver below;
-    /// it counts as a call. For a [group](CallKind::is_group), the `nth` call of the group.
-    ///
-    /// Injecting a sticky code fails this one call, not the later ones.
+    /// As [`CallCounter::inject`].
     pub fn inject(&self, kind: CallKind, nth: u64, code: ErrorCode) {
-        self.injections.add(kind, nth, None, code);
+        self.layer().0.inject(kind, nth, code);
     }
 
-    /// Makes every `nth` call of this kind from now fail with `code` (1 for every call), until
-    /// [`clear_injections`](ValidationDriver::clear_injections).
+    /// As [`CallCounter::inject_repeating`].
     pub fn inject_repeating(&self, kind: CallKind, nth: u64, code: ErrorCode) {
-        self.injections.add(kind, nth, Some(nth), code);
+        self.layer().0.inject_repeating(kind, nth, code);
     }
 
-    /// Takes back what was to be injected.
+    /// As [`CallCounter::clear_injections`].
     pub fn clear_injections(&self) {
-        self.injections.clear();
+        self.layer().0.clear_injections();
     }
 
-    /// How many injections have not fired yet, repeating ones included.
+    /// As [`CallCounter::pending_injections`].
     pub fn pending_injections(&self) -> usize {
-        self.injections.pending()
+        self.layer().0.pending_injections()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.layer().1.lock()
     }
 }
 
-impl fmt::Debug for ValidationDriver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ValidationDriver")
-            .field("inner", &self.inner)
-            .field("counts", &self.counts())
-            .finish_non_exhaustive()
-    }
-}
-
-impl Drop for ValidationDriver {
+impl Drop for Validation {
     /// Says what was leaked.
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);

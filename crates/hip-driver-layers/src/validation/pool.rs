@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use hip_driver::{DeviceId, DevicePtr};
+use hip_driver::{CallKind, DeviceId, DevicePtr, Touch};
 
-use super::counts::CallKind;
-use super::memory::{REMEMBERED, RegionKey, Regions, Touch};
-use super::violation::{Memory, MemoryKind, Violation};
+use super::memory::{Memory, MemoryKind, REMEMBERED, RegionKey, Regions};
+use super::violation::Violation;
 
 /// The live blocks of a segment, by offset. They do not overlap.
 #[derive(Debug, Default)]
@@ -121,7 +120,7 @@ impl Regions {
             return Err(Box::new(Violation::OutOfRange { call, address, bytes, over: bytes - room, memory }));
         }
         if let Some(live) = blocks.overlapping(offset, offset + bytes) {
-            return Err(Box::new(Violation::PoolOverlap { call, address, bytes, live }));
+            return Err(Box::new(Violation::LiveOverlap { call, address, bytes, live }));
         }
         let number = self.next_number();
         let block = Memory { kind: MemoryKind::Pooled, device, address, bytes, number };

@@ -181,7 +181,7 @@ impl Ranges {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::validation::counts::CallKind;
+    use hip_driver::CallKind;
 
     fn record(slot: u32, seq: u64, write: bool) -> Record {
         let operation = Operation::of(CallKind::LaunchKernel);

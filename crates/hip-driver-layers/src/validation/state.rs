@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ffi::CStr;
 use std::sync::Arc;
 
-use hip_driver::{DeviceId, ErrorCode, KernelLaunch, RawEvent, RawFunction, RawModule, RawStream};
+use hip_driver::{
+    CallKind, DeviceId, ErrorCode, KernelLaunch, RawEvent, RawFunction, RawModule, RawStream, Touch,
+};
 
 use super::clock::{Clock, Order, Work};
-use super::counts::CallKind;
 use super::graph::{ExecState, GraphState};
-use super::memory::{Region, RegionKey, Regions, Touch};
+use super::memory::{Memory, Region, RegionKey, Regions};
 use super::ranges::Record;
-use super::violation::{Access, ByteRange, HandleKind, Leak, Memory, Operation, Violation};
+use super::violation::{Access, ByteRange, HandleKind, Leak, Operation, Violation};
 
 /// Violations kept; more are only counted.
 const KEPT: usize = 1024;
@@ -101,10 +102,16 @@ pub(super) struct EventState {
 #[derive(Debug)]
 pub(super) struct ModuleState {
     /// Kernarg bytes by kernel name, where the code object could be read.
-    pub(super) kernarg: BTreeMap<Box<str>, u32>,
+    kernarg: BTreeMap<Box<str>, u32>,
     functions: Vec<RawFunction>,
     /// The last launch on each stream.
     launches: Vec<(Work, Operation)>,
+}
+
+impl ModuleState {
+    pub(super) fn new(kernarg: BTreeMap<Box<str>, u32>) -> ModuleState {
+        ModuleState { kernarg, functions: Vec::new(), launches: Vec::new() }
+    }
 }
 
 #[derive(Debug)]
@@ -171,16 +178,6 @@ impl State {
         memory.chain(ordering).chain(self.modules.leaks()).chain(graphs).collect()
     }
 
-    pub(super) fn add_module(
-        &mut self,
-        device: DeviceId,
-        module: RawModule,
-        kernarg: BTreeMap<Box<str>, u32>,
-    ) {
-        let state = ModuleState { kernarg, functions: Vec::new(), launches: Vec::new() };
-        self.modules.add(module.0, device, state);
-    }
-
     pub(super) fn add_function(
         &mut self,
         device: DeviceId,
@@ -222,18 +219,7 @@ impl State {
         removed.globals.into_iter().for_each(|region| self.regions.put_back(region));
     }
 
-    /// Checks everything about a launch that does not depend on order.
-    pub(super) fn check_launch(
-        &mut self,
-        device: DeviceId,
-        launch: &KernelLaunch<'_>,
-    ) -> Result<(), Box<Violation>> {
-        let call = CallKind::LaunchKernel;
-        self.streams.of(call, device, launch.stream.0)?;
-        self.check_kernel(call, device, launch)
-    }
-
-    /// As [`check_launch`](State::check_launch), but for the stream.
+    /// Checks everything about a launch that does not depend on order, but for what it touches.
     pub(super) fn check_kernel(
         &mut self,
         call: CallKind,
@@ -251,9 +237,6 @@ impl State {
         {
             let given = launch.kernarg.len();
             return Err(Box::new(Violation::ShortKernarg { call, kernel: kernel(), given, needed }));
-        }
-        for access in launch.accesses {
-            self.regions.find(call, &Touch::device(device, access.ptr, access.bytes, access.write))?;
         }
         Ok(())
     }

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use hip_driver::{DeviceId, RawFunction, RawGraphNode, RawStream};
+use hip_driver::{CallKind, DeviceId, RawFunction, RawGraphNode, RawStream, Work};
 
-use super::counts::CallKind;
+use super::memory::Memory;
 
 /// What a record remembers of its work; names are looked up only when it is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,15 @@ impl Operation {
     /// Work that is neither a kernel nor a node of a graph.
     pub(super) const fn of(call: CallKind) -> Operation {
         Operation { call, function: None, node: None }
+    }
+
+    /// Work that is enqueued or added by `call`.
+    pub(super) const fn of_work(call: CallKind, work: &Work<'_>) -> Operation {
+        let function = match work {
+            Work::Kernel(launch) => Some(launch.function),
+            _ => None,
+        };
+        Operation { call, function, node: None }
     }
 }
 
@@ -50,56 +59,6 @@ impl fmt::Display for HandleKind {
             HandleKind::Graph => "graph",
             HandleKind::GraphExec => "executable graph",
         })
-    }
-}
-
-/// Where memory came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum MemoryKind {
-    /// `malloc`.
-    Device,
-    /// `malloc_async`.
-    StreamOrdered,
-    /// `host_malloc`.
-    Pinned,
-    /// A global variable of a module.
-    Global,
-    /// A block that a pool handed out, inside one of its segments.
-    Pooled,
-}
-
-impl fmt::Display for MemoryKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            MemoryKind::Device => "device allocation",
-            MemoryKind::StreamOrdered => "stream-ordered allocation",
-            MemoryKind::Pinned => "pinned allocation",
-            MemoryKind::Global => "module global",
-            MemoryKind::Pooled => "pool block",
-        })
-    }
-}
-
-/// A piece of memory that the layer knows or knew.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Memory {
-    /// Where it came from.
-    pub kind: MemoryKind,
-    /// The device it belongs to.
-    pub device: DeviceId,
-    /// Its first byte: the device's address, and for pinned memory the host's.
-    pub address: u64,
-    /// Its length in bytes.
-    pub bytes: u64,
-    /// Counts what the layer has seen, from 1: tells apart two that had the same address.
-    pub number: u64,
-}
-
-impl fmt::Display for Memory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Memory { kind, device, address, bytes, number } = self;
-        write!(f, "{kind} no. {number} ({bytes} bytes at {address:#x} of {device})")
     }
 }
 
@@ -273,14 +232,14 @@ pub enum Violation {
     #[error(
         "{call}: {bytes} bytes at {address:#x} overlap {live}, which is live; wait until it is given back"
     )]
-    PoolOverlap {
+    LiveOverlap {
         /// The call.
         call: CallKind,
-        /// The address of the block handed out.
+        /// The address handed out.
         address: u64,
         /// Its length in bytes.
         bytes: u64,
-        /// The live block.
+        /// What is live.
         live: Memory,
     },
     /// A note of a pool about an address that is in memory, but not where the note's would be: a segment begins where an

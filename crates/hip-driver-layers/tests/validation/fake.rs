@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use hip_driver::{
     Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
-    DriverResult, ErrorCode, EventOptions, HostFunc, KernelLaunch, MemInfo, PinnedAllocation, RawEvent,
-    RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions,
+    DriverResult, ErrorCode, EventOptions, MemInfo, Note, Observer, PinnedAllocation, RawEvent, RawFunction,
+    RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions, Work,
 };
 
 const DEVICES: u32 = 2;
@@ -119,6 +119,23 @@ unsafe fn copy(dst: u64, src: u64, bytes: usize) {
     unsafe { std::ptr::copy_nonoverlapping(src as *const u8, dst as *mut u8, bytes) }
 }
 
+/// Does a copy; other work does nothing.
+///
+/// # Safety
+/// As for [`copy`].
+unsafe fn do_copy(work: &Work<'_>) {
+    let (dst, src, bytes) = match *work {
+        Work::CopyToDevice { dst, src, bytes } => (dst.0, src as u64, bytes),
+        Work::CopyToHost { dst, src, bytes } => (dst as u64, src.0, bytes),
+        Work::CopyWithin { dst, src, bytes } | Work::CopyFromPeer { dst, src, bytes, .. } => {
+            (dst.0, src.0, bytes)
+        }
+        _ => return,
+    };
+    // SAFETY: as this function's.
+    unsafe { copy(dst, src, bytes) }
+}
+
 // SAFETY comments below: the layer under test has checked the ranges, which is what the tests prove; device memory is
 // host memory here.
 impl Driver for FakeDriver {
@@ -202,117 +219,6 @@ impl Driver for FakeDriver {
         self.call("host_free").map(|mut state| state.dispose(allocation.host.as_ptr() as u64))
     }
 
-    unsafe fn memcpy_htod(
-        &self,
-        _: DeviceId,
-        dst: DevicePtr,
-        src: *const u8,
-        bytes: usize,
-    ) -> DriverResult<()> {
-        let _state = self.call("memcpy_htod")?;
-        // SAFETY: see above.
-        unsafe { copy(dst.0, src as u64, bytes) };
-        Ok(())
-    }
-
-    unsafe fn memcpy_dtoh(
-        &self,
-        _: DeviceId,
-        dst: *mut u8,
-        src: DevicePtr,
-        bytes: usize,
-    ) -> DriverResult<()> {
-        let _state = self.call("memcpy_dtoh")?;
-        // SAFETY: see above.
-        unsafe { copy(dst as u64, src.0, bytes) };
-        Ok(())
-    }
-
-    unsafe fn memcpy_htod_async(
-        &self,
-        _: DeviceId,
-        dst: DevicePtr,
-        src: *const u8,
-        bytes: usize,
-        _: RawStream,
-    ) -> DriverResult<()> {
-        let _state = self.call("memcpy_htod_async")?;
-        // SAFETY: see above.
-        unsafe { copy(dst.0, src as u64, bytes) };
-        Ok(())
-    }
-
-    unsafe fn memcpy_dtoh_async(
-        &self,
-        _: DeviceId,
-        dst: *mut u8,
-        src: DevicePtr,
-        bytes: usize,
-        _: RawStream,
-    ) -> DriverResult<()> {
-        let _state = self.call("memcpy_dtoh_async")?;
-        // SAFETY: see above.
-        unsafe { copy(dst as u64, src.0, bytes) };
-        Ok(())
-    }
-
-    unsafe fn memcpy_dtod_async(
-        &self,
-        _: DeviceId,
-        dst: DevicePtr,
-        src: DevicePtr,
-        bytes: usize,
-        _: RawStream,
-    ) -> DriverResult<()> {
-        let _state = self.call("memcpy_dtod_async")?;
-        // SAFETY: see above.
-        unsafe { copy(dst.0, src.0, bytes) };
-        Ok(())
-    }
-
-    unsafe fn memcpy_peer_async(
-        &self,
-        _: DeviceId,
-        dst: DevicePtr,
-        _: DeviceId,
-        src: DevicePtr,
-        bytes: usize,
-        _: RawStream,
-    ) -> DriverResult<()> {
-        let _state = self.call("memcpy_peer_async")?;
-        // SAFETY: see above.
-        unsafe { copy(dst.0, src.0, bytes) };
-        Ok(())
-    }
-
-    unsafe fn memset_d8_async(
-        &self,
-        _: DeviceId,
-        dst: DevicePtr,
-        value: u8,
-        bytes: usize,
-        _: RawStream,
-    ) -> DriverResult<()> {
-        let _state = self.call("memset_d8_async")?;
-        // SAFETY: see above.
-        unsafe { std::ptr::write_bytes(dst.0 as *mut u8, value, bytes) };
-        Ok(())
-    }
-
-    unsafe fn memset_d32_async(
-        &self,
-        _: DeviceId,
-        dst: DevicePtr,
-        value: u32,
-        count: usize,
-        _: RawStream,
-    ) -> DriverResult<()> {
-        let _state = self.call("memset_d32_async")?;
-        // SAFETY: see above; the layer has checked the alignment.
-        unsafe { std::slice::from_raw_parts_mut(dst.0 as *mut u32, count) }.fill(value);
-        Ok(())
-    }
-
     fn stream_create(&self, _: DeviceId, _: StreamOptions) -> DriverResult<RawStream> {
         self.call("stream_create").map(|mut state| RawStream(state.handle()))
     }
@@ -331,12 +237,6 @@ impl Driver for FakeDriver {
 
     unsafe fn stream_wait_event(&self, _: DeviceId, _: RawStream, _: RawEvent) -> DriverResult<()> {
         self.call("stream_wait_event").map(drop)
-    }
-
-    unsafe fn launch_host_func(&self, _: DeviceId, _: RawStream, function: HostFunc) -> DriverResult<()> {
-        drop(self.call("launch_host_func")?);
-        function();
-        Ok(())
     }
 
     fn event_create(&self, _: DeviceId, _: EventOptions) -> DriverResult<RawEvent> {
@@ -398,10 +298,6 @@ impl Driver for FakeDriver {
         self.call("occupancy").map(|_| 1)
     }
 
-    unsafe fn launch_kernel(&self, _: DeviceId, _: &KernelLaunch<'_>) -> DriverResult<()> {
-        self.call("launch_kernel").map(drop)
-    }
-
     fn graph_create(&self, _: DeviceId) -> DriverResult<RawGraph> {
         self.call("graph_create").map(|mut state| RawGraph(state.handle()))
     }
@@ -410,118 +306,106 @@ impl Driver for FakeDriver {
         self.call("graph_destroy").map(|mut state| state.free_handles.push(graph.0))
     }
 
-    unsafe fn graph_add_kernel(
-        &self,
-        _: DeviceId,
-        _: RawGraph,
-        _: &[RawGraphNode],
-        _: &KernelLaunch<'_>,
-    ) -> DriverResult<RawGraphNode> {
-        self.call("graph_add_kernel").map(|mut state| RawGraphNode(state.handle()))
-    }
-
-    unsafe fn graph_add_memcpy_htod(
-        &self,
-        _: DeviceId,
-        _: RawGraph,
-        _: &[RawGraphNode],
-        _: DevicePtr,
-        _: *const u8,
-        _: usize,
-    ) -> DriverResult<RawGraphNode> {
-        self.call("graph_add_memcpy_htod").map(|mut state| RawGraphNode(state.handle()))
-    }
-
-    unsafe fn graph_add_memcpy_dtoh(
-        &self,
-        _: DeviceId,
-        _: RawGraph,
-        _: &[RawGraphNode],
-        _: *mut u8,
-        _: DevicePtr,
-        _: usize,
-    ) -> DriverResult<RawGraphNode> {
-        self.call("graph_add_memcpy_dtoh").map(|mut state| RawGraphNode(state.handle()))
-    }
-
-    unsafe fn graph_add_memcpy_dtod(
-        &self,
-        _: DeviceId,
-        _: RawGraph,
-        _: &[RawGraphNode],
-        _: DevicePtr,
-        _: DevicePtr,
-        _: usize,
-    ) -> DriverResult<RawGraphNode> {
-        self.call("graph_add_memcpy_dtod").map(|mut state| RawGraphNode(state.handle()))
-    }
-
-    unsafe fn graph_add_memset_d8(
-        &self,
-        _: DeviceId,
-        _: RawGraph,
-        _: &[RawGraphNode],
-        _: DevicePtr,
-        _: u8,
-        _: usize,
-    ) -> DriverResult<RawGraphNode> {
-        self.call("graph_add_memset_d8").map(|mut state| RawGraphNode(state.handle()))
-    }
-
-    unsafe fn graph_add_memset_d32(
-        &self,
-        _: DeviceId,
-        _: RawGraph,
-        _: &[RawGraphNode],
-        _: DevicePtr,
-        _: u32,
-        _: usize,
-    ) -> DriverResult<RawGraphNode> {
-        self.call("graph_add_memset_d32").map(|mut state| RawGraphNode(state.handle()))
-    }
-
-    unsafe fn graph_add_empty(
-        &self,
-        _: DeviceId,
-        _: RawGraph,
-        _: &[RawGraphNode],
-    ) -> DriverResult<RawGraphNode> {
-        self.call("graph_add_empty").map(|mut state| RawGraphNode(state.handle()))
-    }
-
     unsafe fn graph_instantiate(&self, _: DeviceId, _: RawGraph) -> DriverResult<RawGraphExec> {
         self.call("graph_instantiate").map(|mut state| RawGraphExec(state.handle()))
-    }
-
-    unsafe fn graph_launch(&self, _: DeviceId, _: RawGraphExec, _: RawStream) -> DriverResult<()> {
-        self.call("graph_launch").map(drop)
     }
 
     unsafe fn graph_exec_destroy(&self, _: DeviceId, exec: RawGraphExec) -> DriverResult<()> {
         self.call("graph_exec_destroy").map(|mut state| state.free_handles.push(exec.0))
     }
 
-    fn note_host_write(&self, _: *const u8, _: usize) {
-        self.lock().calls.push("note_host_write");
+    unsafe fn host_register(
+        &self,
+        _: DeviceId,
+        ptr: *mut u8,
+        bytes: usize,
+    ) -> DriverResult<PinnedAllocation> {
+        drop(self.call("host_register")?);
+        let device = DevicePtr(ptr as u64 | 1 << 60);
+        Ok(PinnedAllocation { host: NonNull::new(ptr).unwrap(), device, bytes })
     }
 
-    fn note_host_read(&self, _: *const u8, _: usize) {
-        self.lock().calls.push("note_host_read");
+    unsafe fn host_unregister(&self, _: DeviceId, _: PinnedAllocation) -> DriverResult<()> {
+        self.call("host_unregister").map(drop)
     }
 
-    fn note_pool_segment(&self, _: DeviceId, _: DevicePtr) {
-        self.lock().calls.push("note_pool_segment");
+    unsafe fn enqueue(&self, _: DeviceId, _: RawStream, work: &Work<'_>) -> DriverResult<()> {
+        let state = self.call(match work {
+            Work::Kernel(_) => "launch_kernel",
+            Work::CopyToDevice { .. } => "memcpy_htod_async",
+            Work::CopyToHost { .. } => "memcpy_dtoh_async",
+            Work::CopyWithin { .. } => "memcpy_dtod_async",
+            Work::CopyFromPeer { .. } => "memcpy_peer_async",
+            Work::FillBytes { .. } => "memset_d8_async",
+            Work::FillWords { .. } => "memset_d32_async",
+            Work::HostFunction(_) => "launch_host_func",
+            Work::Graph(_) => "graph_launch",
+            Work::Empty => "empty",
+        })?;
+        match *work {
+            Work::HostFunction(function) => {
+                drop(state);
+                function.take()?();
+            }
+            // SAFETY: see above; the layer has checked the alignment.
+            Work::FillWords { dst, value, count } => unsafe {
+                std::slice::from_raw_parts_mut(dst.0 as *mut u32, count).fill(value);
+            },
+            // SAFETY: see above.
+            Work::FillBytes { dst, value, bytes } => unsafe {
+                std::ptr::write_bytes(dst.0 as *mut u8, value, bytes);
+            },
+            // SAFETY: see above.
+            _ => unsafe { do_copy(work) },
+        }
+        Ok(())
     }
 
-    fn note_pool_allocate(&self, _: DeviceId, _: DevicePtr, _: usize) {
-        self.lock().calls.push("note_pool_allocate");
+    unsafe fn copy_blocking(&self, _: DeviceId, work: &Work<'_>) -> DriverResult<()> {
+        let to_device = matches!(work, Work::CopyToDevice { .. });
+        let _state = self.call(if to_device { "memcpy_htod" } else { "memcpy_dtoh" })?;
+        // SAFETY: see above.
+        unsafe { do_copy(work) };
+        Ok(())
     }
 
-    fn note_pool_free(&self, _: DeviceId, _: DevicePtr) {
-        self.lock().calls.push("note_pool_free");
+    unsafe fn graph_add(
+        &self,
+        _: DeviceId,
+        _: RawGraph,
+        _: &[RawGraphNode],
+        work: &Work<'_>,
+    ) -> DriverResult<RawGraphNode> {
+        let name = match work {
+            Work::Kernel(_) => "graph_add_kernel",
+            Work::CopyToDevice { .. } => "graph_add_memcpy_htod",
+            Work::CopyToHost { .. } => "graph_add_memcpy_dtoh",
+            Work::CopyWithin { .. } => "graph_add_memcpy_dtod",
+            Work::FillBytes { .. } => "graph_add_memset_d8",
+            Work::FillWords { .. } => "graph_add_memset_d32",
+            Work::Empty => "graph_add_empty",
+            Work::CopyFromPeer { .. } | Work::HostFunction(_) | Work::Graph(_) => {
+                return Err(work.unsupported("graph_add"));
+            }
+        };
+        self.call(name).map(|mut state| RawGraphNode(state.handle()))
     }
 
-    fn note_pool_record(&self, _: DeviceId, _: DevicePtr) {
-        self.lock().calls.push("note_pool_record");
+    fn observer(&self) -> Option<&dyn Observer> {
+        Some(self)
+    }
+}
+
+/// Writes down what it is told, and says that it does not listen.
+impl Observer for FakeDriver {
+    fn note(&self, note: &Note) {
+        self.lock().calls.push(match note {
+            Note::HostWrite { .. } => "note_host_write",
+            Note::HostRead { .. } => "note_host_read",
+            Note::PoolSegment { .. } => "note_pool_segment",
+            Note::PoolAllocate { .. } => "note_pool_allocate",
+            Note::PoolFree { .. } => "note_pool_free",
+            Note::PoolRecord { .. } => "note_pool_record",
+        });
     }
 }

@@ -1,6 +1,6 @@
 //! Graphs: what is counted, refused, reported and injected, when nodes are added, at instantiation and at each launch.
 
-use hip_driver::{DeviceId, Driver, ErrorCode, RawGraph, RawGraphNode, RawStream};
+use hip_driver::{DeviceId, Driver, ErrorCode, RawGraph, RawGraphNode, RawStream, Work};
 use hip_driver_layers::validation::{CallKind, HandleKind, Leak, Violation};
 
 use crate::rig::{D0, D1, Rig, reads, writes};
@@ -32,7 +32,10 @@ fn calls_reach_the_driver_and_are_counted() {
     node = rig.add_dtod(graph, &[node], ptr.offset(64), ptr, 64).unwrap();
     node = rig.add_memset(graph, &[node], ptr, 1).unwrap();
     // SAFETY: as in the rig.
-    node = unsafe { rig.layer.graph_add_memset_d32(D0, graph, &[node], ptr, 1, 16) }.unwrap();
+    node = unsafe {
+        rig.layer.graph_add(D0, graph, &[node], &Work::FillWords { dst: ptr, value: 1, count: 16 })
+    }
+    .unwrap();
     rig.add_dtoh(graph, &[node], host, ptr, 64).unwrap();
     let exec = rig.instantiate(graph).unwrap();
     rig.launch_graph(exec, stream).unwrap();
@@ -105,8 +108,8 @@ fn stale_and_foreign_handles_are_refused() {
     let refused = rig.refused(ErrorCode::INVALID_HANDLE, || rig.add_empty(RawGraph(stream.0), &[]));
     assert!(matches!(refused, Violation::UnknownHandle { kind: HandleKind::Graph, .. }));
     // SAFETY: as in the rig.
-    let refused =
-        rig.refused(ErrorCode::INVALID_CONTEXT, || unsafe { rig.layer.graph_add_empty(D1, graph, &[]) });
+    let refused = rig
+        .refused(ErrorCode::INVALID_CONTEXT, || unsafe { rig.layer.graph_add(D1, graph, &[], &Work::Empty) });
     assert!(matches!(refused, Violation::HandleOfOtherDevice { owner: D0, given: DeviceId(1), .. }));
     let exec = rig.instantiate(graph).unwrap();
     let refused = rig.refused(ErrorCode::INVALID_HANDLE, || rig.launch_graph(exec, RawStream(0x7777)));
@@ -144,8 +147,9 @@ fn what_a_node_touches_is_checked_when_it_is_added() {
     let refused = rig.refused(invalid, || rig.add_dtod(graph, &[], ptr, ptr.offset(32), 64));
     assert!(matches!(refused, Violation::Overlap { .. }));
     // SAFETY: as in the rig.
-    let refused = rig
-        .refused(invalid, || unsafe { rig.layer.graph_add_memset_d32(D0, graph, &[], ptr.offset(2), 0, 1) });
+    let refused = rig.refused(invalid, || unsafe {
+        rig.layer.graph_add(D0, graph, &[], &Work::FillWords { dst: ptr.offset(2), value: 0, count: 1 })
+    });
     assert!(matches!(refused, Violation::Misaligned { align: 4, .. }));
     let pageable = [0u8; 64];
     let refused = rig.refused(invalid, || rig.add_htod(graph, &[], ptr, pageable.as_ptr(), 64));

@@ -2,7 +2,7 @@
 
 use hip_driver::{
     DevicePtr, Driver, ErrorCode, EventOptions, KernelLaunch, PinnedAllocation, RawEvent, RawFunction,
-    RawModule, RawStream, StreamOptions,
+    RawModule, RawStream, StreamOptions, Work,
 };
 use hip_driver_layers::validation::{HandleKind, Leak, MemoryKind, Violation};
 
@@ -94,11 +94,14 @@ fn ranges_that_leave_their_memory() {
         other => panic!("{other}"),
     }
     // SAFETY: the layer refuses it.
-    let words = || unsafe { rig.layer.memset_d32_async(D0, ptr, 1, 65, stream) };
+    let words =
+        || unsafe { rig.layer.enqueue(D0, stream, &Work::FillWords { dst: ptr, value: 1, count: 65 }) };
     let found = rig.refused(ErrorCode::INVALID_VALUE, words);
     assert!(matches!(found, Violation::OutOfRange { over: 4, .. }), "{found}");
     // SAFETY: the layer refuses it.
-    let words = || unsafe { rig.layer.memset_d32_async(D0, ptr, 1, usize::MAX, stream) };
+    let words = || unsafe {
+        rig.layer.enqueue(D0, stream, &Work::FillWords { dst: ptr, value: 1, count: usize::MAX })
+    };
     assert!(matches!(rig.refused(ErrorCode::INVALID_VALUE, words), Violation::OutOfRange { .. }));
     // All of it, and nothing at its end, are fine.
     rig.memset(ptr, 256, stream).unwrap();
@@ -111,7 +114,9 @@ fn alignment_overlap_and_nothing() {
     let rig = Rig::new();
     let (stream, ptr) = (rig.stream(), rig.malloc(256));
     // SAFETY: the layer refuses it.
-    let words = || unsafe { rig.layer.memset_d32_async(D0, ptr.offset(2), 1, 1, stream) };
+    let words = || unsafe {
+        rig.layer.enqueue(D0, stream, &Work::FillWords { dst: ptr.offset(2), value: 1, count: 1 })
+    };
     let found = rig.refused(ErrorCode::INVALID_VALUE, words);
     assert!(matches!(found, Violation::Misaligned { align: 4, .. }), "{found}");
     let found = rig.refused(ErrorCode::INVALID_VALUE, || rig.dtod(ptr.offset(16), ptr, 17, stream));
@@ -197,9 +202,14 @@ fn handles_and_memory_of_another_device() {
     assert!(matches!(found, Violation::HandleOfOtherDevice { .. }), "{found}");
     // A peer copy names both devices.
     // SAFETY: both ranges are alive and 64 bytes long.
-    unsafe { rig.layer.memcpy_peer_async(D0, ptr, D1, far, 64, stream) }.unwrap();
+    unsafe {
+        rig.layer.enqueue(D0, stream, &Work::CopyFromPeer { dst: ptr, src_device: D1, src: far, bytes: 64 })
+    }
+    .unwrap();
     // SAFETY: the layer refuses it.
-    let swapped = || unsafe { rig.layer.memcpy_peer_async(D0, far, D1, ptr, 64, stream) };
+    let swapped = || unsafe {
+        rig.layer.enqueue(D0, stream, &Work::CopyFromPeer { dst: far, src_device: D1, src: ptr, bytes: 64 })
+    };
     let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, swapped);
     assert!(matches!(found, Violation::MemoryOfOtherDevice { .. }), "{found}");
     // With peer access kernels may use the other device's memory, but it is still freed there.
@@ -210,9 +220,87 @@ fn handles_and_memory_of_another_device() {
     // Pinned memory is for every device.
     let pinned = rig.pinned(64);
     // SAFETY: both ranges are alive and 64 bytes long.
-    unsafe { rig.layer.memcpy_htod_async(D1, far, pinned.host.as_ptr(), 64, there) }.unwrap();
+    unsafe {
+        rig.layer.enqueue(D1, there, &Work::CopyToDevice { dst: far, src: pinned.host.as_ptr(), bytes: 64 })
+    }
+    .unwrap();
     let found = rig.layer.take_violations();
     assert!(found.iter().all(Violation::is_order), "{found:?}");
+}
+
+#[test]
+fn registered_memory() {
+    let rig = Rig::new();
+    let (stream, device) = (rig.stream(), rig.malloc(4096));
+    let mut memory = vec![0u8; 4096];
+    let ptr = memory.as_mut_ptr();
+    // SAFETY: the vector outlives its registration; the fake driver does nothing to it.
+    let register = |at: usize, bytes| unsafe { rig.layer.host_register(D0, ptr.wrapping_add(at), bytes) };
+    // SAFETY: the layer refuses what is wrong.
+    let unregister = |pinned| unsafe { rig.layer.host_unregister(D0, pinned) };
+    let copy = Work::CopyToDevice { dst: device, src: ptr, bytes: 64 };
+    // SAFETY: live memory.
+    let enqueue = || unsafe { rig.layer.enqueue(D0, stream, &copy) }.unwrap();
+
+    let found = rig.refused(ErrorCode::INVALID_VALUE, || register(0, 0));
+    assert!(matches!(found, Violation::ZeroBytes { .. }), "{found}");
+    let pinned = register(1024, 1024).unwrap();
+    // Twice, whole or in part.
+    for (at, bytes) in [(1024, 1024), (0, 1025), (2047, 10), (0, 4096), (1500, 1)] {
+        let found = rig.refused(ErrorCode::INVALID_VALUE, || register(at, bytes));
+        assert!(
+            matches!(found, Violation::LiveOverlap { live, .. } if live.kind == MemoryKind::Registered),
+            "{found}"
+        );
+    }
+    let (before, behind) = (register(0, 1024).unwrap(), register(2048, 2048).unwrap());
+    unregister(before).unwrap();
+    unregister(behind).unwrap();
+    // Not what it was registered as, or not registered.
+    let other = rig.pinned(64);
+    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || unregister(other));
+    assert!(matches!(found, Violation::WrongFree { .. }), "{found}");
+    // SAFETY: the layer refuses it.
+    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || unsafe { rig.layer.host_free(D0, pinned) });
+    assert!(matches!(found, Violation::WrongFree { .. }), "{found}");
+    unregister(pinned).unwrap();
+    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || unregister(pinned));
+    assert!(matches!(found, Violation::DoubleFree { .. }), "{found}");
+
+    // In flight.
+    let pinned = register(0, 4096).unwrap();
+    enqueue();
+    unregister(pinned).unwrap();
+    let found = rig.found();
+    assert!(
+        matches!(found, Violation::FreeInFlight { memory, .. } if memory.kind == MemoryKind::Registered),
+        "{found}"
+    );
+    // Waited for; then used after, by a kernel and by a graph's node. A copy on a stream is of pageable memory again.
+    let pinned = register(0, 4096).unwrap();
+    enqueue();
+    // SAFETY: a live stream.
+    unsafe { rig.layer.stream_synchronize(D0, stream) }.unwrap();
+    unregister(pinned).unwrap();
+    rig.clean();
+    let (_, function) = rig.module();
+    let access = [reads(pinned.device, 64)];
+    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.launch(function, stream, &access));
+    assert!(matches!(found, Violation::UseAfterFree { .. }), "{found}");
+    let graph = rig.layer.graph_create(D0).unwrap();
+    // SAFETY: the layer refuses it.
+    let node = || unsafe { rig.layer.graph_add(D0, graph, &[], &copy) };
+    let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, node);
+    assert!(matches!(found, Violation::UseAfterFree { .. }), "{found}");
+    enqueue();
+    rig.clean();
+
+    let pinned = register(0, 4096).unwrap();
+    let leaks = rig.layer.report_leaks();
+    let registered =
+        |leak: &&Leak| matches!(leak, Leak::Memory(memory) if memory.kind == MemoryKind::Registered);
+    assert_eq!(leaks.iter().filter(registered).count(), 1);
+    unregister(pinned).unwrap();
 }
 
 #[test]
@@ -221,9 +309,9 @@ fn launches_that_cannot_be() {
     let (stream, (_, function)) = (rig.stream(), rig.module());
     let launch = |grid: [u32; 3], block: [u32; 3], bytes: usize| {
         let kernarg = &[0; 512][..bytes];
-        let launch = KernelLaunch { function, grid, block, dynamic_lds: 0, stream, kernarg, accesses: &[] };
+        let launch = KernelLaunch { function, grid, block, dynamic_lds: 0, kernarg, accesses: &[] };
         // SAFETY: the fake driver's launches do nothing.
-        unsafe { rig.layer.launch_kernel(D0, &launch) }
+        unsafe { rig.layer.enqueue(D0, stream, &Work::Kernel(&launch)) }
     };
     for (grid, block) in [([1, 0, 1], [64, 1, 1]), ([1, 1, 1], [64, 1, 0])] {
         match rig.refused(ErrorCode::INVALID_CONFIGURATION, || launch(grid, block, 512)) {

@@ -1,6 +1,6 @@
 //! Work, frees and host accesses without an order between them are reported and go through; ordered ones are not.
 
-use hip_driver::{DevicePtr, Driver, ErrorCode};
+use hip_driver::{DevicePtr, Driver, ErrorCode, Note, Observer, Work};
 use hip_driver_layers::validation::{CallKind, MemoryKind, Violation};
 
 use crate::rig::{D0, Rig, reads, writes};
@@ -147,7 +147,13 @@ fn what_the_host_did_not_see_is_not_ordered() {
     // A copy that waits on no stream.
     unordered(host_orders(|rig, _, ptr| {
         // SAFETY: alive, and as long as the copy.
-        unsafe { rig.layer.memcpy_dtoh(D0, [0u8; 64].as_mut_ptr(), ptr.offset(128), 64) }.unwrap();
+        unsafe {
+            rig.layer.copy_blocking(
+                D0,
+                &Work::CopyToHost { dst: [0u8; 64].as_mut_ptr(), src: ptr.offset(128), bytes: 64 },
+            )
+        }
+        .unwrap();
     }));
     // A pinned copy is asynchronous.
     unordered(host_orders(|rig, a, ptr| rig.dtoh(&rig.pinned(64), 0, ptr.offset(64), 64, a).unwrap()));
@@ -160,7 +166,8 @@ fn blocking_copies_do_not_wait_for_streams() {
     rig.memset(ptr, 64, a).unwrap();
     let mut out = [0u8; 64];
     // SAFETY: alive, and as long as the copy.
-    unsafe { rig.layer.memcpy_dtoh(D0, out.as_mut_ptr(), ptr, 64) }.unwrap();
+    unsafe { rig.layer.copy_blocking(D0, &Work::CopyToHost { dst: out.as_mut_ptr(), src: ptr, bytes: 64 }) }
+        .unwrap();
     match rig.found() {
         Violation::Race { second, .. } => {
             assert_eq!((second.call, second.stream), (CallKind::MemcpyDtoh, None))
@@ -169,9 +176,11 @@ fn blocking_copies_do_not_wait_for_streams() {
     }
     rig.sync(a).unwrap();
     // SAFETY: alive, and as long as the copy.
-    unsafe { rig.layer.memcpy_dtoh(D0, out.as_mut_ptr(), ptr, 64) }.unwrap();
+    unsafe { rig.layer.copy_blocking(D0, &Work::CopyToHost { dst: out.as_mut_ptr(), src: ptr, bytes: 64 }) }
+        .unwrap();
     // SAFETY: alive, and as long as the copy.
-    unsafe { rig.layer.memcpy_htod(D0, ptr, out.as_ptr(), 64) }.unwrap();
+    unsafe { rig.layer.copy_blocking(D0, &Work::CopyToDevice { dst: ptr, src: out.as_ptr(), bytes: 64 }) }
+        .unwrap();
     rig.memset(ptr, 64, a).unwrap();
     rig.clean();
 }
@@ -222,7 +231,7 @@ fn the_host_touches_what_a_copy_still_writes() {
     rig.host_reads(&pinned, 0, 64);
     rig.clean();
     // Pageable memory is nobody's concern; a range that leaves pinned memory is.
-    rig.layer.note_host_write([0u8; 4].as_ptr(), 4);
+    rig.layer.note(&Note::HostWrite { ptr: [0u8; 4].as_ptr(), bytes: 4 });
     rig.clean();
     rig.host_writes(&pinned, 250, 10);
     assert!(matches!(rig.found(), Violation::OutOfRange { over: 4, .. }));

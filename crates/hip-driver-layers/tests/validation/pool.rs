@@ -1,7 +1,7 @@
 //! A pool's blocks inside of driver allocations: what the notes get wrong, touches outside of live blocks, frees of
 //! segments, leaks, and reuse of bytes that work in flight still uses.
 
-use hip_driver::{DevicePtr, Driver, ErrorCode, RawStream};
+use hip_driver::{DevicePtr, Driver, ErrorCode, Note, Observer, RawStream, Work};
 use hip_driver_layers::validation::{CallKind, Leak, MemoryKind, Violation};
 
 use crate::rig::{D0, D1, Rig, reads, writes};
@@ -17,7 +17,7 @@ fn a_correct_pools_traffic_is_clean() {
         let second = rig.hand_out(segment.offset(256), 768);
         rig.htod(first, &pinned, 0, 64, a).unwrap();
         rig.launch(saxpy, a, &[reads(first, 256), writes(second, 768)]).unwrap();
-        rig.layer.note_pool_record(D0, second);
+        rig.layer.note(&Note::PoolRecord { device: D0, block: second });
         // Same stream: the block is free at once, and used again at once, split in two.
         rig.give_back(first);
         let halves = [rig.hand_out(segment, 128), rig.hand_out(segment.offset(128), 128)];
@@ -47,7 +47,7 @@ fn blocks_that_overlap() {
     for (at, bytes) in [(256, 256), (0, 257), (511, 1), (300, 4), (0, 1024)] {
         rig.hand_out(segment.offset(at), bytes);
         match rig.found() {
-            Violation::PoolOverlap { call, address, bytes: b, live: memory } => {
+            Violation::LiveOverlap { call, address, bytes: b, live: memory } => {
                 assert_eq!((call, address, b), (CallKind::NotePoolAllocate, segment.0 + at, bytes as u64));
                 assert_eq!(
                     (memory.address, memory.bytes, memory.kind),
@@ -72,10 +72,10 @@ fn notes_about_what_is_no_segment() {
     rig.free(gone).unwrap();
     let far = rig.layer.malloc(D1, 64).unwrap();
     let notes: [&dyn Fn(DevicePtr); 4] = [
-        &|ptr| rig.layer.note_pool_segment(D0, ptr),
-        &|ptr| rig.layer.note_pool_allocate(D0, ptr, 16),
-        &|ptr| rig.layer.note_pool_free(D0, ptr),
-        &|ptr| rig.layer.note_pool_record(D0, ptr),
+        &|ptr| rig.layer.note(&Note::PoolSegment { device: D0, segment: ptr }),
+        &|ptr| rig.layer.note(&Note::PoolAllocate { device: D0, block: ptr, bytes: 16 }),
+        &|ptr| rig.layer.note(&Note::PoolFree { device: D0, block: ptr }),
+        &|ptr| rig.layer.note(&Note::PoolRecord { device: D0, block: ptr }),
     ];
     for (i, note) in notes.into_iter().enumerate() {
         note(DevicePtr(16));
@@ -105,8 +105,8 @@ fn notes_about_what_is_no_segment() {
     }
     // Peers may touch each other's memory, but not hand it out.
     rig.layer.enable_peer_access(D0, D1).unwrap();
-    rig.layer.note_pool_segment(D1, far);
-    rig.layer.note_pool_allocate(D1, far, 64);
+    rig.layer.note(&Note::PoolSegment { device: D1, segment: far });
+    rig.layer.note(&Note::PoolAllocate { device: D1, block: far, bytes: 64 });
     rig.clean();
     for note in notes {
         note(far);
@@ -117,7 +117,7 @@ fn notes_about_what_is_no_segment() {
     // Memory of the stream-ordered allocator is no segment.
     // SAFETY: a live stream.
     let ordered = unsafe { rig.layer.malloc_async(D0, 64, rig.stream()) }.unwrap();
-    rig.layer.note_pool_segment(D0, ordered);
+    rig.layer.note(&Note::PoolSegment { device: D0, segment: ordered });
     assert!(matches!(rig.found(), Violation::WrongPoolNote { .. }));
 }
 
@@ -140,7 +140,7 @@ fn blocks_that_leave_their_segment_or_are_nothing() {
     assert!(matches!(rig.found(), Violation::UnknownAddress { .. }));
     // Naming the segment again keeps its blocks.
     let block = rig.hand_out(segment, 256);
-    rig.layer.note_pool_segment(D0, segment);
+    rig.layer.note(&Note::PoolSegment { device: D0, segment });
     rig.give_back(block);
     rig.clean();
 }
@@ -192,7 +192,7 @@ fn a_stream_is_said_to_use_a_block() {
     let rig = Rig::new();
     let segment = rig.segment(512);
     let block = rig.hand_out(segment, 256);
-    let record = |ptr| rig.layer.note_pool_record(D0, ptr);
+    let record = |ptr| rig.layer.note(&Note::PoolRecord { device: D0, block: ptr });
     record(block);
     rig.clean();
     record(block.offset(4));
@@ -234,10 +234,22 @@ fn touches_outside_of_live_blocks() {
         refused(&mut || rig.launch(saxpy, stream, &[reads(next, 8), writes(at, bytes)]));
         // SAFETY: the layer refuses them; `out` is as long as the copies.
         unsafe {
-            refused(&mut || rig.layer.memset_d32_async(D0, at, 1, bytes / 4, stream));
-            refused(&mut || rig.layer.memcpy_htod(D0, at, out.as_ptr(), bytes));
-            refused(&mut || rig.layer.memcpy_dtoh(D0, out.as_mut_ptr(), at, bytes));
-            refused(&mut || rig.layer.memcpy_peer_async(D0, next, D0, at, bytes, stream));
+            refused(&mut || {
+                rig.layer.enqueue(D0, stream, &Work::FillWords { dst: at, value: 1, count: bytes / 4 })
+            });
+            refused(&mut || {
+                rig.layer.copy_blocking(D0, &Work::CopyToDevice { dst: at, src: out.as_ptr(), bytes })
+            });
+            refused(&mut || {
+                rig.layer.copy_blocking(D0, &Work::CopyToHost { dst: out.as_mut_ptr(), src: at, bytes })
+            });
+            refused(&mut || {
+                rig.layer.enqueue(
+                    D0,
+                    stream,
+                    &Work::CopyFromPeer { dst: next, src_device: D0, src: at, bytes },
+                )
+            });
         }
     };
     // Over the end of a block, into a live neighbour: still two blocks.
@@ -342,7 +354,7 @@ fn every_stream_that_used_a_block_counts_for_its_reuse() {
     let block = rig.hand_out(rig.segment(256), 256);
     rig.launch(saxpy, a, &[reads(block, 256)]).unwrap();
     rig.launch(saxpy, b, &[reads(block, 256)]).unwrap();
-    rig.layer.note_pool_record(D0, block);
+    rig.layer.note(&Note::PoolRecord { device: D0, block });
     rig.give_back(block);
     // Waits for one of the two.
     rig.record(event, a).unwrap();
@@ -418,7 +430,7 @@ fn live_blocks_are_leaks() {
     let rig = Rig::new();
     let segment = rig.segment(1024);
     let (first, second) = (rig.hand_out(segment.offset(512), 16), rig.hand_out(segment, 512));
-    rig.layer.note_pool_segment(D0, segment);
+    rig.layer.note(&Note::PoolSegment { device: D0, segment });
     let leaks = rig.layer.report_leaks();
     assert_eq!(leaks.len(), 3, "{leaks:?}");
     assert!(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hip_driver::Driver;
+use hip_driver::{Note, Observer};
 use hip_driver_layers::validation::Violation;
 use proptest::prelude::*;
 
@@ -119,7 +119,7 @@ proptest! {
                     Ok(())
                 }
                 Op::Record { at } => {
-                    rig.layer.note_pool_record(D0, ptr(at));
+                    rig.layer.note(&Note::PoolRecord { device: D0, block: ptr(at) });
                     Ok(())
                 }
                 Op::Touch { at, units } => rig.memset(ptr(at), (units * UNIT) as usize, stream),
@@ -127,7 +127,7 @@ proptest! {
             let found = rig.layer.take_violations();
             let said = match &found[..] {
                 [] => Said::Nothing,
-                [Violation::PoolOverlap { .. }] => Said::Overlap,
+                [Violation::LiveOverlap { .. }] => Said::Overlap,
                 [Violation::OutOfRange { .. }] => Said::OutOfRange,
                 [Violation::UseAfterFree { .. }] => Said::UseAfterFree,
                 [Violation::DoubleFree { .. }] => Said::DoubleFree,

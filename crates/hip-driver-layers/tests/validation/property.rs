@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hip_driver::{DevicePtr, Driver, PinnedAllocation, RawEvent, RawStream};
+use hip_driver::{DevicePtr, Driver, PinnedAllocation, RawEvent, RawStream, Work as DriverWork};
 use hip_driver_layers::validation::{Access, Violation};
 use proptest::prelude::*;
 
@@ -245,9 +245,19 @@ impl Run {
                 // SAFETY: alive, and as long as the copy.
                 unsafe {
                     if range.write {
-                        rig.layer.memcpy_htod(D0, at(range), other.as_ptr(), bytes).unwrap();
+                        rig.layer
+                            .copy_blocking(
+                                D0,
+                                &DriverWork::CopyToDevice { dst: at(range), src: other.as_ptr(), bytes },
+                            )
+                            .unwrap();
                     } else {
-                        rig.layer.memcpy_dtoh(D0, other.as_mut_ptr(), at(range), bytes).unwrap();
+                        rig.layer
+                            .copy_blocking(
+                                D0,
+                                &DriverWork::CopyToHost { dst: other.as_mut_ptr(), src: at(range), bytes },
+                            )
+                            .unwrap();
                     }
                 }
                 model.races(&[*range], &model.host)

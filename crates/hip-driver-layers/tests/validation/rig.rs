@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use hip_driver::{
-    DeviceId, DevicePtr, Driver, DriverResult, ErrorCode, EventOptions, KernelLaunch, MemoryAccess,
-    PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream,
-    StreamOptions,
+    DeviceId, DevicePtr, Driver, DriverResult, ErrorCode, EventOptions, KernelLaunch, MemoryAccess, Note,
+    Observer, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule,
+    RawStream, StreamOptions, Work,
 };
 use hip_driver_layers::validation::{Leak, MemoryKind, ValidationDriver, Violation};
 
@@ -91,7 +91,7 @@ impl Rig {
     ) -> DriverResult<()> {
         let src = src.host.as_ptr().wrapping_add(at);
         // SAFETY: see above.
-        unsafe { self.layer.memcpy_htod_async(D0, dst, src, bytes, stream) }
+        unsafe { self.layer.enqueue(D0, stream, &Work::CopyToDevice { dst, src, bytes }) }
     }
 
     /// Copies to pinned memory at an offset.
@@ -105,7 +105,7 @@ impl Rig {
     ) -> DriverResult<()> {
         let dst = dst.host.as_ptr().wrapping_add(at);
         // SAFETY: see above.
-        unsafe { self.layer.memcpy_dtoh_async(D0, dst, src, bytes, stream) }
+        unsafe { self.layer.enqueue(D0, stream, &Work::CopyToHost { dst, src, bytes }) }
     }
 
     /// Copies to pageable memory.
@@ -116,12 +116,14 @@ impl Rig {
         stream: RawStream,
     ) -> DriverResult<()> {
         // SAFETY: see above; `dst` is as long as the copy.
-        unsafe { self.layer.memcpy_dtoh_async(D0, dst.as_mut_ptr(), src, dst.len(), stream) }
+        unsafe {
+            self.layer.enqueue(D0, stream, &Work::CopyToHost { dst: dst.as_mut_ptr(), src, bytes: dst.len() })
+        }
     }
 
     pub(crate) fn memset(&self, dst: DevicePtr, bytes: usize, stream: RawStream) -> DriverResult<()> {
         // SAFETY: see above.
-        unsafe { self.layer.memset_d8_async(D0, dst, 1, bytes, stream) }
+        unsafe { self.layer.enqueue(D0, stream, &Work::FillBytes { dst, value: 1, bytes }) }
     }
 
     pub(crate) fn dtod(
@@ -132,7 +134,7 @@ impl Rig {
         stream: RawStream,
     ) -> DriverResult<()> {
         // SAFETY: see above.
-        unsafe { self.layer.memcpy_dtod_async(D0, dst, src, bytes, stream) }
+        unsafe { self.layer.enqueue(D0, stream, &Work::CopyWithin { dst, src, bytes }) }
     }
 
     pub(crate) fn launch(
@@ -146,12 +148,11 @@ impl Rig {
             grid: [1, 1, 1],
             block: [64, 1, 1],
             dynamic_lds: 0,
-            stream,
             kernarg: &[0; 512],
             accesses,
         };
         // SAFETY: see above.
-        unsafe { self.layer.launch_kernel(D0, &launch) }
+        unsafe { self.layer.enqueue(D0, stream, &Work::Kernel(&launch)) }
     }
 
     pub(crate) fn graph(&self) -> RawGraph {
@@ -170,12 +171,10 @@ impl Rig {
         function: RawFunction,
         accesses: &[MemoryAccess],
     ) -> DriverResult<RawGraphNode> {
-        let stream = RawStream(0);
         let (grid, block) = ([1; 3], [64, 1, 1]);
-        let launch =
-            KernelLaunch { function, grid, block, dynamic_lds: 0, stream, kernarg: &[0; 512], accesses };
+        let launch = KernelLaunch { function, grid, block, dynamic_lds: 0, kernarg: &[0; 512], accesses };
         // SAFETY: see above.
-        unsafe { self.layer.graph_add_kernel(D0, graph, after, &launch) }
+        unsafe { self.layer.graph_add(D0, graph, after, &Work::Kernel(&launch)) }
     }
 
     pub(crate) fn add_htod(
@@ -187,7 +186,7 @@ impl Rig {
         bytes: usize,
     ) -> DriverResult<RawGraphNode> {
         // SAFETY: see above.
-        unsafe { self.layer.graph_add_memcpy_htod(D0, graph, after, dst, src, bytes) }
+        unsafe { self.layer.graph_add(D0, graph, after, &Work::CopyToDevice { dst, src, bytes }) }
     }
 
     pub(crate) fn add_dtoh(
@@ -199,7 +198,7 @@ impl Rig {
         bytes: usize,
     ) -> DriverResult<RawGraphNode> {
         // SAFETY: see above.
-        unsafe { self.layer.graph_add_memcpy_dtoh(D0, graph, after, dst, src, bytes) }
+        unsafe { self.layer.graph_add(D0, graph, after, &Work::CopyToHost { dst, src, bytes }) }
     }
 
     pub(crate) fn add_dtod(
@@ -211,7 +210,7 @@ impl Rig {
         bytes: usize,
     ) -> DriverResult<RawGraphNode> {
         // SAFETY: see above.
-        unsafe { self.layer.graph_add_memcpy_dtod(D0, graph, after, dst, src, bytes) }
+        unsafe { self.layer.graph_add(D0, graph, after, &Work::CopyWithin { dst, src, bytes }) }
     }
 
     pub(crate) fn add_memset(
@@ -222,12 +221,12 @@ impl Rig {
         bytes: usize,
     ) -> DriverResult<RawGraphNode> {
         // SAFETY: see above.
-        unsafe { self.layer.graph_add_memset_d8(D0, graph, after, dst, 1, bytes) }
+        unsafe { self.layer.graph_add(D0, graph, after, &Work::FillBytes { dst, value: 1, bytes }) }
     }
 
     pub(crate) fn add_empty(&self, graph: RawGraph, after: &[RawGraphNode]) -> DriverResult<RawGraphNode> {
         // SAFETY: see above.
-        unsafe { self.layer.graph_add_empty(D0, graph, after) }
+        unsafe { self.layer.graph_add(D0, graph, after, &Work::Empty) }
     }
 
     pub(crate) fn instantiate(&self, graph: RawGraph) -> DriverResult<RawGraphExec> {
@@ -237,7 +236,7 @@ impl Rig {
 
     pub(crate) fn launch_graph(&self, exec: RawGraphExec, stream: RawStream) -> DriverResult<()> {
         // SAFETY: see above.
-        unsafe { self.layer.graph_launch(D0, exec, stream) }
+        unsafe { self.layer.enqueue(D0, stream, &Work::Graph(exec)) }
     }
 
     pub(crate) fn destroy_exec(&self, exec: RawGraphExec) -> DriverResult<()> {
@@ -276,29 +275,29 @@ impl Rig {
     }
 
     pub(crate) fn host_writes(&self, pinned: &PinnedAllocation, at: usize, bytes: usize) {
-        self.layer.note_host_write(pinned.host.as_ptr().wrapping_add(at), bytes);
+        self.layer.note(&Note::HostWrite { ptr: pinned.host.as_ptr().wrapping_add(at), bytes });
     }
 
     pub(crate) fn host_reads(&self, pinned: &PinnedAllocation, at: usize, bytes: usize) {
-        self.layer.note_host_read(pinned.host.as_ptr().wrapping_add(at), bytes);
+        self.layer.note(&Note::HostRead { ptr: pinned.host.as_ptr().wrapping_add(at), bytes });
     }
 
     /// An allocation that is a pool's segment.
     pub(crate) fn segment(&self, bytes: usize) -> DevicePtr {
         let segment = self.malloc(bytes);
-        self.layer.note_pool_segment(D0, segment);
+        self.layer.note(&Note::PoolSegment { device: D0, segment });
         segment
     }
 
     /// A pool hands out a block.
     pub(crate) fn hand_out(&self, block: DevicePtr, bytes: usize) -> DevicePtr {
-        self.layer.note_pool_allocate(D0, block, bytes);
+        self.layer.note(&Note::PoolAllocate { device: D0, block, bytes });
         block
     }
 
     /// A block goes back to its pool.
     pub(crate) fn give_back(&self, block: DevicePtr) {
-        self.layer.note_pool_free(D0, block);
+        self.layer.note(&Note::PoolFree { device: D0, block });
     }
 
     /// The addresses of live blocks, as the report of leaks has them.

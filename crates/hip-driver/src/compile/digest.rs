@@ -1,7 +1,5 @@
 //! SHA-256 (FIPS 180-4): names the entries of the cache on disk, and tells whether they are whole.
 
-use sha2::Digest as _;
-
 /// 256 bits that stand for what went in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Digest(pub(super) [u8; 32]);
@@ -15,12 +13,12 @@ impl Digest {
 
 /// Of all bytes at once.
 pub(super) fn digest(bytes: &[u8]) -> Digest {
-    Digest(sha2::Sha256::digest(bytes).into())
+    Digest(hmac_sha256::Hash::hash(bytes))
 }
 
 /// Takes in fields one after the other.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Fields(sha2::Sha256);
+#[derive(Clone, Default)]
+pub(super) struct Fields(hmac_sha256::Hash);
 
 impl Fields {
     /// Takes in bytes with their number before them, so that fields that follow each other can't run together.
@@ -31,7 +29,7 @@ impl Fields {
 
     /// What they come to.
     pub(super) fn finish(self) -> Digest {
-        Digest(self.0.finalize().into())
+        Digest(self.0.finalize())
     }
 }
 

@@ -6,18 +6,6 @@ pub const hipEventDefault: u32 = 0;
 pub const hipEventDisableTiming: u32 = 2;
 pub const hipHostMallocDefault: u32 = 0;
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct hipUUID_t {
-    pub bytes: [::core::ffi::c_char; 16usize],
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of hipUUID_t"][::core::mem::size_of::<hipUUID_t>() - 16usize];
-    ["Alignment of hipUUID_t"][::core::mem::align_of::<hipUUID_t>() - 1usize];
-    ["Offset of field: hipUUID_t::bytes"][::core::mem::offset_of!(hipUUID_t, bytes) - 0usize];
-};
-pub type hipUUID = hipUUID_t;
-#[repr(C)]
 pub struct hipDeviceProp_t {
     pub name: [::core::ffi::c_char; 256usize],
     pub totalGlobalMem: usize,
@@ -220,24 +208,6 @@ impl hipMemcpyKind {
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct hipMemcpyKind(pub ::core::ffi::c_uint);
-impl hipFunction_attribute {
-    pub const HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: hipFunction_attribute = hipFunction_attribute(0);
-    pub const HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: hipFunction_attribute = hipFunction_attribute(1);
-    pub const HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: hipFunction_attribute = hipFunction_attribute(2);
-    pub const HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: hipFunction_attribute = hipFunction_attribute(3);
-    pub const HIP_FUNC_ATTRIBUTE_NUM_REGS: hipFunction_attribute = hipFunction_attribute(4);
-    pub const HIP_FUNC_ATTRIBUTE_PTX_VERSION: hipFunction_attribute = hipFunction_attribute(5);
-    pub const HIP_FUNC_ATTRIBUTE_BINARY_VERSION: hipFunction_attribute = hipFunction_attribute(6);
-    pub const HIP_FUNC_ATTRIBUTE_CACHE_MODE_CA: hipFunction_attribute = hipFunction_attribute(7);
-    pub const HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: hipFunction_attribute =
-        hipFunction_attribute(8);
-    pub const HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: hipFunction_attribute =
-        hipFunction_attribute(9);
-    pub const HIP_FUNC_ATTRIBUTE_MAX: hipFunction_attribute = hipFunction_attribute(10);
-}
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct hipFunction_attribute(pub ::core::ffi::c_uint);
 pub type hipDevice_t = ::core::ffi::c_int;
 #[repr(C)]
 #[derive(Debug)]
@@ -269,88 +239,6 @@ pub struct ihipEvent_t {
     _unused: [u8; 0],
 }
 pub type hipEvent_t = *mut ihipEvent_t;
-impl hipMemPoolAttr {
-    pub const hipMemPoolReuseFollowEventDependencies: hipMemPoolAttr = hipMemPoolAttr(1);
-    pub const hipMemPoolReuseAllowOpportunistic: hipMemPoolAttr = hipMemPoolAttr(2);
-    pub const hipMemPoolReuseAllowInternalDependencies: hipMemPoolAttr = hipMemPoolAttr(3);
-    pub const hipMemPoolAttrReleaseThreshold: hipMemPoolAttr = hipMemPoolAttr(4);
-    pub const hipMemPoolAttrReservedMemCurrent: hipMemPoolAttr = hipMemPoolAttr(5);
-    pub const hipMemPoolAttrReservedMemHigh: hipMemPoolAttr = hipMemPoolAttr(6);
-    pub const hipMemPoolAttrUsedMemCurrent: hipMemPoolAttr = hipMemPoolAttr(7);
-    pub const hipMemPoolAttrUsedMemHigh: hipMemPoolAttr = hipMemPoolAttr(8);
-}
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct hipMemPoolAttr(pub ::core::ffi::c_uint);
-impl hipMemLocationType {
-    pub const hipMemLocationTypeInvalid: hipMemLocationType = hipMemLocationType(0);
-    pub const hipMemLocationTypeDevice: hipMemLocationType = hipMemLocationType(1);
-}
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct hipMemLocationType(pub ::core::ffi::c_uint);
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct hipMemLocation {
-    pub type_: hipMemLocationType,
-    pub id: ::core::ffi::c_int,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of hipMemLocation"][::core::mem::size_of::<hipMemLocation>() - 8usize];
-    ["Alignment of hipMemLocation"][::core::mem::align_of::<hipMemLocation>() - 4usize];
-    ["Offset of field: hipMemLocation::type_"][::core::mem::offset_of!(hipMemLocation, type_) - 0usize];
-    ["Offset of field: hipMemLocation::id"][::core::mem::offset_of!(hipMemLocation, id) - 4usize];
-};
-impl hipMemAllocationType {
-    pub const hipMemAllocationTypeInvalid: hipMemAllocationType = hipMemAllocationType(0);
-    pub const hipMemAllocationTypePinned: hipMemAllocationType = hipMemAllocationType(1);
-    pub const hipMemAllocationTypeMax: hipMemAllocationType = hipMemAllocationType(2147483647);
-}
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct hipMemAllocationType(pub ::core::ffi::c_uint);
-impl hipMemAllocationHandleType {
-    pub const hipMemHandleTypeNone: hipMemAllocationHandleType = hipMemAllocationHandleType(0);
-    pub const hipMemHandleTypePosixFileDescriptor: hipMemAllocationHandleType = hipMemAllocationHandleType(1);
-    pub const hipMemHandleTypeWin32: hipMemAllocationHandleType = hipMemAllocationHandleType(2);
-    pub const hipMemHandleTypeWin32Kmt: hipMemAllocationHandleType = hipMemAllocationHandleType(4);
-}
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct hipMemAllocationHandleType(pub ::core::ffi::c_uint);
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct hipMemPoolProps {
-    pub allocType: hipMemAllocationType,
-    pub handleTypes: hipMemAllocationHandleType,
-    pub location: hipMemLocation,
-    pub win32SecurityAttributes: *mut ::core::ffi::c_void,
-    pub reserved: [::core::ffi::c_uchar; 64usize],
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of hipMemPoolProps"][::core::mem::size_of::<hipMemPoolProps>() - 88usize];
-    ["Alignment of hipMemPoolProps"][::core::mem::align_of::<hipMemPoolProps>() - 8usize];
-    ["Offset of field: hipMemPoolProps::allocType"]
-        [::core::mem::offset_of!(hipMemPoolProps, allocType) - 0usize];
-    ["Offset of field: hipMemPoolProps::handleTypes"]
-        [::core::mem::offset_of!(hipMemPoolProps, handleTypes) - 4usize];
-    ["Offset of field: hipMemPoolProps::location"]
-        [::core::mem::offset_of!(hipMemPoolProps, location) - 8usize];
-    ["Offset of field: hipMemPoolProps::win32SecurityAttributes"]
-        [::core::mem::offset_of!(hipMemPoolProps, win32SecurityAttributes) - 16usize];
-    ["Offset of field: hipMemPoolProps::reserved"]
-        [::core::mem::offset_of!(hipMemPoolProps, reserved) - 24usize];
-};
-impl hipFuncAttribute {
-    pub const hipFuncAttributeMaxDynamicSharedMemorySize: hipFuncAttribute = hipFuncAttribute(8);
-    pub const hipFuncAttributePreferredSharedMemoryCarveout: hipFuncAttribute = hipFuncAttribute(9);
-    pub const hipFuncAttributeMax: hipFuncAttribute = hipFuncAttribute(10);
-}
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct hipFuncAttribute(pub ::core::ffi::c_uint);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct dim3 {
@@ -434,37 +322,6 @@ const _: () = {
     ["Offset of field: hipMemsetParams::value"][::core::mem::offset_of!(hipMemsetParams, value) - 32usize];
     ["Offset of field: hipMemsetParams::width"][::core::mem::offset_of!(hipMemsetParams, width) - 40usize];
 };
-impl hipGraphExecUpdateResult {
-    pub const hipGraphExecUpdateSuccess: hipGraphExecUpdateResult = hipGraphExecUpdateResult(0);
-    pub const hipGraphExecUpdateError: hipGraphExecUpdateResult = hipGraphExecUpdateResult(1);
-    pub const hipGraphExecUpdateErrorTopologyChanged: hipGraphExecUpdateResult = hipGraphExecUpdateResult(2);
-    pub const hipGraphExecUpdateErrorNodeTypeChanged: hipGraphExecUpdateResult = hipGraphExecUpdateResult(3);
-    pub const hipGraphExecUpdateErrorFunctionChanged: hipGraphExecUpdateResult = hipGraphExecUpdateResult(4);
-    pub const hipGraphExecUpdateErrorParametersChanged: hipGraphExecUpdateResult =
-        hipGraphExecUpdateResult(5);
-    pub const hipGraphExecUpdateErrorNotSupported: hipGraphExecUpdateResult = hipGraphExecUpdateResult(6);
-    pub const hipGraphExecUpdateErrorUnsupportedFunctionChange: hipGraphExecUpdateResult =
-        hipGraphExecUpdateResult(7);
-}
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct hipGraphExecUpdateResult(pub ::core::ffi::c_uint);
-impl hipStreamCaptureMode {
-    pub const hipStreamCaptureModeGlobal: hipStreamCaptureMode = hipStreamCaptureMode(0);
-    pub const hipStreamCaptureModeThreadLocal: hipStreamCaptureMode = hipStreamCaptureMode(1);
-    pub const hipStreamCaptureModeRelaxed: hipStreamCaptureMode = hipStreamCaptureMode(2);
-}
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct hipStreamCaptureMode(pub ::core::ffi::c_uint);
-impl hipStreamCaptureStatus {
-    pub const hipStreamCaptureStatusNone: hipStreamCaptureStatus = hipStreamCaptureStatus(0);
-    pub const hipStreamCaptureStatusActive: hipStreamCaptureStatus = hipStreamCaptureStatus(1);
-    pub const hipStreamCaptureStatusInvalidated: hipStreamCaptureStatus = hipStreamCaptureStatus(2);
-}
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct hipStreamCaptureStatus(pub ::core::ffi::c_uint);
 unsafe extern "C" {
     pub fn hipInit(flags: ::core::ffi::c_uint) -> hipError_t;
     pub fn hipRuntimeGetVersion(runtimeVersion: *mut ::core::ffi::c_int) -> hipError_t;
@@ -473,7 +330,6 @@ unsafe extern "C" {
         len: ::core::ffi::c_int,
         device: hipDevice_t,
     ) -> hipError_t;
-    pub fn hipDeviceGetUuid(uuid: *mut hipUUID, device: hipDevice_t) -> hipError_t;
     pub fn hipDeviceGetPCIBusId(
         pciBusId: *mut ::core::ffi::c_char,
         len: ::core::ffi::c_int,
@@ -490,14 +346,7 @@ unsafe extern "C" {
         deviceId: ::core::ffi::c_int,
     ) -> hipError_t;
     pub fn hipDeviceGetDefaultMemPool(mem_pool: *mut hipMemPool_t, device: ::core::ffi::c_int) -> hipError_t;
-    pub fn hipDeviceSetMemPool(device: ::core::ffi::c_int, mem_pool: hipMemPool_t) -> hipError_t;
-    pub fn hipDeviceGetMemPool(mem_pool: *mut hipMemPool_t, device: ::core::ffi::c_int) -> hipError_t;
     pub fn hipGetDeviceProperties(prop: *mut hipDeviceProp_t, deviceId: ::core::ffi::c_int) -> hipError_t;
-    pub fn hipFuncSetAttribute(
-        func: *const ::core::ffi::c_void,
-        attr: hipFuncAttribute,
-        value: ::core::ffi::c_int,
-    ) -> hipError_t;
     pub fn hipGetLastError() -> hipError_t;
     pub fn hipGetErrorName(hip_error: hipError_t) -> *const ::core::ffi::c_char;
     pub fn hipGetErrorString(hipError: hipError_t) -> *const ::core::ffi::c_char;
@@ -506,10 +355,6 @@ unsafe extern "C" {
         stream: *mut hipStream_t,
         flags: ::core::ffi::c_uint,
         priority: ::core::ffi::c_int,
-    ) -> hipError_t;
-    pub fn hipDeviceGetStreamPriorityRange(
-        leastPriority: *mut ::core::ffi::c_int,
-        greatestPriority: *mut ::core::ffi::c_int,
     ) -> hipError_t;
     pub fn hipStreamDestroy(stream: hipStream_t) -> hipError_t;
     pub fn hipStreamQuery(stream: hipStream_t) -> hipError_t;
@@ -538,24 +383,6 @@ unsafe extern "C" {
     ) -> hipError_t;
     pub fn hipFreeAsync(dev_ptr: *mut ::core::ffi::c_void, stream: hipStream_t) -> hipError_t;
     pub fn hipMemPoolTrimTo(mem_pool: hipMemPool_t, min_bytes_to_hold: usize) -> hipError_t;
-    pub fn hipMemPoolSetAttribute(
-        mem_pool: hipMemPool_t,
-        attr: hipMemPoolAttr,
-        value: *mut ::core::ffi::c_void,
-    ) -> hipError_t;
-    pub fn hipMemPoolGetAttribute(
-        mem_pool: hipMemPool_t,
-        attr: hipMemPoolAttr,
-        value: *mut ::core::ffi::c_void,
-    ) -> hipError_t;
-    pub fn hipMemPoolCreate(mem_pool: *mut hipMemPool_t, pool_props: *const hipMemPoolProps) -> hipError_t;
-    pub fn hipMemPoolDestroy(mem_pool: hipMemPool_t) -> hipError_t;
-    pub fn hipMallocFromPoolAsync(
-        dev_ptr: *mut *mut ::core::ffi::c_void,
-        size: usize,
-        mem_pool: hipMemPool_t,
-        stream: hipStream_t,
-    ) -> hipError_t;
     pub fn hipHostGetDevicePointer(
         devPtr: *mut *mut ::core::ffi::c_void,
         hstPtr: *mut ::core::ffi::c_void,
@@ -631,11 +458,6 @@ unsafe extern "C" {
         module: hipModule_t,
         kname: *const ::core::ffi::c_char,
     ) -> hipError_t;
-    pub fn hipFuncGetAttribute(
-        value: *mut ::core::ffi::c_int,
-        attrib: hipFunction_attribute,
-        hfunc: hipFunction_t,
-    ) -> hipError_t;
     pub fn hipModuleLoadData(module: *mut hipModule_t, image: *const ::core::ffi::c_void) -> hipError_t;
     pub fn hipModuleLaunchKernel(
         f: hipFunction_t,
@@ -656,17 +478,6 @@ unsafe extern "C" {
         blockSize: ::core::ffi::c_int,
         dynSharedMemPerBlk: usize,
     ) -> hipError_t;
-    pub fn hipStreamBeginCapture(stream: hipStream_t, mode: hipStreamCaptureMode) -> hipError_t;
-    pub fn hipStreamEndCapture(stream: hipStream_t, pGraph: *mut hipGraph_t) -> hipError_t;
-    pub fn hipStreamGetCaptureInfo(
-        stream: hipStream_t,
-        pCaptureStatus: *mut hipStreamCaptureStatus,
-        pId: *mut ::core::ffi::c_ulonglong,
-    ) -> hipError_t;
-    pub fn hipStreamIsCapturing(
-        stream: hipStream_t,
-        pCaptureStatus: *mut hipStreamCaptureStatus,
-    ) -> hipError_t;
     pub fn hipLaunchHostFunc(
         stream: hipStream_t,
         fn_: hipHostFn_t,
@@ -674,12 +485,6 @@ unsafe extern "C" {
     ) -> hipError_t;
     pub fn hipGraphCreate(pGraph: *mut hipGraph_t, flags: ::core::ffi::c_uint) -> hipError_t;
     pub fn hipGraphDestroy(graph: hipGraph_t) -> hipError_t;
-    pub fn hipGraphAddDependencies(
-        graph: hipGraph_t,
-        from: *const hipGraphNode_t,
-        to: *const hipGraphNode_t,
-        numDependencies: usize,
-    ) -> hipError_t;
     pub fn hipGraphInstantiate(
         pGraphExec: *mut hipGraphExec_t,
         graph: hipGraph_t,
@@ -689,22 +494,11 @@ unsafe extern "C" {
     ) -> hipError_t;
     pub fn hipGraphLaunch(graphExec: hipGraphExec_t, stream: hipStream_t) -> hipError_t;
     pub fn hipGraphExecDestroy(graphExec: hipGraphExec_t) -> hipError_t;
-    pub fn hipGraphExecUpdate(
-        hGraphExec: hipGraphExec_t,
-        hGraph: hipGraph_t,
-        hErrorNode_out: *mut hipGraphNode_t,
-        updateResult_out: *mut hipGraphExecUpdateResult,
-    ) -> hipError_t;
     pub fn hipGraphAddKernelNode(
         pGraphNode: *mut hipGraphNode_t,
         graph: hipGraph_t,
         pDependencies: *const hipGraphNode_t,
         numDependencies: usize,
-        pNodeParams: *const hipKernelNodeParams,
-    ) -> hipError_t;
-    pub fn hipGraphExecKernelNodeSetParams(
-        hGraphExec: hipGraphExec_t,
-        node: hipGraphNode_t,
         pNodeParams: *const hipKernelNodeParams,
     ) -> hipError_t;
     pub fn hipGraphAddMemcpyNode1D(

@@ -153,7 +153,7 @@ impl HipDriver {
         value: u8,
         bytes: usize,
     ) -> DriverResult<RawGraphNode> {
-        // As in `memset_d8_async`: a fill that ends before the next multiple of 8 becomes a copy.
+        // As in `fill_bytes`: a fill that ends before the next multiple of 8 becomes a copy.
         if (bytes as u64) < dst.0.wrapping_neg() % 8 {
             let src = FILLED[usize::from(value)].as_ptr().cast();
             let kind = hipMemcpyKind::hipMemcpyHostToDevice;

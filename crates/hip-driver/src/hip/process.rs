@@ -16,8 +16,6 @@ use super::symbols::Api;
 use super::{HipDriver, LoadError, Symbol, load};
 use crate::{Capability, DeviceId, DriverResult, ErrorCode};
 
-/// From this version on kernel launches are captured: 5.2 runs them at once in a captured stream (seen).
-const LAUNCHES_ARE_CAPTURED: i32 = 50_300_000;
 /// From this version on kernels of modules are known to be taken as nodes of graphs (seen with 5.2); before, those that the
 /// program was linked with.
 const GRAPHS_TAKE_MODULE_KERNELS: i32 = 50_200_000;
@@ -49,10 +47,8 @@ impl HipDriver {
     }
 
     pub(super) fn new(loaded: load::Loaded) -> HipDriver {
-        let works = |capability: &Capability| match capability {
-            Capability::StreamCapture => loaded.version >= LAUNCHES_ARE_CAPTURED,
-            Capability::Graphs => loaded.version >= GRAPHS_TAKE_MODULE_KERNELS,
-            _ => true,
+        let works = |capability: &Capability| {
+            *capability != Capability::Graphs || loaded.version >= GRAPHS_TAKE_MODULE_KERNELS
         };
         HipDriver {
             capabilities: loaded.api.capabilities().iter().filter(works).collect(),

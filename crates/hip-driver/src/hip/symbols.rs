@@ -4,7 +4,7 @@
 //! reads the names from this file to trim the generated bindings to them.
 #![allow(non_snake_case, reason = "fields carry HIP's names")]
 
-use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
+use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::mem::transmute_copy;
 use std::ptr::NonNull;
 
@@ -160,7 +160,6 @@ table! {
     }
     optional {
         hipStreamCreateWithPriority(*mut hipStream_t, c_uint, c_int) for StreamPriority;
-        hipDeviceGetStreamPriorityRange(*mut c_int, *mut c_int) for StreamPriority;
         hipEventElapsedTime(*mut f32, hipEvent_t, hipEvent_t) for EventTiming;
         hipMemcpyHtoD(hipDeviceptr_t, *mut c_void, usize) for BlockingCopy;
         hipMemcpyDtoH(*mut c_void, hipDeviceptr_t, usize) for BlockingCopy;
@@ -172,11 +171,8 @@ table! {
         hipDeviceTotalMem(*mut usize, hipDevice_t);
         hipDeviceGetName(*mut c_char, c_int, hipDevice_t);
         hipDeviceGetPCIBusId(*mut c_char, c_int, c_int);
-        hipDeviceGetUuid(*mut hipUUID, hipDevice_t) since "5.2";
         hipGetDeviceProperties(*mut hipDeviceProp_t, c_int);
         hipModuleGetGlobal(*mut hipDeviceptr_t, *mut usize, hipModule_t, *const c_char) for ModuleGlobals;
-        hipFuncGetAttribute(*mut c_int, hipFunction_attribute, hipFunction_t) for FunctionAttributes;
-        hipFuncSetAttribute(*const c_void, hipFuncAttribute, c_int);
         hipHostGetDevicePointer(*mut *mut c_void, *mut c_void, c_uint) for MappedHostMemory;
         hipHostRegister(*mut c_void, usize, c_uint) for HostRegister;
         hipHostUnregister(*mut c_void) for HostRegister;
@@ -186,15 +182,8 @@ table! {
         hipGetLastError();
         hipMallocAsync(*mut *mut c_void, usize, hipStream_t) since "5.1" for StreamOrderedAllocator;
         hipFreeAsync(*mut c_void, hipStream_t) since "5.1" for StreamOrderedAllocator;
-        hipMallocFromPoolAsync(*mut *mut c_void, usize, hipMemPool_t, hipStream_t) since "5.1" for StreamOrderedAllocator;
         hipDeviceGetDefaultMemPool(*mut hipMemPool_t, c_int) since "5.1" for StreamOrderedAllocator;
-        hipDeviceGetMemPool(*mut hipMemPool_t, c_int) since "5.1" for StreamOrderedAllocator;
-        hipDeviceSetMemPool(c_int, hipMemPool_t) since "5.1" for StreamOrderedAllocator;
-        hipMemPoolCreate(*mut hipMemPool_t, *const hipMemPoolProps) since "5.1" for StreamOrderedAllocator;
-        hipMemPoolDestroy(hipMemPool_t) since "5.1" for StreamOrderedAllocator;
         hipMemPoolTrimTo(hipMemPool_t, usize) since "5.1" for StreamOrderedAllocator;
-        hipMemPoolSetAttribute(hipMemPool_t, hipMemPoolAttr, *mut c_void) since "5.1" for StreamOrderedAllocator;
-        hipMemPoolGetAttribute(hipMemPool_t, hipMemPoolAttr, *mut c_void) since "5.1" for StreamOrderedAllocator;
         hipLaunchHostFunc(hipStream_t, hipHostFn_t, *mut c_void) since "5.3" for HostFunc;
         hipGraphCreate(*mut hipGraph_t, c_uint) since "4.3" for Graphs;
         hipGraphDestroy(hipGraph_t) since "4.3" for Graphs;
@@ -202,26 +191,13 @@ table! {
         hipGraphAddMemcpyNode1D(*mut hipGraphNode_t, hipGraph_t, *const hipGraphNode_t, usize, *mut c_void, *const c_void, usize, hipMemcpyKind) since "4.5" for Graphs;
         hipGraphAddMemsetNode(*mut hipGraphNode_t, hipGraph_t, *const hipGraphNode_t, usize, *const hipMemsetParams) since "4.3" for Graphs;
         hipGraphAddEmptyNode(*mut hipGraphNode_t, hipGraph_t, *const hipGraphNode_t, usize) since "4.5" for Graphs;
-        hipGraphAddDependencies(hipGraph_t, *const hipGraphNode_t, *const hipGraphNode_t, usize) since "4.5" for Graphs;
         hipGraphInstantiate(*mut hipGraphExec_t, hipGraph_t, *mut hipGraphNode_t, *mut c_char, usize) since "4.3" for Graphs;
         hipGraphLaunch(hipGraphExec_t, hipStream_t) since "4.3" for Graphs;
         hipGraphExecDestroy(hipGraphExec_t) since "4.3" for Graphs;
-        hipGraphExecKernelNodeSetParams(hipGraphExec_t, hipGraphNode_t, *const hipKernelNodeParams) since "4.5";
-        hipGraphExecUpdate(hipGraphExec_t, hipGraph_t, *mut hipGraphNode_t, *mut hipGraphExecUpdateResult) since "5.1";
-        hipStreamBeginCapture(hipStream_t, hipStreamCaptureMode) since "4.3" for StreamCapture;
-        hipStreamEndCapture(hipStream_t, *mut hipGraph_t) since "4.3" for StreamCapture;
-        hipStreamIsCapturing(hipStream_t, *mut hipStreamCaptureStatus) since "5.0";
-        hipStreamGetCaptureInfo(hipStream_t, *mut hipStreamCaptureStatus, *mut c_ulonglong) since "5.0";
     }
     // Not in the header of HIP 5.2 that the bindings come from.
     newer {
-        hipGraphUpload(hipGraphExec_t, hipStream_t) since "5.3";
-        hipModuleLaunchCooperativeKernel(hipFunction_t, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, hipStream_t, *mut *mut c_void) since "5.5" for CooperativeLaunch;
         hipGetDevicePropertiesR0600(*mut c_void, c_int) since "6.0";
-        hipExtGetLastError() since "6.0";
-        hipGetProcAddress(*const c_char, *mut *mut c_void, c_int, u64, *mut c_int) since "6.1";
-        hipEventRecordWithFlags(hipEvent_t, hipStream_t, c_uint) since "6.4";
-        hipDrvLaunchKernelEx(*const c_void, hipFunction_t, *mut *mut c_void, *mut *mut c_void) since "7.0";
     }
 }
 

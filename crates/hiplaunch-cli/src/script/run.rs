@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::error::{ScriptError, unreadable};
 use super::{Argument, Contents, Dtype, Expectation, MAX_BUFFER_BYTES, Script};
 use hiplaunch::device::Device;
-use hiplaunch::launcher::{Arg, KernelHandle, Launcher, Stream};
+use hiplaunch::launcher::{Arg, KernelHandle, Launcher, Registration, Stream};
 use hiplaunch::memory::{DeviceBuffer, PoolSnapshot};
 use hiplaunch::module::Module;
 
@@ -138,7 +138,9 @@ impl Script {
             let module = unsafe { Module::load(device, &image) }.map_err(&failed)?;
             for launch in &self.launches {
                 if !session.handles.contains_key(launch.kernel.as_str()) {
-                    let handle = launcher.register_from(&module, &launch.kernel).map_err(&failed)?;
+                    let handle = launcher
+                        .register_kernel(Registration::new(&module, &launch.kernel))
+                        .map_err(&failed)?;
                     session.handles.insert(&launch.kernel, handle);
                 }
             }

@@ -1,7 +1,7 @@
 //! The built binary: what it prints, what its exit status says, and that it survives whatever it is given.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -9,7 +9,7 @@ use code_object::{Processor, TargetId};
 use crate::error::Result;
 use hip_driver::compile::{CompileError, Compiler};
 use hiplaunch::device::Device;
-use hiplaunch::launcher::{KernelHandle, Launcher};
+use hiplaunch::launcher::{KernelHandle, Launcher, Registration};
 use hiplaunch::module::Module;
 
 use super::source::{KERNEL, Structure};
@@ -134,10 +134,9 @@ fn make(
     log::debug!("a kernel of {} operations for {processor}: {} bytes", structure.len(), code.elf().len());
     // SAFETY: compiled from a source that was written here: it touches its element of each array.
     let module = unsafe { Module::load(device, code.elf()) }?;
-    let handle = launcher.register_from(&module, KERNEL)?;
     // SAFETY: each work-item reads its element of every array, and no other, before it writes one.
-    unsafe { launcher.declare_in_place(handle, true) }?;
-    Ok(handle)
+    let kernel = unsafe { Registration::new(&module, KERNEL).in_place() };
+    Ok(launcher.register_kernel(kernel)?)
 }
 
 #[cfg(test)]

@@ -180,6 +180,7 @@ static void launches(void) {
   hiplaunch_kernel *dot = kernel_of(launcher, folder, "jit", "jit_dot");
   hiplaunch_stream *stream;
   hiplaunch_ticket *ticket = NULL;
+  hiplaunch_launch_options options;
   hiplaunch_dims dims = hiplaunch_dims_linear(1, 64);
   hiplaunch_arg args[4], good[4];
   hiplaunch_block block;
@@ -204,8 +205,18 @@ static void launches(void) {
   FAILS(hiplaunch_launch(saxpy, stream, &dims, args, many, &ticket), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "args");
   FAILS(hiplaunch_launch(saxpy, stream, &dims, (hiplaunch_arg *)((char *)args + 1), 2, &ticket),
         HIPLAUNCH_STATUS_INVALID_ARGUMENT, "aligned");
-  FAILS(hiplaunch_launch_staged(saxpy, stream, &dims, 5, args, 4, &ticket), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "5 is no");
-  FAILS(hiplaunch_launch_packed(saxpy, stream, &dims, x, 5, &ticket), HIPLAUNCH_STATUS_LAUNCH, "packed arguments");
+  FAILS(hiplaunch_launch(saxpy, stream, &dims, args, 4, NULL), HIPLAUNCH_STATUS_LAUNCH, "no ticket");
+  FAILS(hiplaunch_submit(saxpy, stream, NULL, &ticket), HIPLAUNCH_STATUS_NULL_POINTER, "options");
+  options = hiplaunch_launch_options_of(dims);
+  options.args = args, options.arg_count = 4, options.staging = 5;
+  FAILS(hiplaunch_submit(saxpy, stream, &options, &ticket), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "5 is no");
+  options.staging = 0, options.struct_size = 8;
+  FAILS(hiplaunch_submit(saxpy, stream, &options, &ticket), HIPLAUNCH_STATUS_STRUCT_SIZE, "hiplaunch_launch_options");
+  options = hiplaunch_launch_options_of(dims);
+  options.packed = x, options.packed_size = 5;
+  FAILS(hiplaunch_submit(saxpy, stream, &options, &ticket), HIPLAUNCH_STATUS_LAUNCH, "packed arguments");
+  options.packed = NULL;
+  FAILS(hiplaunch_submit(saxpy, stream, &options, &ticket), HIPLAUNCH_STATUS_NULL_POINTER, "packed");
   args[0].kind = 77;
   REFUSED(HIPLAUNCH_STATUS_INVALID_ARGUMENT, "argument 0: 77 is no hiplaunch_arg_kind");
   RESET, args[0].reserved = 1;

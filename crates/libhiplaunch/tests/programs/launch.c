@@ -66,6 +66,7 @@ static void by_host_arrays(void) {
   hiplaunch_kernel *saxpy = kernel_of(launcher, folder, "vector", "saxpy");
   hiplaunch_dims dims = hiplaunch_dims_linear(2, 64);
   hiplaunch_arg args[4];
+  hiplaunch_launch_options options;
   hiplaunch_ticket *tickets[10];
   int i, t;
   for (i = 0; i < N; i++) x[i] = (float)i, y[i] = 0.5f;
@@ -74,8 +75,10 @@ static void by_host_arrays(void) {
     args[1] = hiplaunch_arg_host_in(x, sizeof x);
     args[2] = hiplaunch_arg_host_inout(y, sizeof y);
     args[3] = hiplaunch_arg_i32(N);
-    OK(hiplaunch_launch_staged(saxpy, stream, &dims, t % 2 ? HIPLAUNCH_STAGING_MAPPED : HIPLAUNCH_STAGING_COPY, args, 4,
-                               &tickets[t]));
+    options = hiplaunch_launch_options_of(dims);
+    options.args = args, options.arg_count = 4;
+    options.staging = t % 2 ? HIPLAUNCH_STAGING_MAPPED : HIPLAUNCH_STAGING_COPY;
+    OK(hiplaunch_submit(saxpy, stream, &options, &tickets[t]));
   }
   memset(x, 0, sizeof x); /* copied at the call */
   for (t = 9; t >= 0; t--) {
@@ -193,7 +196,9 @@ static void by_value(void) {
       OK(hiplaunch_launch(mixed, stream, &dims, args, 8, &ticket));
       OK(hiplaunch_ticket_read(ticket, 0, words, sizeof words));
     } else {
-      OK(hiplaunch_launch_packed(mixed, stream, &dims, &packed, sizeof packed, &ticket));
+      hiplaunch_launch_options options = hiplaunch_launch_options_of(dims);
+      options.packed = &packed, options.packed_size = sizeof packed;
+      OK(hiplaunch_submit(mixed, stream, &options, &ticket));
       OK(hiplaunch_buffer_download(out, stream, 0, words, sizeof words));
     }
     OK(hiplaunch_ticket_close(ticket));
@@ -220,7 +225,7 @@ static void by_padded_struct(void) {
   float x[N], y[N];
   hiplaunch_buffer *dx, *dy;
   hiplaunch_kernel *saxpy = kernel_of(launcher, folder, "vector", "saxpy");
-  hiplaunch_dims dims = hiplaunch_dims_linear(1, N);
+  hiplaunch_launch_options options;
   int i;
   for (i = 0; i < N; i++) x[i] = (float)i, y[i] = 1.0f;
   OK(hiplaunch_buffer_open(launcher, 0, stream, sizeof x, &dx));
@@ -232,10 +237,13 @@ static void by_padded_struct(void) {
   OK(hiplaunch_buffer_address(dx, &packed.x));
   OK(hiplaunch_buffer_address(dy, &packed.y));
   CHECK(sizeof packed == 32);
-  OK(hiplaunch_launch_packed(saxpy, stream, &dims, &packed, sizeof packed, NULL));
+  options = hiplaunch_launch_options_of(hiplaunch_dims_linear(1, N));
+  options.packed = &packed, options.packed_size = sizeof packed;
+  OK(hiplaunch_submit(saxpy, stream, &options, NULL));
   OK(hiplaunch_buffer_download(dy, stream, 0, y, sizeof y));
   for (i = 0; i < N; i++) CHECK(y[i] == 2.0f * (float)i + 1.0f);
-  FAILS(hiplaunch_launch_packed(saxpy, stream, &dims, &packed, 27, NULL), HIPLAUNCH_STATUS_LAUNCH, "28 to 32 bytes");
+  options.packed_size = 27;
+  FAILS(hiplaunch_submit(saxpy, stream, &options, NULL), HIPLAUNCH_STATUS_LAUNCH, "28 to 32 bytes");
   OK(hiplaunch_buffer_close(dx));
   OK(hiplaunch_buffer_close(dy));
   OK(hiplaunch_unregister(saxpy));
@@ -266,7 +274,11 @@ static void into_destinations(void) {
   hiplaunch_view *view, *transposed, *column, *middle;
   hiplaunch_arg args[4];
   hiplaunch_kernel *vadd = kernel_of(launcher, folder, "vector", "vadd_f32");
-  hiplaunch_dims dims = hiplaunch_dims_linear(1, 64);
+  hiplaunch_launch_options options;
+  struct {
+    uint64_t x, y, out;
+    int32_t n;
+  } packed;
   const size_t shape[2] = {3, 4}, axes[2] = {1, 0};
   const ptrdiff_t strides[1] = {4};
   const size_t three = 3;
@@ -280,7 +292,11 @@ static void into_destinations(void) {
   args[1] = hiplaunch_arg_buffer(dx);
   args[2] = hiplaunch_arg_destination();
   args[3] = hiplaunch_arg_i32(N);
-  OK(hiplaunch_launch_into(vadd, stream, &dims, args, 4, out, sizeof(float), 2, shape, NULL));
+  options = hiplaunch_launch_options_of(hiplaunch_dims_linear(1, 64));
+  options.args = args, options.arg_count = 4;
+  options.shape = shape, options.rank = 2, options.element = sizeof(float);
+  options.destination = out;
+  OK(hiplaunch_submit(vadd, stream, &options, NULL));
   OK(hiplaunch_buffer_size(out, &size));
   CHECK(size == sizeof x);
   OK(hiplaunch_buffer_download(out, stream, 0, read, sizeof read));
@@ -288,10 +304,22 @@ static void into_destinations(void) {
 
   OK(hiplaunch_view_open(out, 0, sizeof(float), 2, shape, NULL, &view));
   args[1] = hiplaunch_arg_view(view);
-  FAILS(hiplaunch_launch_into_view(vadd, stream, &dims, args, 4, view, sizeof(float), 2, shape, NULL),
-        HIPLAUNCH_STATUS_LAUNCH, "destination");
+  options.destination_view = view;
+  FAILS(hiplaunch_submit(vadd, stream, &options, NULL), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "destination_view");
+  options.destination = NULL;
+  FAILS(hiplaunch_submit(vadd, stream, &options, NULL), HIPLAUNCH_STATUS_LAUNCH, "destination");
   args[1] = hiplaunch_arg_buffer(dx);
-  OK(hiplaunch_launch_into_view(vadd, stream, &dims, args, 4, view, sizeof(float), 2, shape, NULL));
+  OK(hiplaunch_submit(vadd, stream, &options, NULL));
+  packed.n = N;
+  OK(hiplaunch_buffer_address(dx, &packed.x));
+  packed.y = packed.x, packed.out = 0;
+  options.packed = &packed, options.packed_size = sizeof packed;
+  FAILS(hiplaunch_submit(vadd, stream, &options, NULL), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "`args` and `packed`");
+  options.args = NULL, options.arg_count = 0;
+  options.destination_parameter = 3; /* n, which is no pointer */
+  FAILS(hiplaunch_submit(vadd, stream, &options, NULL), HIPLAUNCH_STATUS_LAUNCH, "is a value");
+  options.destination_parameter = 2, options.staging = HIPLAUNCH_STAGING_MAPPED;
+  OK(hiplaunch_submit(vadd, stream, &options, NULL));
   OK(hiplaunch_buffer_close(out)); /* the view has the memory still */
   OK(hiplaunch_view_permute(view, 2, axes, &transposed));
   OK(hiplaunch_view_download(transposed, stream, read, sizeof read));

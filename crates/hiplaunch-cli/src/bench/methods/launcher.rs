@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use hiplaunch::{
-    Arg, Block, Error, KernelHandle, LaunchDims, Launcher, Patch, PatchTarget, Staging, Stream, Ticket, args,
+    Arg, Block, Error, KernelHandle, Launch, LaunchDims, Launcher, Patch, PatchTarget, Staging, Stream,
+    Ticket, args,
 };
 
 use super::kernels::kernel;
@@ -77,7 +78,7 @@ impl MethodStream for Launched {
         let launch = |args: &[Arg<'_>]| {
             // SAFETY: sink and result are as large as the kernel's contract (hip/bench.hip) asks for; the sink outlives
             // its launches.
-            unsafe { launcher.launch_staged(*handle, &self.stream, *dims, staging, args) }
+            unsafe { launcher.submit(*handle, &self.stream, Launch::new(*dims).args(args).staging(staging)) }
         };
         let results = (self.results / 4) as u32;
         let ticket = match (self.sink.buffer(), self.method) {

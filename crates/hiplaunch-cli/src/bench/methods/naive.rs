@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hip_driver::{DeviceId, DevicePtr, Driver};
+use hip_driver::{DeviceId, DevicePtr, Driver, Work as DriverWork};
 use hiplaunch::{Error, Stream};
 
 use super::raw::{Raw, Slots};
@@ -75,14 +75,24 @@ impl MethodStream for Blocking {
         block[..WORDS_AT].copy_from_slice(&address.0.to_le_bytes());
         let memory = Allocation::new(driver, device, block.len())?;
         // SAFETY: a live allocation of that size, and host memory that the call has read when it returns.
-        unsafe { driver.memcpy_htod(device, memory.ptr, block.as_ptr(), block.len()) }?;
+        unsafe {
+            driver.copy_blocking(
+                device,
+                &DriverWork::CopyToDevice { dst: memory.ptr, src: block.as_ptr(), bytes: block.len() },
+            )
+        }?;
         self.raw.set(0, &memory.ptr.0.to_le_bytes());
         self.raw.launch()?;
         self.raw.wait()?;
         if let Some(result) = &result {
             let to = self.work.result(slot);
             // SAFETY: the allocation is as large as `to`, which is complete when the call returns.
-            unsafe { driver.memcpy_dtoh(device, to.as_mut_ptr(), result.ptr, to.len()) }?;
+            unsafe {
+                driver.copy_blocking(
+                    device,
+                    &DriverWork::CopyToHost { dst: to.as_mut_ptr(), src: result.ptr, bytes: to.len() },
+                )
+            }?;
         }
         Ok(())
     }
@@ -143,13 +153,25 @@ impl MethodStream for StreamOrdered {
         self.staged.write(slot, WORDS_AT, &block[WORDS_AT..]);
         let from = self.staged.host(slot);
         // SAFETY: live memory of that size; the slot is not written before the batch is waited for.
-        unsafe { self.raw.driver.memcpy_htod_async(device, memory, from, block.len(), stream) }?;
+        unsafe {
+            self.raw.driver.enqueue(
+                device,
+                stream,
+                &DriverWork::CopyToDevice { dst: memory, src: from, bytes: block.len() },
+            )
+        }?;
         self.raw.set(0, &memory.0.to_le_bytes());
         self.raw.launch()?;
         let driver = &self.raw.driver;
         if self.results > 0 {
             // SAFETY: live memory of that size, used on this stream alone; the slot is read after the batch is waited for.
-            unsafe { driver.memcpy_dtoh_async(device, self.read.host(slot), result, self.results, stream) }?;
+            unsafe {
+                driver.enqueue(
+                    device,
+                    stream,
+                    &DriverWork::CopyToHost { dst: self.read.host(slot), src: result, bytes: self.results },
+                )
+            }?;
             // SAFETY: made by `malloc_async`, and used on this stream alone.
             unsafe { driver.free_async(device, result, stream) }?;
         }

@@ -5,7 +5,10 @@ use std::ptr::copy_nonoverlapping;
 use std::sync::Arc;
 
 use code_object::CodeObject;
-use hip_driver::{DeviceId, DevicePtr, Driver, KernelLaunch, PinnedAllocation, RawFunction, RawModule};
+use hip_driver::{
+    DeviceId, DevicePtr, Driver, KernelLaunch, Note, PinnedAllocation, RawFunction, RawModule,
+    Work as DriverWork,
+};
 use hiplaunch::{Error, LaunchDims, Stream};
 
 use super::kernels::kernel;
@@ -87,7 +90,6 @@ impl Raw {
             grid: self.dims.grid,
             block: self.dims.block,
             dynamic_lds: self.dims.dynamic_lds,
-            stream: self.stream.raw(),
             kernarg: &self.kernarg,
             accesses: &[],
         }
@@ -97,7 +99,9 @@ impl Raw {
     pub(super) fn launch(&self) -> Result<(), Error> {
         // SAFETY: the segment has the size and offsets of the metadata; the addresses in it are of live memory as large as
         // the kernel's contract (hip/bench.hip) asks for.
-        unsafe { self.driver.launch_kernel(self.device, &self.as_launch()) }?;
+        unsafe {
+            self.driver.enqueue(self.device, self.stream.raw(), &DriverWork::Kernel(&self.as_launch()))
+        }?;
         Ok(())
     }
 
@@ -175,12 +179,19 @@ impl Slots {
         self.memory.device.offset((slot % self.slots * self.each) as u64)
     }
 
+    #[inline]
+    fn note(&self, note: &Note) {
+        if let Some(observer) = self.driver.observer() {
+            observer.note(note);
+        }
+    }
+
     /// Writes to a slot; what does not fit is left out.
     #[inline]
     pub(super) fn write(&self, slot: usize, at: usize, bytes: &[u8]) {
         let len = bytes.len().min(self.each.saturating_sub(at));
         let to = self.host(slot).wrapping_add(at);
-        self.driver.note_host_write(to, len);
+        self.note(&Note::HostWrite { ptr: to, bytes: len });
         // SAFETY: inside the slot; what used it before was waited for when its batch was collected.
         unsafe { copy_nonoverlapping(bytes.as_ptr(), to, len) };
     }
@@ -190,7 +201,7 @@ impl Slots {
     pub(super) fn read(&self, slot: usize, to: &mut [u8]) {
         let len = to.len().min(self.each);
         let from = self.host(slot);
-        self.driver.note_host_read(from, len);
+        self.note(&Note::HostRead { ptr: from, bytes: len });
         // SAFETY: inside the slot; what wrote it was waited for.
         unsafe { copy_nonoverlapping(from, to.as_mut_ptr(), len) };
     }
@@ -277,7 +288,11 @@ impl Calls {
         let Raw { driver, device, stream, .. } = &self.raw;
         // SAFETY: live memory of at least that size on both sides; the slot is not written before the batch is waited for.
         unsafe {
-            driver.memcpy_htod_async(*device, self.block.ptr, self.staged.host(slot), bytes, stream.raw())
+            driver.enqueue(
+                *device,
+                stream.raw(),
+                &DriverWork::CopyToDevice { dst: self.block.ptr, src: self.staged.host(slot), bytes },
+            )
         }?;
         Ok(())
     }
@@ -306,7 +321,13 @@ impl MethodStream for Calls {
             let Raw { driver, device, stream, .. } = &self.raw;
             let to = self.read.host(slot);
             // SAFETY: live memory of at least that size on both sides; the slot is read after the batch is waited for.
-            unsafe { driver.memcpy_dtoh_async(*device, to, self.result.ptr, self.results, stream.raw()) }?;
+            unsafe {
+                driver.enqueue(
+                    *device,
+                    stream.raw(),
+                    &DriverWork::CopyToHost { dst: to, src: self.result.ptr, bytes: self.results },
+                )
+            }?;
         }
         Ok(())
     }

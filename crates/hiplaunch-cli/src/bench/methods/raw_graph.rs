@@ -1,6 +1,6 @@
 //! A batch as one of the driver's graphs, made once: what its replay costs without a launcher.
 
-use hip_driver::{RawGraph, RawGraphExec, RawGraphNode};
+use hip_driver::{RawGraph, RawGraphExec, RawGraphNode, Work as DriverWork};
 use hiplaunch::{Error, Stream};
 
 use super::raw::{Memory, Raw, Slots};
@@ -75,21 +75,34 @@ fn fill(
     let mut last: Option<RawGraphNode> = None;
     if job.arguments > 0 {
         // SAFETY: nodes of this graph; memory of that size on both sides, which outlives what is instantiated.
-        let node =
-            unsafe { driver.graph_add_memcpy_htod(device, graph, &[], blocks.ptr, staged.host(0), bytes) }?;
+        let node = unsafe {
+            driver.graph_add(
+                device,
+                graph,
+                &[],
+                &DriverWork::CopyToDevice { dst: blocks.ptr, src: staged.host(0), bytes },
+            )
+        }?;
         last = Some(node);
     }
     for slot in 0..job.in_flight() {
         raw.set(0, &blocks.ptr.offset((slot * stride) as u64).0.to_le_bytes());
         // SAFETY: nodes of this graph; the segment as for a launch; the module outlives what is instantiated.
-        let node = unsafe { driver.graph_add_kernel(device, graph, last.as_slice(), &raw.as_launch()) }?;
+        let node = unsafe {
+            driver.graph_add(device, graph, last.as_slice(), &DriverWork::Kernel(&raw.as_launch()))
+        }?;
         last = Some(node);
     }
     if job.results > 0 {
         let bytes = job.in_flight() * job.results;
         // SAFETY: as for the first copy.
         unsafe {
-            driver.graph_add_memcpy_dtoh(device, graph, last.as_slice(), read.host(0), out.ptr, bytes)
+            driver.graph_add(
+                device,
+                graph,
+                last.as_slice(),
+                &DriverWork::CopyToHost { dst: read.host(0), src: out.ptr, bytes },
+            )
         }?;
     }
     // SAFETY: nobody else has the graph.
@@ -122,7 +135,7 @@ impl MethodStream for Replayed {
     fn submit(&mut self) -> Result<(), Error> {
         let Raw { driver, device, stream, .. } = &self.raw;
         // SAFETY: the nodes' memory is this stream's; the launch before it was waited for.
-        unsafe { driver.graph_launch(*device, self.exec, stream.raw()) }?;
+        unsafe { driver.enqueue(*device, stream.raw(), &DriverWork::Graph(self.exec)) }?;
         Ok(())
     }
 

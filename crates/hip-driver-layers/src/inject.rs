@@ -3,9 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use hip_driver::ErrorCode;
-
-use super::counts::CallKind;
+use hip_driver::{CallKind, ErrorCode};
 
 #[derive(Debug)]
 struct Injection {

@@ -1,0 +1,205 @@
+//! A layer over a driver: what looks at each call before it is made and after, and the adaptor that forwards.
+
+use std::ffi::CStr;
+use std::fmt;
+use std::sync::{Arc, Weak};
+
+use hip_driver::activity::ActivityObserver;
+use hip_driver::{
+    Call, Capabilities, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo, DriverResult,
+    EventOptions, MemInfo, Note, Observer, Output, PinnedAllocation, RawEvent, RawFunction, RawGraph,
+    RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions, Work, for_each_call,
+};
+
+/// Looks at the calls of a driver. [`Intercepted`] makes a driver of it.
+pub trait Layer: Send + Sync + 'static {
+    /// What it is called in [`Driver::info`]: `NAME over DRIVER`. Empty for a layer that stays out of it.
+    const NAME: &'static str;
+
+    /// What [`before`](Layer::before) hands to [`after`](Layer::after).
+    type Token;
+
+    /// Looks at a call that is about to be made.
+    ///
+    /// # Errors
+    /// Refuses the call: the driver below does not see it, and the caller gets the error. Of [`Call::Info`] and
+    /// [`Call::Capabilities`], which cannot fail, the error is ignored.
+    fn before(&self, call: &Call<'_>) -> DriverResult<Self::Token>;
+
+    /// Looks at what came of a call that was not refused.
+    fn after(&self, call: &Call<'_>, token: Self::Token, result: Result<Output, &DriverError>);
+
+    /// Whether it listens to notes. It never changes.
+    fn takes_notes(&self) -> bool {
+        false
+    }
+
+    /// Looks at a note, which is passed on in any case.
+    fn note(&self, note: &Note) {
+        let _ = note;
+    }
+}
+
+/// Two layers as one: the first is the outer one.
+impl<A: Layer, B: Layer> Layer for (A, B) {
+    const NAME: &'static str = if A::NAME.is_empty() { B::NAME } else { A::NAME };
+
+    type Token = (A::Token, B::Token);
+
+    #[inline]
+    fn before(&self, call: &Call<'_>) -> DriverResult<Self::Token> {
+        let outer = self.0.before(call)?;
+        match self.1.before(call) {
+            Ok(inner) => Ok((outer, inner)),
+            Err(error) => {
+                self.0.after(call, outer, Err(&error));
+                Err(error)
+            }
+        }
+    }
+
+    #[inline]
+    fn after(&self, call: &Call<'_>, (outer, inner): Self::Token, result: Result<Output, &DriverError>) {
+        self.1.after(call, inner, result);
+        self.0.after(call, outer, result);
+    }
+
+    fn takes_notes(&self) -> bool {
+        self.0.takes_notes() || self.1.takes_notes()
+    }
+
+    fn note(&self, note: &Note) {
+        self.0.note(note);
+        self.1.note(note);
+    }
+}
+
+/// A driver that makes each call on the driver below, and shows it to a layer before and after.
+pub struct Intercepted<L> {
+    inner: Arc<dyn Driver>,
+    layer: L,
+}
+
+impl<L: Layer> Intercepted<L> {
+    /// Puts a layer over a driver. It knows only what is made through it: use the driver below in no other way.
+    pub fn with_layer(inner: Arc<dyn Driver>, layer: L) -> Intercepted<L> {
+        Intercepted { inner, layer }
+    }
+
+    /// The driver below.
+    pub fn inner(&self) -> &Arc<dyn Driver> {
+        &self.inner
+    }
+
+    /// The layer.
+    pub fn layer(&self) -> &L {
+        &self.layer
+    }
+
+    #[inline]
+    fn call<R>(&self, call: &Call<'_>, make: impl FnOnce(&dyn Driver) -> DriverResult<R>) -> DriverResult<R>
+    where
+        Output: for<'r> From<&'r R>,
+    {
+        let token = self.layer.before(call)?;
+        let result = make(&*self.inner);
+        self.layer.after(call, token, result.as_ref().map(Output::from));
+        result
+    }
+
+    /// A call that cannot fail.
+    fn ask<R>(&self, call: &Call<'_>, ask: impl FnOnce(&dyn Driver) -> R) -> R {
+        let token = self.layer.before(call);
+        let answer = ask(&*self.inner);
+        if let Ok(token) = token {
+            self.layer.after(call, token, Ok(Output::None));
+        }
+        answer
+    }
+}
+
+impl<L: Layer> fmt::Debug for Intercepted<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Intercepted")
+            .field("layer", &L::NAME)
+            .field("inner", &self.inner)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<L: Layer> Observer for Intercepted<L> {
+    fn takes_notes(&self) -> bool {
+        self.layer.takes_notes() || self.inner.observer().is_some_and(Observer::takes_notes)
+    }
+
+    fn note(&self, note: &Note) {
+        self.layer.note(note);
+        if let Some(inner) = self.inner.observer() {
+            inner.note(note);
+        }
+    }
+
+    fn watch_activity(&self, observer: Weak<dyn ActivityObserver>) -> bool {
+        self.inner.observer().is_some_and(|inner| inner.watch_activity(observer))
+    }
+}
+
+macro_rules! forward {
+    ($($kind:ident $name:literal [$($group:ident)*] ($($unsafe:tt)?) fn $method:ident($device:ident $(, $arg:ident: $ty:ty)*) -> $result:ty;)*) => {
+        #[allow(
+            clippy::extra_unused_lifetimes,
+            clippy::needless_lifetimes,
+            reason = "a row of the list names the lifetime of what it borrows"
+        )]
+        impl<L: Layer> Driver for Intercepted<L> {
+            fn info(&self) -> DriverInfo {
+                let info = self.ask(&Call::Info, |driver| driver.info());
+                let name = if L::NAME.is_empty() { info.name } else { format!("{} over {}", L::NAME, info.name) };
+                DriverInfo { name, ..info }
+            }
+
+            fn capabilities(&self) -> Capabilities {
+                self.ask(&Call::Capabilities, |driver| driver.capabilities())
+            }
+
+            fn observer(&self) -> Option<&dyn Observer> {
+                (self.layer.takes_notes() || self.inner.observer().is_some()).then_some(self)
+            }
+
+            fn device_count(&self) -> DriverResult<u32> {
+                self.call(&Call::DeviceCount, |driver| driver.device_count())
+            }
+
+            unsafe fn enqueue(&self, device: DeviceId, stream: RawStream, work: &Work<'_>) -> DriverResult<()> {
+                let call = Call::Enqueue { device, stream, work };
+                // SAFETY: the caller's promises are those that the same method of the driver below asks for.
+                self.call(&call, |driver| unsafe { driver.enqueue(device, stream, work) })
+            }
+
+            unsafe fn copy_blocking(&self, device: DeviceId, work: &Work<'_>) -> DriverResult<()> {
+                // SAFETY: as in `enqueue`.
+                self.call(&Call::CopyBlocking { device, work }, |driver| unsafe { driver.copy_blocking(device, work) })
+            }
+
+            unsafe fn graph_add(
+                &self,
+                device: DeviceId,
+                graph: RawGraph,
+                dependencies: &[RawGraphNode],
+                work: &Work<'_>,
+            ) -> DriverResult<RawGraphNode> {
+                let call = Call::GraphAdd { device, graph, dependencies, work };
+                // SAFETY: as in `enqueue`.
+                self.call(&call, |driver| unsafe { driver.graph_add(device, graph, dependencies, work) })
+            }
+
+            $($($unsafe)? fn $method<'a>(&self, $device: DeviceId $(, $arg: $ty)*) -> DriverResult<$result> {
+                let call = Call::$kind { $device $(, $arg)* };
+                // SAFETY: as in `enqueue`.
+                self.call(&call, |driver| $($unsafe)? { driver.$method($device $(, $arg)*) })
+            })*
+        }
+    };
+}
+
+for_each_call!(forward);
