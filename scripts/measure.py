@@ -32,6 +32,8 @@ BASE = "344af06"
 MOVED = [
     ("src/driver/timeline/chrome.rs", "hiplaunch-reports"),
     ("src/lds/svg.rs", "hiplaunch-reports"),
+    ("src/memory/pool/picture.rs", "hiplaunch-reports"),
+    ("src/offsets/picture.rs", "hiplaunch-reports"),
     ("src/cli", "hiplaunch-cli"),
     ("src/script", "hiplaunch-cli"),
     ("src/main.rs", "hiplaunch-cli"),
