@@ -120,6 +120,14 @@ enum Verdict {
     Unusable,
 }
 
+/// Says what the validation layer found; that is a failure.
+fn clean(violations: &[String]) -> Result<Verdict, Failure> {
+    for violation in violations {
+        output::complain(&format!("validation: {violation}"));
+    }
+    Ok(if violations.is_empty() { Verdict::Passed } else { Verdict::Failed })
+}
+
 /// Runs the command line that the process was started with.
 pub fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();

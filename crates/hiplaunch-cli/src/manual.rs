@@ -82,8 +82,8 @@ const EXAMPLES: [(&str, &[Example]); 10] = [
         "replay",
         &[
             (
-                "hiplaunch replay docs/pool.trace.csv --backend none --check-order",
-                "run a trace on a driver that does nothing, and look for memory handed out too early",
+                "hiplaunch replay docs/pool.trace.csv --cap 2MiB",
+                "run a trace on a pool that may hold two mebibytes, and count what did not fit",
             ),
             (
                 "hiplaunch replay docs/pool.trace.csv --pool plain --json",

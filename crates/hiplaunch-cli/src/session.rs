@@ -64,10 +64,10 @@ fn backend_parser() -> impl TypedValueParser<Value = Backend> {
     PossibleValuesParser::new(["auto", "hip", "emulator"]).try_map(|word| word.parse::<Backend>())
 }
 
-/// An open driver.
+/// An open driver, and why it is this one.
 #[derive(Clone, Debug)]
-struct Opened {
-    driver: Arc<dyn Driver>,
+pub(crate) struct Opened {
+    pub(crate) driver: Arc<dyn Driver>,
     /// The same, where it is an emulator with settings.
     #[cfg(feature = "emulator")]
     emulator: Option<Arc<EmulatedDriver>>,
@@ -106,13 +106,7 @@ impl Session {
         let launcher = builder.build().map_err(unusable)?;
         let device = launcher
             .device(args.device)
-            .map_err(|_| {
-                let count = launcher.devices().len();
-                Failure::Unusable(format!(
-                    "--device {}: the driver has {count}, from 0 on; `hiplaunch info` lists them",
-                    args.device
-                ))
-            })?
+            .map_err(|_| no_such_device(args.device, launcher.devices().len()))?
             .clone();
         let taped = args.tape.as_ref().map(|tape| tape.record(&device));
         Ok(Session { launcher, device, opened, taped })
@@ -209,11 +203,18 @@ impl Session {
     }
 }
 
+pub(crate) fn no_such_device(ordinal: u32, count: usize) -> Failure {
+    Failure::Unusable(format!(
+        "--device {ordinal}: the driver has {count}, from 0 on; `hiplaunch info` lists them"
+    ))
+}
+
 pub(crate) fn unusable(error: impl std::fmt::Display) -> Failure {
     Failure::Unusable(error.to_string())
 }
 
-fn open_driver(args: &DriverArgs) -> Result<Opened, Failure> {
+/// The driver that the options ask for.
+pub(crate) fn open_driver(args: &DriverArgs) -> Result<Opened, Failure> {
     #[cfg(feature = "emulator")]
     if let Some(settings) = &args.emulator {
         return emulate(args, settings.asked_by);

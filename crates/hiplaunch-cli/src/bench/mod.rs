@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use hiplaunch::Error;
 
-use super::output::{Output, complain};
+use super::output::Output;
 use super::progress::Progress;
 use super::session::{DriverArgs, Session, unusable};
 use super::timeline::TraceOption;
@@ -162,10 +162,7 @@ fn report(args: &BenchArgs, out: &mut Output) -> Result<Verdict, Failure> {
             comparison.show(out)?;
         }
     }
-    for violation in &violations {
-        complain(&format!("validation: {violation}"));
-    }
-    Ok(if violations.is_empty() { Verdict::Passed } else { Verdict::Failed })
+    super::clean(&violations)
 }
 
 fn write(file: Option<WholeFile>, text: impl FnOnce() -> String) -> Result<(), Failure> {

@@ -153,7 +153,7 @@ fn only(row: Row, args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure>
             grouped(args.launches)
         ))?;
     }
-    clean(&violations)
+    super::clean(&violations)
 }
 
 fn all(args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
@@ -215,14 +215,7 @@ fn all(args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
     } else {
         table::batches(&batches, out)?;
     }
-    clean(&violations)
-}
-
-fn clean(violations: &[String]) -> Result<Verdict, Failure> {
-    for violation in violations {
-        super::output::complain(&format!("validation: {violation}"));
-    }
-    Ok(if violations.is_empty() { Verdict::Passed } else { Verdict::Failed })
+    super::clean(&violations)
 }
 
 /// The times of a case's steady state, by each method.

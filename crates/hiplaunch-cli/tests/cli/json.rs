@@ -97,11 +97,7 @@ fn fields_of_plan_and_replay() {
     let docs = |name: &str| format!("{}/docs/{name}", hiplaunch_testing::root().display());
     check("plan", &[&["plan", "--json", &docs("plan.csv"), "--capacity", "2000"]], &[]);
     let trace = docs("pool.trace.csv");
-    check(
-        "replay",
-        &[&["replay", "--json", &trace, "--backend", "none", "--repeat", "2", "--check-order", "--validate"]],
-        &[],
-    );
+    check("replay", &[&["replay", "--json", &trace, "--backend", "emulator", "--validate"]], &[]);
 }
 
 #[test]

@@ -47,7 +47,6 @@ fn commands() -> Vec<(Command, &'static str)> {
     vec![
         (command(&["run", &saxpy, &args, "--backend", "emulator"]), "scripts ["),
         (command(&["demo", "--launches", "5", "--backend", "emulator", "--json"]), "cases ["),
-        (command(&["replay", &format!("{docs}/pool.trace.csv"), "--backend", "none"]), "replays ["),
         (command(&["plan", &format!("{docs}/plan.csv"), "--seconds", "0.3", "--json"]), "planning"),
     ]
 }

@@ -98,7 +98,7 @@ fn reports(folder: &str) -> Vec<Vec<String>> {
     let (trace, plan) = (docs("pool.trace.csv"), docs("plan.csv"));
     vec![
         words(&["plan", &plan, "--svg", &at("old")]),
-        words(&["replay", &trace, "--backend", "none", "--repeat", "1", "--snapshot", &at("old.svg")]),
+        words(&["replay", &trace, "--backend", "emulator", "--snapshot", &at("old.svg")]),
         words(&["trace", "-o", &at("old"), "demo", "--launches", "3", "--backend", "emulator"]),
         words(&["man", "--folder", folder]),
     ]

@@ -61,7 +61,7 @@ fn lay_out(bars: &[Bar]) -> Canvas {
     canvas.text(12, 38, Align::Left, FAINT, "64 bytes of arguments, 64-byte result, 16 before a read");
     let under = match bars {
         [] => "not measured",
-        _ => "median; thin: 10th to 90th percentile; x: against the naive launch",
+        _ => "median; thin: 10th to 90th percentile; x: against naive",
     };
     canvas.text(12, 56, Align::Left, FAINT, under);
     // A spread may leave the figure: a disturbance of the machine is not to press the bars together.
