@@ -98,15 +98,15 @@ fn draw(layout: &LdsLayout, grid: &Grid, canvas: &mut Canvas<'_>) {
         }
     }
     for cell in &grid.boxes {
-        let Some(slot) = layout.slots().get(cell.slot) else { continue };
+        let Some(buffer) = layout.buffers().get(cell.buffer) else { continue };
         let bound = |index: usize| grid.bounds.get(index).copied().unwrap_or(0);
         let (top, bottom) = (y(bound(cell.bounds.1)), y(bound(cell.bounds.0)));
         let (left, right) = (x(cell.columns.0), x(cell.columns.1 + 1));
-        let fill = FILLS.get(cell.slot % FILLS.len()).copied().unwrap_or(TEXT);
+        let fill = FILLS.get(cell.buffer % FILLS.len()).copied().unwrap_or(TEXT);
         let (width, height) = ((right - left - 1).max(1), (bottom - top - 1).max(1));
         canvas.fill(left, top + 1, width, height, fill);
-        let label = format!("{} ({} B)", slot.name, slot.size);
-        let label = if text_width(&label) + 8 <= width { label } else { slot.name.to_string() };
+        let label = format!("{} ({} B)", buffer.name, buffer.size);
+        let label = if text_width(&label) + 8 <= width { label } else { buffer.name.to_string() };
         if height >= NAMED && text_width(&label) + 8 <= width {
             canvas.text(left + 4, (top + bottom) / 2 + 1, ON_COLOUR, label);
         }
@@ -155,7 +155,7 @@ impl Canvas<'_> {
 
 #[cfg(test)]
 mod tests {
-    use lds_layout::{LdsBuilder, Runs};
+    use lds_layout::{LdsBuilder, Uniformity};
 
     use super::*;
 
@@ -165,14 +165,14 @@ mod tests {
         let a = kernel.buffer("tile a", 4096).unwrap();
         let b = kernel.buffer("tile b", 2048).unwrap();
         let sum = kernel.buffer("<sum> & \"more\"", 1024).unwrap();
-        kernel.begin_loop(10, Runs::Executed).unwrap();
+        kernel.begin_loop(10, Uniformity::UniformTaken).unwrap();
         kernel.write(a, 20).unwrap();
         kernel.read(a, 21).unwrap();
         kernel.barrier(25).unwrap();
         kernel.write(b, 30).unwrap();
         kernel.read(b, 31).unwrap();
         kernel.end_loop(40).unwrap();
-        kernel.begin_branch(50, Runs::Divergent).unwrap();
+        kernel.begin_branch(50, Uniformity::Divergent).unwrap();
         kernel.write(sum, 51).unwrap();
         kernel.barrier(52).unwrap();
         kernel.read(sum, 53).unwrap();

@@ -8,7 +8,7 @@ use hiplaunch::memory::DeviceBuffer;
 use super::dag::{entries, operations};
 use super::element::Element;
 use super::lazy::LazyTensor;
-use super::lowered::{self, Form};
+use super::lowered::{self, ExpressionKey};
 
 impl<T: Element> LazyTensor<T> {
     /// Computes it, in the order of its stream and without waiting: everything that it needs and that is no data yet, each
@@ -28,7 +28,7 @@ impl<T: Element> LazyTensor<T> {
         }
         let mut result = DeviceBuffer::on(self.0.tensors.stream(), self.0.len)?;
         result.reshape(&self.0.shape)?;
-        lowered::compute(Form::of(&self.0), &result)?;
+        lowered::compute(ExpressionKey::of(&self.0), &result)?;
         Ok(self.0.tensors.data(Arc::new(result), self.0.shape.clone()))
     }
 
@@ -46,7 +46,7 @@ impl<T: Element> LazyTensor<T> {
     pub fn compute_into(&self, destination: &mut DeviceBuffer<T>) -> Result<()> {
         let shape = self.shape()?;
         let stream = self.0.tensors.stream();
-        let form = Form::of(&self.0);
+        let form = ExpressionKey::of(&self.0);
         // An empty result fits everywhere, as far as memory goes.
         if !destination.fits(stream, self.0.len)
             || destination.device() != stream.device()

@@ -9,13 +9,13 @@ use hiplaunch::launcher::{Launcher, Stream};
 use hiplaunch::memory::elements;
 use hiplaunch::memory::{DeviceBuffer, DeviceView};
 
-use super::dag::Mark;
+use super::dag::VisitMark;
 use super::element::Element;
 use super::error::{TensorProblem, problem};
 use super::kernels::Kernels;
 use super::lazy::LazyTensor;
 use super::lowered::Expressions;
-use super::node::{Node, Shape, Work};
+use super::node::{Node, Operation, Shape};
 
 /// Most elements of a tensor: the kernels count them in 32 bits, and whole workgroups have to be counted too.
 pub const MAX_ELEMENTS: usize = (u32::MAX - 1023) as usize;
@@ -187,15 +187,15 @@ impl Tensors {
             let (shape, strides) = (view.shape().to_vec(), view.strides().to_vec());
             return Err(problem("from_view", TensorProblem::NotContiguous { shape, strides }));
         }
-        let (shape, tensors, mark) = (Shape::from_slice(view.shape()), self.clone(), Mark::default());
+        let (shape, tensors, mark) = (Shape::from_slice(view.shape()), self.clone(), VisitMark::default());
         let len = checked_len("from_view", &shape)?;
-        Ok(LazyTensor(Arc::new(Node { tensors, shape, len, work: Work::View(view.clone()), mark })))
+        Ok(LazyTensor(Arc::new(Node { tensors, shape, len, work: Operation::View(view.clone()), mark })))
     }
 
     pub(super) fn data<T: Element>(&self, buffer: Arc<DeviceBuffer<T>>, shape: Shape) -> LazyTensor<T> {
         let len = buffer.len();
-        let (tensors, mark) = (self.clone(), Mark::default());
-        LazyTensor(Arc::new(Node { tensors, shape, len, work: Work::Data(buffer), mark }))
+        let (tensors, mark) = (self.clone(), VisitMark::default());
+        LazyTensor(Arc::new(Node { tensors, shape, len, work: Operation::Data(buffer), mark }))
     }
 
     /// What keeps tensors of `self` and `other` from being operands of one operation.

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use smallvec::SmallVec;
 
 use super::element::Element;
-use super::node::{Node, Work};
+use super::node::{Node, Operation};
 
 /// A node and what it reads.
-pub(super) struct Entry<'a, T: Element> {
+pub(super) struct VisitedNode<'a, T: Element> {
     pub(super) node: &'a Arc<Node<T>>,
     /// The entries of its operands that are tensors, in their order.
     pub(super) reads: SmallVec<[u32; 3]>,
@@ -18,12 +18,12 @@ pub(super) struct Entry<'a, T: Element> {
 /// Which walk came by last, and which number it gave. Read and written only by whoever holds the lock of the walks of
 /// the node's stream.
 #[derive(Debug, Default)]
-pub(super) struct Mark {
+pub(super) struct VisitMark {
     walk: AtomicU64,
     number: AtomicU32,
 }
 
-impl Mark {
+impl VisitMark {
     fn is_of(&self, walk: u64) -> bool {
         self.walk.load(Ordering::Relaxed) == walk
     }
@@ -45,7 +45,7 @@ impl Mark {
 static WALKS: [Mutex<u64>; 64] = [const { Mutex::new(0) }; 64];
 
 /// Hands every node that `root` is computed from to `visit`, and itself last, each after its operands, whose
-/// [marks](Mark::number) then have their numbers, from 0 in this order. Operands come first to last, so that a chain's
+/// [marks](VisitMark::number) then have their numbers, from 0 in this order. Operands come first to last, so that a chain's
 /// results are used as soon as they are there.
 #[inline]
 pub(super) fn walk<'a, T: Element>(root: &'a Arc<Node<T>>, mut visit: impl FnMut(&'a Arc<Node<T>>)) {
@@ -76,7 +76,7 @@ pub(super) fn walk<'a, T: Element>(root: &'a Arc<Node<T>>, mut visit: impl FnMut
 }
 
 /// Every node that `root` is computed from, and itself last, with what they read.
-pub(super) fn entries<T: Element>(root: &Arc<Node<T>>) -> Vec<Entry<'_, T>> {
+pub(super) fn entries<T: Element>(root: &Arc<Node<T>>) -> Vec<VisitedNode<'_, T>> {
     let mut entries = Vec::new();
     walk(root, |node| {
         let mut reads = SmallVec::new();
@@ -85,12 +85,12 @@ pub(super) fn entries<T: Element>(root: &Arc<Node<T>>) -> Vec<Entry<'_, T>> {
             reads.push(operand.mark.number());
             next = at + 1;
         }
-        entries.push(Entry { node, reads });
+        entries.push(VisitedNode { node, reads });
     });
     entries
 }
 
 /// How many of them are computed.
-pub(super) fn operations<T: Element>(entries: &[Entry<'_, T>]) -> usize {
-    entries.iter().filter(|e| !matches!(e.node.work, Work::Data(_) | Work::View(_))).count()
+pub(super) fn operations<T: Element>(entries: &[VisitedNode<'_, T>]) -> usize {
+    entries.iter().filter(|e| !matches!(e.node.work, Operation::Data(_) | Operation::View(_))).count()
 }

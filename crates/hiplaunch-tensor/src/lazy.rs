@@ -8,10 +8,10 @@ use crate::error::{Error, Result};
 use hiplaunch::memory::DeviceBuffer;
 
 use super::context::{Tensors, checked_len};
-use super::dag::Mark;
+use super::dag::VisitMark;
 use super::element::{Element, ElementType, FloatElement};
 use super::error::{TensorProblem, problem};
-use super::node::{Input, Node, Op, Shape, Work};
+use super::node::{Input, Node, Op, Operation, Shape};
 
 /// What an array will be: data on the device, or an expression of other tensors that nothing has computed yet.
 ///
@@ -77,7 +77,7 @@ impl<T: Element> LazyTensor<T> {
     /// What went wrong while it, or what it is computed from, was recorded.
     pub fn error(&self) -> Option<&Error> {
         match &self.0.work {
-            Work::Failed(e) => Some(e),
+            Operation::Failed(e) => Some(e),
             _ => None,
         }
     }
@@ -85,7 +85,7 @@ impl<T: Element> LazyTensor<T> {
     /// Its elements on the device, if it is data: made from a slice or a buffer, or computed; not if it is a view.
     pub fn buffer(&self) -> Option<&DeviceBuffer<T>> {
         match &self.0.work {
-            Work::Data(buffer) => Some(buffer),
+            Operation::Data(buffer) => Some(buffer),
             _ => None,
         }
     }
@@ -93,18 +93,18 @@ impl<T: Element> LazyTensor<T> {
     /// A share of its buffer, if it is data. The last share can be unwrapped, to be written again.
     pub fn into_buffer(self) -> Option<Arc<DeviceBuffer<T>>> {
         match &self.0.work {
-            Work::Data(buffer) => Some(buffer.clone()),
+            Operation::Data(buffer) => Some(buffer.clone()),
             _ => None,
         }
     }
 
-    fn with(&self, shape: Shape, len: usize, work: Work<T>) -> LazyTensor<T> {
-        let (tensors, mark) = (self.0.tensors.clone(), Mark::default());
+    fn with(&self, shape: Shape, len: usize, work: Operation<T>) -> LazyTensor<T> {
+        let (tensors, mark) = (self.0.tensors.clone(), VisitMark::default());
         LazyTensor(Arc::new(Node { tensors, shape, len, work, mark }))
     }
 
     fn failed(&self, error: Error) -> LazyTensor<T> {
-        self.with(Shape::new(), 0, Work::Failed(error))
+        self.with(Shape::new(), 0, Operation::Failed(error))
     }
 
     /// Why `self` and `other` can't be operands of one operation.
@@ -141,7 +141,7 @@ impl<T: Element> LazyTensor<T> {
             }
             inputs.push(Input::Tensor(other.0.clone()));
         }
-        self.with(self.0.shape.clone(), self.0.len, Work::Elementwise(op, inputs))
+        self.with(self.0.shape.clone(), self.0.len, Operation::Elementwise(op, inputs))
     }
 
     fn unary(&self, op: Op) -> LazyTensor<T> {
@@ -240,7 +240,7 @@ impl<T: Element> LazyTensor<T> {
         shape.remove(axis);
         // Without an axis of 0 elements there may be more of them.
         match checked_len("sum", &shape) {
-            Ok(len) => self.with(shape, len, Work::Sum(self.0.clone(), axis)),
+            Ok(len) => self.with(shape, len, Operation::Sum(self.0.clone(), axis)),
             Err(e) => self.failed(e),
         }
     }
@@ -256,7 +256,7 @@ impl<T: Element> LazyTensor<T> {
             (&[m, k], &[rows, n]) if k == rows => match checked_len("matmul", &[m, n]) {
                 Ok(len) => {
                     let shape = Shape::from_slice(&[m, n]);
-                    self.with(shape, len, Work::Product(self.0.clone(), other.0.clone()))
+                    self.with(shape, len, Operation::Product(self.0.clone(), other.0.clone()))
                 }
                 Err(e) => self.failed(e),
             },

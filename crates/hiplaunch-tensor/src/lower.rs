@@ -6,14 +6,14 @@ use hiplaunch::launcher::LaunchDims;
 use hiplaunch::memory::DeviceBuffer;
 
 use super::context::Tensors;
-use super::dag::Entry;
+use super::dag::VisitedNode;
 use super::element::Element;
 use super::fuse::{Clusters, clusters, structure};
-use super::kernels::Form;
+use super::kernels::KernelVariant;
 use super::lazy::ROW_SUM_FROM;
-use super::node::{Input, Node, Op, Work};
+use super::node::{Input, Node, Op, Operation};
 
-/// Work-items of an elementwise kernel's workgroup.
+/// Operation-items of an elementwise kernel's workgroup.
 const BLOCK: u32 = 256;
 /// `LANES` of hip/tensor.hip.
 const ROW_BLOCK: u32 = 256;
@@ -35,7 +35,7 @@ pub(super) struct Recorded {
 /// Records what computes the last of `entries` into `result`.
 pub(super) fn record<T: Element>(
     tensors: &Tensors,
-    entries: &[Entry<'_, T>],
+    entries: &[VisitedNode<'_, T>],
     result: &DeviceBuffer<T>,
 ) -> Result<Recorded> {
     let clusters = if tensors.fuses() { clusters(entries) } else { Clusters::none() };
@@ -59,8 +59,8 @@ pub(super) fn record<T: Element>(
     let (mut leaves, mut scalars) = (Vec::new(), Vec::new());
     for ((entry, value), first) in entries.iter().zip(&values).zip(&immediates) {
         match &entry.node.work {
-            Work::Data(_) | Work::View(_) => leaves.extend(value.map(|v: Value| v.index())),
-            Work::Elementwise(_, inputs) => {
+            Operation::Data(_) | Operation::View(_) => leaves.extend(value.map(|v: Value| v.index())),
+            Operation::Elementwise(_, inputs) => {
                 let count = inputs.iter().filter(|i| matches!(i, Input::Scalar(_))).count() as u32;
                 scalars.extend(*first..*first + count);
             }
@@ -73,7 +73,7 @@ pub(super) fn record<T: Element>(
 /// A graph that is being made of an expression.
 struct Recording<'a, T: Element> {
     tensors: &'a Tensors,
-    entries: &'a [Entry<'a, T>],
+    entries: &'a [VisitedNode<'a, T>],
     result: Value,
     graph: Graph,
     /// What has been recorded of the entries: where their elements will be.
@@ -92,7 +92,7 @@ impl<T: Element> Recording<'_, T> {
     }
 
     /// Operand `i` of an entry.
-    fn operand(&self, entry: &Entry<'_, T>, i: usize) -> Option<Value> {
+    fn operand(&self, entry: &VisitedNode<'_, T>, i: usize) -> Option<Value> {
         entry.reads.get(i).and_then(|&r| self.values[r as usize])
     }
 
@@ -113,15 +113,15 @@ impl<T: Element> Recording<'_, T> {
         self.immediates[index] = self.graph.immediates();
         let graph = &mut self.graph;
         match (&entry.node.work, operands) {
-            (Work::Elementwise(op, inputs), operands) => {
+            (Operation::Elementwise(op, inputs), operands) => {
                 let mut reads = operands.into_iter().flatten();
                 elementwise(tensors, graph, (*op, inputs), &mut reads, value, entry.node.len)?;
             }
             // Without results the other extents may be anything.
-            (Work::Sum(x, axis), [Some(from), ..]) if entry.node.len > 0 => {
+            (Operation::Sum(x, axis), [Some(from), ..]) if entry.node.len > 0 => {
                 sum(tensors, graph, (x, *axis), from, value)?;
             }
-            (Work::Product(a, b), [Some(left), Some(right), _]) => {
+            (Operation::Product(a, b), [Some(left), Some(right), _]) => {
                 product(tensors, graph, (a, b), (left, right), value)?;
             }
             _ => {}
@@ -144,7 +144,7 @@ impl<T: Element> Recording<'_, T> {
         for &member in members {
             let entry = member as usize;
             self.immediates[entry] = next;
-            if let Work::Elementwise(_, inputs) = &self.entries[entry].node.work {
+            if let Operation::Elementwise(_, inputs) = &self.entries[entry].node.work {
                 next += inputs.iter().filter(|i| matches!(i, Input::Scalar(_))).count() as u32;
             }
         }
@@ -181,7 +181,7 @@ fn elementwise<T: Element>(
     }
     let n = len as u32;
     args.extend([GraphArg::Write(result), n.into()]);
-    let kernel = tensors.kernels().handle(T::TYPE, Form::Elementwise(op, scalars))?;
+    let kernel = tensors.kernels().handle(T::TYPE, KernelVariant::Elementwise(op, scalars))?;
     // SAFETY: every operand has as many elements as the result, which was checked when the node was made.
     unsafe { graph.launch(kernel, LaunchDims::cover(n, BLOCK), &args) }?;
     Ok(())
@@ -198,12 +198,12 @@ fn sum<T: Element>(
     let (n, inner, outer) = (x.shape[axis] as u32, extent(&x.shape[axis + 1..]), extent(&x.shape[..axis]));
     let (from, to) = (GraphArg::Read(from), GraphArg::Write(to));
     if inner == 1 && n as usize >= ROW_SUM_FROM {
-        let kernel = tensors.kernels().handle(T::TYPE, Form::SumRows)?;
+        let kernel = tensors.kernels().handle(T::TYPE, KernelVariant::SumRows)?;
         let dims = LaunchDims::linear(outer.min(MAX_ROW_GROUPS), ROW_BLOCK);
         // SAFETY: `from` is `outer` rows of `n`, `to` has `outer` elements.
         unsafe { graph.launch(kernel, dims, &[from, to, n.into(), outer.into()]) }?;
     } else {
-        let kernel = tensors.kernels().handle(T::TYPE, Form::SumSerial)?;
+        let kernel = tensors.kernels().handle(T::TYPE, KernelVariant::SumSerial)?;
         let count = outer * inner;
         let dims = LaunchDims::cover(count, BLOCK);
         // SAFETY: `from` is (outer, n, inner), `to` has `outer * inner` elements.
@@ -222,7 +222,7 @@ fn product<T: Element>(
     let (&[m, k], &[_, n]) = (&a.shape[..], &b.shape[..]) else { return Ok(()) };
     let (m, n, k) = (m as u32, n as u32, k as u32);
     let tiles = m.div_ceil(TILE) as u64 * u64::from(n.div_ceil(TILE));
-    let kernel = tensors.kernels().handle(T::TYPE, Form::Product)?;
+    let kernel = tensors.kernels().handle(T::TYPE, KernelVariant::Product)?;
     // More than that is refused by the launch, which names the limit.
     let grid = u32::try_from(tiles).unwrap_or(u32::MAX);
     let dims = LaunchDims::new([grid, 1, 1], [TILE, TILE, 1]);

@@ -10,7 +10,7 @@ use hiplaunch::memory::DeviceBuffer;
 use super::dag::{entries, walk};
 use super::element::Element;
 use super::lower::record;
-use super::node::{Input, Node, Work};
+use super::node::{Input, Node, Operation};
 
 /// Graphs kept for a stream.
 const KEPT: usize = 64;
@@ -21,9 +21,9 @@ const SUM: u64 = 3;
 const PRODUCT: u64 = 4;
 
 /// What an expression is but for its data and scalars, and these.
-pub(super) struct Form<'a, T: Element> {
+pub(super) struct ExpressionKey<'a, T: Element> {
     root: &'a Arc<Node<T>>,
-    key: Words,
+    key: KeyWords,
     /// Nodes that are data, in the order of the walk.
     leaves: Vec<&'a Arc<Node<T>>>,
     /// Scalars, in that order and that of the operands.
@@ -32,13 +32,13 @@ pub(super) struct Form<'a, T: Element> {
 
 /// Numbers with their hash.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Words {
+struct KeyWords {
     // First, as it differs first.
     hash: u64,
     words: Vec<u64>,
 }
 
-impl Words {
+impl KeyWords {
     #[inline]
     fn push(&mut self, word: u64) {
         // The golden ratio's bits (Knuth); the rotation brings the well mixed high half down.
@@ -47,10 +47,11 @@ impl Words {
     }
 }
 
-impl<'a, T: Element> Form<'a, T> {
-    pub(super) fn of(root: &'a Arc<Node<T>>) -> Form<'a, T> {
-        let key = Words { hash: 0, words: Vec::with_capacity(256) };
-        let mut form = Form { root, key, leaves: Vec::with_capacity(8), scalars: Vec::with_capacity(128) };
+impl<'a, T: Element> ExpressionKey<'a, T> {
+    pub(super) fn of(root: &'a Arc<Node<T>>) -> ExpressionKey<'a, T> {
+        let key = KeyWords { hash: 0, words: Vec::with_capacity(256) };
+        let mut form =
+            ExpressionKey { root, key, leaves: Vec::with_capacity(8), scalars: Vec::with_capacity(128) };
         let (fused, streams) = (root.tensors.fuses(), root.tensors.branches().most() as u64);
         form.key.push(T::TYPE as u64 | u64::from(fused) << 8 | streams << 16);
         walk(root, |node| form.add(node));
@@ -60,7 +61,7 @@ impl<'a, T: Element> Form<'a, T> {
     /// Whether it reads a view of memory that `destination` would have too.
     pub(super) fn has_view_of(&self, destination: &DeviceBuffer<T>) -> bool {
         let Some(block) = destination.block() else { return false };
-        let is_view = |node: &&&Arc<Node<T>>| matches!(node.work, Work::View(_));
+        let is_view = |node: &&&Arc<Node<T>>| matches!(node.work, Operation::View(_));
         self.leaves.iter().filter(is_view).filter_map(|node| node.memory()).any(|m| m.is_of(block))
     }
 
@@ -69,7 +70,7 @@ impl<'a, T: Element> Form<'a, T> {
     fn add(&mut self, node: &'a Arc<Node<T>>) {
         let read = |node: &Arc<Node<T>>| u64::from(node.mark.number()) << 32;
         match &node.work {
-            Work::Elementwise(op, inputs) => {
+            Operation::Elementwise(op, inputs) => {
                 // Two bits for each operand: none, a tensor, a scalar.
                 let (mut first, mut rest, mut tensors) = (ELEMENTWISE | (*op as u64) << 8, 0u64, 0);
                 for (i, input) in inputs.iter().enumerate() {
@@ -94,17 +95,17 @@ impl<'a, T: Element> Form<'a, T> {
                     self.key.push(rest);
                 }
             }
-            Work::Data(_) | Work::View(_) => {
+            Operation::Data(_) | Operation::View(_) => {
                 self.key.push(DATA | (node.shape.len() as u64) << 8);
                 node.shape.iter().for_each(|&extent| self.key.push(extent as u64));
                 self.leaves.push(node);
             }
-            Work::Sum(x, axis) => self.key.push(SUM | (*axis as u64) << 8 | read(x)),
-            Work::Product(a, b) => {
+            Operation::Sum(x, axis) => self.key.push(SUM | (*axis as u64) << 8 | read(x)),
+            Operation::Product(a, b) => {
                 self.key.push(PRODUCT | read(a));
                 self.key.push(read(b));
             }
-            Work::Failed(_) | Work::Gone => self.key.push(0),
+            Operation::Failed(_) | Operation::Gone => self.key.push(0),
         }
     }
 }
@@ -121,29 +122,29 @@ pub(super) struct Lowered {
 }
 
 #[derive(Debug, Default)]
-struct Kept {
-    all: Vec<(Words, Lowered, u64)>,
+struct CachedExpressions {
+    all: Vec<(KeyWords, Lowered, u64)>,
     clock: u64,
 }
 
 /// The lowered expressions of a stream; the least recently used goes first.
 #[derive(Debug, Default)]
-pub(super) struct Expressions(Mutex<Kept>);
+pub(super) struct Expressions(Mutex<CachedExpressions>);
 
 impl Expressions {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, CachedExpressions> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes one out: whoever has it may bind and submit it with no lock held. Another thread that wants it meanwhile
     /// lowers its own.
-    fn take(&self, key: &Words) -> Option<Lowered> {
+    fn take(&self, key: &KeyWords) -> Option<Lowered> {
         let mut kept = self.lock();
         let found = kept.all.iter().position(|(k, ..)| k == key)?;
         Some(kept.all.swap_remove(found).1)
     }
 
-    fn put(&self, key: Words, lowered: Lowered) {
+    fn put(&self, key: KeyWords, lowered: Lowered) {
         let gone = {
             let mut kept = self.lock();
             kept.clock += 1;
@@ -170,7 +171,7 @@ impl Expressions {
 
 /// Computes an expression into `result`, which has its shape: by the graph of one that differs in data and scalars alone,
 /// if there was one, else by a new one.
-pub(super) fn compute<T: Element>(form: Form<'_, T>, result: &DeviceBuffer<T>) -> Result<()> {
+pub(super) fn compute<T: Element>(form: ExpressionKey<'_, T>, result: &DeviceBuffer<T>) -> Result<()> {
     let (root, tensors) = (form.root, &form.root.tensors);
     let expressions = tensors.expressions();
     if let Some(mut lowered) = expressions.take(&form.key) {

@@ -10,7 +10,7 @@ use hiplaunch::graph::GraphMemory;
 use hiplaunch::memory::{DeviceBuffer, DeviceView};
 
 use super::context::Tensors;
-use super::dag::Mark;
+use super::dag::VisitMark;
 use super::element::Element;
 
 /// An elementwise operation, with the name that its kernels have.
@@ -61,7 +61,7 @@ pub(super) enum Input<T: Element> {
 }
 
 /// How a node's elements come to be.
-pub(super) enum Work<T: Element> {
+pub(super) enum Operation<T: Element> {
     /// They are on the device.
     Data(Arc<DeviceBuffer<T>>),
     /// They are on the device, in memory that others have too.
@@ -84,16 +84,16 @@ pub(super) struct Node<T: Element> {
     pub(super) shape: Shape,
     /// Elements; the shape's product, which is checked when a node is made.
     pub(super) len: usize,
-    pub(super) work: Work<T>,
-    pub(super) mark: Mark,
+    pub(super) work: Operation<T>,
+    pub(super) mark: VisitMark,
 }
 
 impl<T: Element> Node<T> {
     /// Where its elements are, if they are on the device.
     pub(super) fn memory(&self) -> Option<GraphMemory<'_>> {
         match &self.work {
-            Work::Data(buffer) => Some(buffer.as_ref().into()),
-            Work::View(view) => Some(view.into()),
+            Operation::Data(buffer) => Some(buffer.as_ref().into()),
+            Operation::View(view) => Some(view.into()),
             _ => None,
         }
     }
@@ -102,39 +102,41 @@ impl<T: Element> Node<T> {
     #[inline]
     pub(super) fn tensor_from(&self, from: usize) -> Option<(usize, &Arc<Node<T>>)> {
         match &self.work {
-            Work::Elementwise(_, inputs) => {
+            Operation::Elementwise(_, inputs) => {
                 inputs.iter().enumerate().skip(from).find_map(|(at, input)| match input {
                     Input::Tensor(node) => Some((at, node)),
                     Input::Scalar(_) => None,
                 })
             }
-            Work::Sum(x, _) => (from == 0).then_some((0, x)),
-            Work::Product(a, b) => [a, b].get(from).map(|node| (from, *node)),
-            Work::Data(_) | Work::View(_) | Work::Failed(_) | Work::Gone => None,
+            Operation::Sum(x, _) => (from == 0).then_some((0, x)),
+            Operation::Product(a, b) => [a, b].get(from).map(|node| (from, *node)),
+            Operation::Data(_) | Operation::View(_) | Operation::Failed(_) | Operation::Gone => None,
         }
     }
 
     /// Its name in errors and in debug output.
     pub(super) fn operation(&self) -> &'static str {
         match &self.work {
-            Work::Data(_) => "data",
-            Work::View(_) => "view",
-            Work::Elementwise(op, _) => op.name(),
-            Work::Sum(..) => "sum",
-            Work::Product(..) => "matmul",
-            Work::Failed(_) | Work::Gone => "failed",
+            Operation::Data(_) => "data",
+            Operation::View(_) => "view",
+            Operation::Elementwise(op, _) => op.name(),
+            Operation::Sum(..) => "sum",
+            Operation::Product(..) => "matmul",
+            Operation::Failed(_) | Operation::Gone => "failed",
         }
     }
 
     fn leave(&mut self, to: &mut Vec<Arc<Node<T>>>) {
-        match std::mem::replace(&mut self.work, Work::Gone) {
-            Work::Elementwise(_, inputs) => to.extend(inputs.into_iter().filter_map(|input| match input {
-                Input::Tensor(node) => Some(node),
-                Input::Scalar(_) => None,
-            })),
-            Work::Sum(x, _) => to.push(x),
-            Work::Product(a, b) => to.extend([a, b]),
-            Work::Data(_) | Work::View(_) | Work::Failed(_) | Work::Gone => {}
+        match std::mem::replace(&mut self.work, Operation::Gone) {
+            Operation::Elementwise(_, inputs) => {
+                to.extend(inputs.into_iter().filter_map(|input| match input {
+                    Input::Tensor(node) => Some(node),
+                    Input::Scalar(_) => None,
+                }))
+            }
+            Operation::Sum(x, _) => to.push(x),
+            Operation::Product(a, b) => to.extend([a, b]),
+            Operation::Data(_) | Operation::View(_) | Operation::Failed(_) | Operation::Gone => {}
         }
     }
 }
@@ -142,7 +144,10 @@ impl<T: Element> Node<T> {
 impl<T: Element> Drop for Node<T> {
     /// One after the other: a chain of a million operations is dropped without a stack of that depth.
     fn drop(&mut self) {
-        if matches!(self.work, Work::Data(_) | Work::View(_) | Work::Failed(_) | Work::Gone) {
+        if matches!(
+            self.work,
+            Operation::Data(_) | Operation::View(_) | Operation::Failed(_) | Operation::Gone
+        ) {
             return;
         }
         let mut pending = Vec::new();

@@ -27,7 +27,7 @@ enum NotFused {
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct CachedKernels {
     kernels: HashMap<Structure, (KernelHandle, u64)>,
     clock: u64,
     compiled: u64,
@@ -38,7 +38,7 @@ struct Kept {
 /// Compiled when first needed.
 #[derive(Debug)]
 pub(crate) struct FusedKernels {
-    kept: Mutex<Kept>,
+    kept: Mutex<CachedKernels>,
     limit: usize,
     /// Whether there is a compiler for the device: asked at every compute, and so looked for once.
     available: OnceLock<bool>,

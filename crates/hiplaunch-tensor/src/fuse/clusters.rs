@@ -2,9 +2,9 @@
 
 use smallvec::SmallVec;
 
-use crate::dag::Entry;
+use crate::dag::VisitedNode;
 use crate::element::Element;
-use crate::node::Work;
+use crate::node::Operation;
 
 /// Most operations of a kernel: each has at most three operands of 8 bytes, so that all fit into the 4 KiB that a launch
 /// passes by value.
@@ -38,7 +38,7 @@ impl Clusters {
 
 /// Joins an operation to those that read it where all of them are in one cluster. Then nothing outside reads anything of
 /// a cluster but its last operation, and no path leaves a cluster and comes back.
-pub(crate) fn clusters<T: Element>(entries: &[Entry<'_, T>]) -> Clusters {
+pub(crate) fn clusters<T: Element>(entries: &[VisitedNode<'_, T>]) -> Clusters {
     // What the readers that were seen so far say: no reader, all of them in the cluster that ends there, or apart.
     #[derive(Clone, Copy, PartialEq)]
     enum Readers {
@@ -50,7 +50,7 @@ pub(crate) fn clusters<T: Element>(entries: &[Entry<'_, T>]) -> Clusters {
     let mut sizes = vec![0u32; entries.len()];
     let mut last: Vec<u32> = (0..entries.len() as u32).collect();
     for (index, entry) in entries.iter().enumerate().rev() {
-        let is_elementwise = matches!(entry.node.work, Work::Elementwise(..));
+        let is_elementwise = matches!(entry.node.work, Operation::Elementwise(..));
         if let (true, Readers::In(cluster)) = (is_elementwise, readers[index])
             && sizes[cluster as usize] < MOST
         {

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::dag::Entry;
+use crate::dag::VisitedNode;
 use crate::element::{Element, ElementType};
-use crate::node::{Input, Op, Work};
+use crate::node::{Input, Op, Operation};
 
 /// What the operations are made of; has no `#include`.
 const MATH: &str = include_str!("../../hip/tensor_math.h");
@@ -37,14 +37,14 @@ pub(crate) struct Structure {
 
 /// The structure of a cluster, the entries whose arrays it reads, and its scalars.
 pub(crate) fn structure<T: Element>(
-    entries: &[Entry<'_, T>],
+    entries: &[VisitedNode<'_, T>],
     members: &[u32],
 ) -> (Structure, Vec<u32>, Vec<T>) {
     let (mut arrays, mut scalars): (Vec<u32>, Vec<T>) = (Vec::new(), Vec::new());
     let mut steps = Vec::with_capacity(members.len() * STEP);
     let places = members.iter().filter_map(|&m| entries.get(m as usize));
     for entry in places {
-        let Work::Elementwise(op, inputs) = &entry.node.work else { continue };
+        let Operation::Elementwise(op, inputs) = &entry.node.work else { continue };
         let mut reads = entry.reads.iter().copied();
         let mut words = [*op as u32, NONE, NONE, NONE];
         for (word, input) in words.iter_mut().skip(1).zip(inputs) {
