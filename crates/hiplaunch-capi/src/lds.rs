@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
 
-use lds_layout::{LdsBuilder, LdsBufferId, Uniformity};
+use lds_layout::{LdsBufferId, LdsBuilder, Uniformity};
 
 use super::handles::{Kind, Owner, Table};
 use super::input::{enumeration, enumerator, text, wanted};

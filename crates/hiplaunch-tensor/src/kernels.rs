@@ -1,4 +1,5 @@
-//! The kernels of `hip/tensor.hip` on one device: loaded when the first is needed, each registered when it is first needed.
+//! The kernels of `hip/tensor.hip` on one device. The code object is loaded when a kernel is first needed, and each
+//! kernel is registered when it is first needed.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -17,7 +18,7 @@ const GFX942: &[u8] = include_bytes!("../hip/tensor.gfx942.co");
 /// A kernel of the code object, for one type of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KernelVariant {
-    /// An elementwise operation; bit `i` of the second says that operand `i` is a scalar.
+    /// An elementwise operation. Bit `i` of the second field says that operand `i` is a scalar.
     Elementwise(Op, u8),
     SumSerial,
     SumRows,
@@ -55,7 +56,7 @@ impl KernelVariant {
     }
 }
 
-/// Handles of the kernels on a device, given back with the last tensor that may use them.
+/// The handles of the kernels on a device. They are unregistered with the last tensor that may use them.
 #[derive(Debug)]
 pub(super) struct Kernels {
     launcher: Launcher,
@@ -76,7 +77,7 @@ impl Kernels {
         }
     }
 
-    /// A kernel's handle.
+    /// Returns the handle of a kernel.
     pub(super) fn handle(&self, element: ElementType, variant: KernelVariant) -> Result<KernelHandle> {
         let slot = &self.handles[element as usize][variant.index()];
         match slot.get() {
@@ -101,7 +102,7 @@ impl Kernels {
             None => {
                 let is_gfx942 = self.device.properties().target.processor.to_string() == "gfx942";
                 let image = if is_gfx942 { GFX942 } else { GFX90A };
-                // SAFETY: the code is this library's own; what its kernels do stands in hip/README.md.
+                // SAFETY: the code is this library's own; hip/README.md says what its kernels do.
                 let loaded = unsafe { Module::load(&self.device, image) }?;
                 module.insert(loaded).clone()
             }
@@ -115,12 +116,12 @@ impl Kernels {
         Ok(*slot.get_or_init(|| handle))
     }
 
-    /// The kernels that were compiled for an expression.
+    /// Returns the kernels that were compiled for clusters.
     pub(super) fn fused(&self) -> &FusedKernels {
         &self.fused
     }
 
-    /// How many kernels were registered.
+    /// Returns the number of registered kernels.
     pub(super) fn registered(&self) -> usize {
         self.handles.iter().flatten().filter(|slot| slot.get().is_some()).count()
     }
@@ -141,7 +142,7 @@ impl Drop for Kernels {
 mod tests {
     use super::*;
 
-    /// Every form that recording can ask for.
+    /// Returns every variant that recording can use.
     fn variants(element: ElementType) -> Vec<KernelVariant> {
         let mut all = vec![KernelVariant::SumSerial, KernelVariant::SumRows, KernelVariant::Product];
         for op in Op::ALL {
