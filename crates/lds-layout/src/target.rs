@@ -1,6 +1,6 @@
 //! How much LDS a compute unit has, and in which units workgroups get it.
 
-use code_object::occupancy::Lds;
+use code_object::occupancy::LdsCapacity;
 
 use super::LdsError;
 
@@ -18,11 +18,11 @@ pub struct LdsTarget {
 
 impl LdsTarget {
     /// gfx90a: 64 KiB in granules of 512 bytes.
-    pub const GFX90A: LdsTarget = LdsTarget::from_limits(Lds::GFX90A);
+    pub const GFX90A: LdsTarget = LdsTarget::from_limits(LdsCapacity::GFX90A);
     /// gfx942: the same as [`GFX90A`](LdsTarget::GFX90A).
     pub const GFX942: LdsTarget = LdsTarget::GFX90A;
     /// gfx950: 160 KiB in granules of 1280 bytes.
-    pub const GFX950: LdsTarget = LdsTarget::from_limits(Lds::GFX950);
+    pub const GFX950: LdsTarget = LdsTarget::from_limits(LdsCapacity::GFX950);
 
     /// Returns the target for a processor's name, or `None` if the processor is not known here.
     ///
@@ -31,17 +31,17 @@ impl LdsTarget {
     /// assert_eq!(LdsTarget::of("gfx942"), Some(LdsTarget::GFX942));
     /// ```
     pub fn of(processor: &str) -> Option<LdsTarget> {
-        Lds::of(processor).map(LdsTarget::from_limits)
+        LdsCapacity::of(processor).map(LdsTarget::from_limits)
     }
 
-    const fn from_limits(lds: Lds) -> LdsTarget {
+    const fn from_limits(lds: LdsCapacity) -> LdsTarget {
         LdsTarget { bytes: lds.bytes, granule: lds.granule }
     }
 
     /// Returns how many workgroups with `bytes` of static and dynamic LDS each fit into the LDS of a compute unit;
     /// `u32::MAX` for 0 bytes. Waves and registers can limit the number further.
     pub fn workgroups(&self, bytes: u64) -> u32 {
-        Lds { bytes: self.bytes, granule: self.granule }.workgroups(bytes)
+        LdsCapacity { bytes: self.bytes, granule: self.granule }.workgroups(bytes)
     }
 
     /// Returns the most bytes of dynamic LDS that each of `workgroups` workgroups may have for a compute unit to hold
