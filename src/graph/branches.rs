@@ -1,8 +1,8 @@
-//! Branches of a graph on several streams: which step goes where, and which events keep the order.
+//! Runs the branches of a graph on several streams: assigns steps to streams, and events to dependencies.
 
 use smallvec::SmallVec;
 
-/// Most streams of a graph.
+/// The largest number of streams of a graph.
 const MOST: u32 = 32;
 
 /// On how many streams a graph's independent branches run. The results are the same to the last bit.
@@ -29,20 +29,21 @@ impl Branches {
     }
 }
 
-/// Which stream each step is on, and what that and the dependencies put before what.
+/// The stream of each step, and the partial order that streams and dependencies imply.
 #[derive(Debug)]
 pub(super) struct Order {
     pub(super) streams: usize,
     pub(super) stream_of: Vec<u8>,
-    /// Its place among the steps of its stream, from 1.
+    /// For each step its place among the steps of its stream, from 1.
     place: Vec<u32>,
-    /// For each step and stream, how many steps of that stream are before it or are it.
+    /// For each step and stream, the number of steps of that stream that come before it or are it.
     clock: Vec<u32>,
 }
 
 impl Order {
-    /// Gives each step, in this order, to the stream where it can begin first if every step takes as long; of those the
-    /// one that its dependency is on, which needs no event. `after` are the earlier steps that each comes after.
+    /// Assigns each step, in this order, to the stream where it can begin first if all steps take the same time. Of
+    /// several streams it chooses that of a dependency, which needs no event. `after` has the earlier steps that each
+    /// step comes after.
     pub(super) fn new(after: &[SmallVec<[u32; 4]>], most: usize) -> Order {
         let (mut finish, mut level) = (vec![0u32; most], vec![0u32; after.len()]);
         let mut tails: Vec<Option<u32>> = vec![None; most];
@@ -77,7 +78,7 @@ impl Order {
         Order { streams, stream_of, place, clock }
     }
 
-    /// Whether step `a` has run when step `b` begins, whatever the streams do.
+    /// Returns whether step `a` has always finished when step `b` begins.
     pub(super) fn before(&self, a: usize, b: usize) -> bool {
         a != b && self.clock_of(b)[usize::from(self.stream_of[a])] >= self.place[a]
     }
@@ -86,7 +87,7 @@ impl Order {
         &self.clock[step * self.streams..(step + 1) * self.streams]
     }
 
-    /// The last step that is before all of `steps`, if there is one.
+    /// Returns the last step that comes before all of `steps`, if there is one.
     pub(super) fn before_all(&self, steps: &[u32]) -> Option<usize> {
         let last_on = |stream: usize| {
             let strictly = |&step: &u32| {
@@ -101,25 +102,26 @@ impl Order {
     }
 }
 
-/// Events between streams: each is recorded once a compute, after what it stands for.
+/// Events between streams. Each is recorded once in a compute, after the step that it stands for.
 #[derive(Debug)]
 pub(super) struct Schedule {
     pub(super) streams: usize,
     pub(super) stream_of: Vec<u8>,
-    /// Events that a step's stream waits for before it.
+    /// For each step, the events that its stream waits for before it.
     pub(super) waits: Vec<SmallVec<[u32; 2]>>,
-    /// The event that is recorded after a step.
+    /// For each step, the event that is recorded after it.
     pub(super) records: Vec<Option<u32>>,
-    /// The event of what was on the first stream before.
+    /// The event after the earlier work of the first stream.
     pub(super) fork: Option<u32>,
-    /// Events that the first stream waits for at the end.
+    /// The events that the first stream waits for at the end.
     pub(super) joins: SmallVec<[u32; 4]>,
-    /// How many events there are.
+    /// The number of events.
     pub(super) events: u32,
 }
 
 impl Schedule {
-    /// Events for `after`, the earlier steps that each comes after: one only where no other wait covers it.
+    /// Creates the events for `after`, the earlier steps that each step comes after: only where no other wait implies
+    /// the order.
     pub(super) fn new(order: &Order, after: &[SmallVec<[u32; 4]>]) -> Schedule {
         let (steps, streams) = (order.stream_of.len(), order.streams);
         let mut schedule = Schedule {
@@ -131,15 +133,15 @@ impl Schedule {
             joins: SmallVec::new(),
             events: 0,
         };
-        // How far each stream knows each to have come, by its waits alone: the order's clocks would take for granted
-        // what is to be made here.
+        // How far each stream is known to have progressed for each other stream, by waits alone. (The clocks of the
+        // order assume the waits that are created here.)
         let mut known = vec![vec![0u32; streams]; streams];
         let mut at: Vec<Vec<u32>> = Vec::with_capacity(steps);
         let mut last: Vec<Option<usize>> = vec![None; streams];
         for (step, after) in after.iter().enumerate() {
             let own = usize::from(order.stream_of[step]);
             let mut waits: SmallVec<[u32; 2]> = SmallVec::new();
-            // The latest first: it may come after the others.
+            // The latest first, because it may come after the others.
             for &d in after.iter().rev() {
                 let (d, from) = (d as usize, usize::from(order.stream_of[d as usize]));
                 if from != own && known[own][from] < order.place[d] {
@@ -147,7 +149,7 @@ impl Schedule {
                     merge(&mut known[own], &at[d]);
                 }
             }
-            // Whatever it waits for came after the fork.
+            // Any step that it waits for came after the fork.
             if own != 0 && last[own].is_none() && waits.is_empty() {
                 waits.push(schedule.fork());
             }
@@ -207,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_diamond_forks_and_joins() {
-        // 0 -> 1, 0 -> 2 -> 3, 1 and 3 -> 4.
+        // The dependencies are 0 -> 1, 0 -> 2 -> 3, 1 -> 4 and 3 -> 4.
         let after = after(&[&[], &[0], &[0], &[2], &[1, 3]]);
         let order = Order::new(&after, 4);
         assert_eq!(order.stream_of, [0, 0, 1, 1, 0], "the last one where it has to be in the end");

@@ -7,9 +7,9 @@ use crate::launcher::{Launcher, Stream};
 
 use super::submit::Submission;
 
-/// Lengths that are tried.
+/// The numbers of nodes that are measured.
 const LENGTHS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
-/// Times each is submitted each way; the fastest counts.
+/// The number of submissions of each kind; the fastest counts.
 const ROUNDS: usize = 15;
 
 /// Measures chains of small fills on `stream`, submitted both ways until they have run, and gives the length from which
@@ -32,7 +32,7 @@ pub fn measure_break_even(launcher: &Launcher, stream: &Stream) -> Result<u32> {
                 for i in 0..length {
                     graph.fill_words(&value, i)?;
                 }
-                // Somebody has to want it.
+                // A read keeps the fills live.
                 graph.read(&value.slice(0, 4)?)?;
                 let start = Instant::now();
                 graph.compute_by(stream, way)?.read()?;

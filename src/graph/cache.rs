@@ -1,4 +1,5 @@
-//! Programs made ready for a stream, kept for the next compute of the same graph: the least recently used goes first.
+//! Program instances of a stream, kept for the next compute of the same graph. The least recently used one is dropped
+//! first.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -6,77 +7,77 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use crate::launcher::Lane;
 use crate::memory::PoolBlock;
 
-use super::exec::Baked;
-use super::key::Key;
-use super::program::Program;
+use super::exec::DriverGraph;
+use super::key::GraphKey;
+use super::program::GraphProgram;
 use super::side_streams::SideStreams;
 
-/// Programs kept for all streams together.
+/// The number of instances that are kept for all streams together.
 const KEPT: usize = 64;
 
-/// A program with the memory that it uses on one stream.
+/// A graph program with its workspace on one stream.
 #[derive(Debug)]
-pub(super) struct Instance {
-    pub(super) program: Program,
+pub(super) struct ProgramInstance {
+    pub(super) program: GraphProgram,
     pub(super) lane: Weak<Lane>,
-    /// Its blocks and temporaries; `None` where there are none.
-    pub(super) arena: Option<PoolBlock>,
-    /// Where it runs on several streams.
+    /// The pool block of its argument blocks and temporaries; `None` if it has none.
+    pub(super) workspace: Option<PoolBlock>,
+    /// The side streams, if it runs on several streams.
     pub(super) side: Option<SideStreams>,
-    /// What was submitted last. Locked after the stream, which every user has.
-    pub(super) bound: Mutex<Bound>,
-    /// The cache's clock when it was last wanted.
+    /// The data of the last submission. Its lock is taken after the stream's, which every user holds.
+    pub(super) bound: Mutex<BoundData>,
+    /// The clock of the cache at the last use.
     pub(super) used: AtomicU64,
 }
 
-/// What changes from one compute to the next, as it was submitted last.
+/// The data of the last submission, which changes from one compute to the next.
 #[derive(Debug, Default)]
-pub(super) struct Bound {
-    /// The kernels' arguments.
+pub(super) struct BoundData {
+    /// The packed arguments of the kernels.
     pub(super) kernargs: Vec<u8>,
-    /// The blocks, as the arena has them when `blocks_good`.
+    /// The bytes of the argument blocks. The workspace holds them while `blocks_good` is true.
     pub(super) blocks: Vec<u8>,
     pub(super) blocks_good: bool,
-    /// Addresses of copies and fills.
+    /// The addresses of copies and fills.
     pub(super) addresses: Vec<u64>,
-    /// The driver's graph, with what is baked into it.
-    pub(super) exec: Option<Baked>,
-    /// Drivers' graphs that were replaced, with the stream's position by which their last launches have run.
-    pub(super) retired: Vec<(u64, Baked)>,
-    /// Of which state of which compiled graph the arguments are, and the blocks; 0 where of none.
+    /// The driver graph, if there is one.
+    pub(super) exec: Option<DriverGraph>,
+    /// Driver graphs that were replaced, each with the position on the stream at which its last launch has finished.
+    pub(super) retired: Vec<(u64, DriverGraph)>,
+    /// The state of the compiled graph whose arguments and blocks these are; 0 for none.
     pub(super) state: u64,
     pub(super) blocks_state: u64,
 }
 
-impl Drop for Instance {
-    /// A driver's graph must not go before its last launch has finished.
+impl Drop for ProgramInstance {
+    /// A driver graph must not be destroyed before its last launch has finished.
     fn drop(&mut self) {
         let bound = self.bound.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let mut all: Vec<Baked> =
+        let mut all: Vec<DriverGraph> =
             std::mem::take(&mut bound.retired).into_iter().map(|(_, exec)| exec).collect();
         all.extend(bound.exec.take());
-        // A stream that is gone has finished its work.
+        // A stream that was destroyed has finished its work.
         if let Some(lane) = self.lane.upgrade()
             && !all.is_empty()
         {
-            // Their kernels' modules go after them.
+            // The kernels' modules are dropped after them.
             lane.keep_until_done(Box::new((all, self.program.kernels.clone())));
         }
     }
 }
 
 #[derive(Debug)]
-struct Entry {
-    key: Key,
+struct CachedInstance {
+    key: GraphKey,
     lane: Weak<Lane>,
-    instance: Arc<Instance>,
+    instance: Arc<ProgramInstance>,
 }
 
 #[derive(Debug, Default)]
 struct Entries {
-    all: Vec<Entry>,
+    all: Vec<CachedInstance>,
     misses: u64,
-    /// Nodes from which on a driver's graph is used; as long as nobody measured, never.
+    /// The number of nodes from which on a driver graph is used; never, until it was measured.
     break_even: Option<u32>,
 }
 
@@ -86,7 +87,7 @@ pub(crate) struct GraphCache {
     entries: Mutex<Entries>,
     clock: AtomicU64,
     hits: AtomicU64,
-    /// How often a kernel was unregistered or replaced.
+    /// The number of times that a kernel was unregistered or replaced.
     changes: AtomicU64,
 }
 
@@ -95,9 +96,9 @@ impl GraphCache {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn find(&self, key: &Key, lane: &Arc<Lane>) -> Option<Arc<Instance>> {
+    pub(super) fn find(&self, key: &GraphKey, lane: &Arc<Lane>) -> Option<Arc<ProgramInstance>> {
         let mut entries = self.lock();
-        let is_it = |e: &&Entry| std::ptr::eq(e.lane.as_ptr(), Arc::as_ptr(lane)) && e.key == *key;
+        let is_it = |e: &&CachedInstance| std::ptr::eq(e.lane.as_ptr(), Arc::as_ptr(lane)) && e.key == *key;
         match entries.all.iter().find(is_it) {
             Some(entry) => {
                 self.touch(&entry.instance);
@@ -110,32 +111,33 @@ impl GraphCache {
         }
     }
 
-    /// Counts a program as found again.
+    /// Counts a hit and marks the instance as used.
     #[inline]
-    pub(super) fn touch(&self, instance: &Instance) {
+    pub(super) fn touch(&self, instance: &ProgramInstance) {
         self.hits.fetch_add(1, Ordering::Relaxed);
         self.stamp(instance);
     }
 
-    fn stamp(&self, instance: &Instance) {
+    fn stamp(&self, instance: &ProgramInstance) {
         instance.used.store(self.clock.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
-    /// How often a kernel was unregistered or replaced.
+    /// Returns the number of times that a kernel was unregistered or replaced.
     #[inline]
     pub(super) fn changes(&self) -> u64 {
         self.changes.load(Ordering::Acquire)
     }
 
-    pub(super) fn insert(&self, key: Key, lane: &Arc<Lane>, instance: &Arc<Instance>) {
-        let gone: Vec<Entry> = {
+    pub(super) fn insert(&self, key: GraphKey, lane: &Arc<Lane>, instance: &Arc<ProgramInstance>) {
+        let gone: Vec<CachedInstance> = {
             let mut entries = self.lock();
             self.stamp(instance);
-            let entry = Entry { key, lane: Arc::downgrade(lane), instance: instance.clone() };
-            let mut gone: Vec<Entry> = Vec::new();
-            // Another thread may have been as fast.
-            let same =
-                |e: &Entry| e.lane.strong_count() == 0 || (e.lane.ptr_eq(&entry.lane) && e.key == entry.key);
+            let entry = CachedInstance { key, lane: Arc::downgrade(lane), instance: instance.clone() };
+            let mut gone: Vec<CachedInstance> = Vec::new();
+            // Another thread may have added the same program meanwhile.
+            let same = |e: &CachedInstance| {
+                e.lane.strong_count() == 0 || (e.lane.ptr_eq(&entry.lane) && e.key == entry.key)
+            };
             while let Some(i) = entries.all.iter().position(&same) {
                 gone.push(entries.all.swap_remove(i));
             }
@@ -148,24 +150,24 @@ impl GraphCache {
             entries.all.push(entry);
             gone
         };
-        // Memory goes back with no lock held.
+        // Dropped without the lock, because this frees memory.
         drop(gone);
     }
 
-    /// Forgets every program that uses a kernel.
+    /// Drops every program that uses a kernel.
     pub(crate) fn forget(&self, kernel: u64) {
         self.changes.fetch_add(1, Ordering::Release);
         self.take(|e| e.instance.program.kernels.iter().any(|k| k.id == kernel));
     }
 
-    /// Forgets every program; how many there were.
+    /// Drops every program, and returns how many there were.
     pub(crate) fn clear(&self) -> usize {
         self.take(|_| true)
     }
 
-    fn take(&self, goes: impl Fn(&Entry) -> bool) -> usize {
+    fn take(&self, goes: impl Fn(&CachedInstance) -> bool) -> usize {
         let mut entries = self.lock();
-        let (gone, kept): (Vec<Entry>, Vec<Entry>) =
+        let (gone, kept): (Vec<CachedInstance>, Vec<CachedInstance>) =
             std::mem::take(&mut entries.all).into_iter().partition(goes);
         entries.all = kept;
         drop(entries);
@@ -180,7 +182,7 @@ impl GraphCache {
         self.lock().break_even = Some(nodes);
     }
 
-    /// Programs kept, and how often one was found and not found.
+    /// Returns the number of programs that are kept, of hits and of misses.
     pub(crate) fn counts(&self) -> (usize, u64, u64) {
         let entries = self.lock();
         (entries.all.len(), self.hits.load(Ordering::Relaxed), entries.misses)

@@ -8,42 +8,42 @@ use smallvec::SmallVec;
 use crate::error::Result;
 use crate::launcher::{Stream, Ticket};
 
-use super::cache::Instance;
+use super::cache::ProgramInstance;
 use super::error::GraphProblem;
-use super::key::Mark;
+use super::key::KeyCheckpoint;
 use super::memory::GraphMemory;
-use super::record::{Graph, GraphArg, NodeId, Place, Value, Work, problem};
+use super::record::{Graph, GraphArg, NodeId, NodeKind, Storage, Value, problem};
 use super::submit::Submission;
 
-/// What was recorded, kept to be bound again: buffers and scalars may be others, the rest is as it is.
+/// The recorded graph, kept to be bound again with other buffers and scalars.
 #[derive(Debug)]
 struct Recorded {
     graph: Graph,
     stream: Stream,
-    /// The key's end without, and its words about, how buffers lie.
-    structure: Mark,
+    /// The checkpoint of the key before the words on how the buffers overlap and are aligned, and those words.
+    structure: KeyCheckpoint,
     buffers: SmallVec<[u64; 8]>,
-    /// Whether a buffer is another one than when that was described.
+    /// Whether a buffer has changed since these words were computed.
     moved: bool,
-    /// Whether an address or a byte is another one than in `state`.
+    /// Whether an address or a byte differs from `state`.
     changed: bool,
-    /// Names what is bound; no two states of any graphs have the same.
+    /// A number for what is bound, unique among the states of all graphs.
     state: u64,
-    /// The launcher's count of changed kernels when these were last seen to be registered.
+    /// The launcher's count of changed kernels when the kernels were last checked.
     kernels: u64,
 }
 
-/// A number for [`Recorded::state`].
+/// Returns a new number for [`Recorded::state`].
 fn next_state() -> u64 {
     static STATE: AtomicU64 = AtomicU64::new(1);
     STATE.fetch_add(1, Ordering::Relaxed)
 }
 
 impl Recorded {
-    /// Compiles it; `check` whether its kernels are still registered.
-    fn new(mut graph: Graph, stream: &Stream, check: bool) -> Result<(Recorded, Arc<Instance>)> {
+    /// Compiles the graph; with `check`, checks that its kernels are still registered.
+    fn new(mut graph: Graph, stream: &Stream, check: bool) -> Result<(Recorded, Arc<ProgramInstance>)> {
         graph.check_stream(&stream.0)?;
-        // Before the look: whoever changes one later is noticed.
+        // Read before the check, so that a later change is noticed.
         let kernels = graph.launcher.graphs().changes();
         if check {
             graph.check_kernels()?;
@@ -59,10 +59,10 @@ impl Recorded {
         ))
     }
 
-    fn set_place(&mut self, value: u32, place: Place) {
+    fn set_place(&mut self, value: u32, place: Storage) {
         if let Some(info) = self.graph.values.get_mut(value as usize) {
-            let same = matches!((&info.place, &place), (Place::External { address: a, .. },
-                Place::External { address: b, .. }) if a == b);
+            let same = matches!((&info.place, &place), (Storage::External { address: a, .. },
+                Storage::External { address: b, .. }) if a == b);
             (self.moved, self.changed) = (self.moved | !same, self.changed | !same);
             info.place = place;
         }
@@ -78,7 +78,8 @@ impl Recorded {
         }
     }
 
-    /// Describes how the buffers lie; whether that is as it was when the program was looked up.
+    /// Updates the words on how the buffers overlap and are aligned. Returns whether they are those of the compiled
+    /// program.
     fn is_as_described(&mut self) -> bool {
         if !std::mem::take(&mut self.moved) {
             return true;
@@ -88,7 +89,7 @@ impl Recorded {
         self.graph.key.since(self.structure) == &self.buffers[..]
     }
 
-    fn run(&mut self, instance: &Arc<Instance>, way: Submission) -> Result<Ticket> {
+    fn run(&mut self, instance: &Arc<ProgramInstance>, way: Submission) -> Result<Ticket> {
         if std::mem::take(&mut self.changed) {
             self.state = next_state();
         }
@@ -106,7 +107,7 @@ impl Recorded {
 #[derive(Debug)]
 pub struct CompiledGraph {
     recorded: Recorded,
-    instance: Arc<Instance>,
+    instance: Arc<ProgramInstance>,
 }
 
 impl Graph {
@@ -147,7 +148,7 @@ impl CompiledGraph {
         if recorded.moved {
             recorded.graph.check_nodes()?;
             if !recorded.is_as_described() {
-                // How they lie decides the order of nodes: another program.
+                // Overlaps decide the order of nodes, so another program may be needed.
                 recorded.moved = true;
                 self.instance = recorded.graph.instance(&recorded.stream.0, true)?;
                 recorded.buffers = recorded.graph.key.since(recorded.structure).into();
@@ -167,7 +168,7 @@ impl CompiledGraph {
         let (graph, memory) = (&self.recorded.graph, memory.into());
         graph.own(value)?;
         let info = &graph.values[value.index as usize];
-        if !matches!(info.place, Place::External { .. }) {
+        if !matches!(info.place, Storage::External { .. }) {
             return Err(problem(None, GraphProblem::NotABuffer { value: value.index }));
         }
         if info.bytes != memory.bytes {
@@ -199,7 +200,7 @@ impl CompiledGraph {
             return Err(problem(Some(node.0), GraphProblem::NoNode { nodes }));
         };
         let refuse = || problem(Some(node.0), GraphProblem::NotByValue { argument });
-        let Work::Launch { kernel, .. } = &recorded.work else { return Err(refuse()) };
+        let NodeKind::Launch { kernel, .. } = &recorded.work else { return Err(refuse()) };
         let all = graph.immediates_of(node.0 as usize);
         let found = all.iter().find(|i| i.parameter as usize == argument).ok_or_else(refuse)?;
         let at = found.at;
@@ -229,7 +230,7 @@ impl CompiledGraph {
         let graph = &self.recorded.graph;
         graph.own(value)?;
         let info = &graph.values[value.index as usize];
-        let Place::Block { at, .. } = info.place else {
+        let Storage::ArgumentBlock { at, .. } = info.place else {
             return Err(problem(None, GraphProblem::NotABuffer { value: value.index }));
         };
         if info.bytes != bytes.len() as u64 {
@@ -262,12 +263,12 @@ impl CompiledGraph {
 
     /// Bytes of its blocks and temporaries.
     pub fn arena_bytes(&self) -> u64 {
-        self.instance.program.arena_bytes
+        self.instance.program.workspace_bytes
     }
 
-    /// Its program, to be changed by tests.
+    /// Returns the program instance, for tests that change it.
     #[cfg(all(test, feature = "emulator"))]
-    pub(super) fn instance_mut(&mut self) -> &mut Instance {
+    pub(super) fn instance_mut(&mut self) -> &mut ProgramInstance {
         self.recorded.graph.launcher.graphs().clear();
         Arc::get_mut(&mut self.instance).expect("nobody else has it")
     }
@@ -277,7 +278,7 @@ impl CompiledGraph {
 #[derive(Debug)]
 pub struct CachedGraph {
     recorded: Recorded,
-    instance: Weak<Instance>,
+    instance: Weak<ProgramInstance>,
 }
 
 impl CachedGraph {
@@ -317,10 +318,10 @@ impl CachedGraph {
 }
 
 impl Recorded {
-    /// Forgets the buffers, but for where they were.
+    /// Drops the buffers, but keeps their addresses.
     fn let_go(&mut self) {
         for &value in &self.graph.external {
-            if let Place::External { block, .. } = &mut self.graph.values[value as usize].place {
+            if let Storage::External { block, .. } = &mut self.graph.values[value as usize].place {
                 *block = None;
             }
         }
@@ -336,7 +337,7 @@ impl Binding<'_> {
     pub fn buffer<'a>(&mut self, value: u32, memory: impl Into<GraphMemory<'a>>) {
         let memory = memory.into();
         let (block, address) = (memory.block.cloned(), memory.address);
-        self.0.set_place(value, Place::External { block, address });
+        self.0.set_place(value, Storage::External { block, address });
     }
 
     /// Immediate number `index`, in the order of recording, which is as long as `bytes`.

@@ -1,17 +1,17 @@
-//! Which nodes matter, and which have to come before which.
+//! Finds the nodes that have an effect, and the order that their accesses require.
 
 use smallvec::SmallVec;
 
 use crate::error::Result;
 
 use super::error::GraphProblem;
-use super::record::{Graph, Place, Work, problem};
+use super::record::{Graph, NodeKind, Storage, problem};
 
-/// Byte ranges, disjoint, in any order.
+/// Disjoint byte ranges, in any order.
 #[derive(Clone, Debug, Default)]
-struct Ranges(SmallVec<[(u64, u64); 2]>);
+struct ByteRanges(SmallVec<[(u64, u64); 2]>);
 
-impl Ranges {
+impl ByteRanges {
     fn overlaps(&self, start: u64, end: u64) -> bool {
         self.0.iter().any(|&(s, e)| s < end && start < e)
     }
@@ -44,23 +44,24 @@ impl Ranges {
     }
 
     fn covers(&self, start: u64, end: u64) -> bool {
-        // Neighbours are joined when they are added.
+        // Adjacent ranges are merged when they are added.
         start >= end || self.0.iter().any(|&(s, e)| s <= start && end <= e)
     }
 }
 
-/// The nodes whose work somebody sees: they write a buffer, give bytes to the host, or write what such a node reads.
+/// Returns the nodes whose work has an effect: they write a buffer, are read by the host, or write what such a node
+/// reads.
 ///
 /// # Errors
-/// [`GraphProblem::NeverWritten`] when such a node reads bytes of a temporary that none before wrote.
+/// Returns [`GraphProblem::NeverWritten`] if such a node reads bytes of a temporary that no earlier node wrote.
 pub(super) fn live_nodes(graph: &Graph) -> Result<Vec<u32>> {
-    let is_temporary = |value: u32| matches!(graph.values[value as usize].place, Place::Temporary);
-    let is_external = |value: u32| matches!(graph.values[value as usize].place, Place::External { .. });
-    let mut needed = vec![Ranges::default(); graph.values.len()];
+    let is_temporary = |value: u32| matches!(graph.values[value as usize].place, Storage::Temporary);
+    let is_external = |value: u32| matches!(graph.values[value as usize].place, Storage::External { .. });
+    let mut needed = vec![ByteRanges::default(); graph.values.len()];
     let mut live = Vec::with_capacity(graph.nodes.len());
     for (index, node) in graph.nodes.iter().enumerate().rev() {
         let uses = graph.uses_of(index);
-        let seen = matches!(node.work, Work::Read)
+        let seen = matches!(node.work, NodeKind::Read)
             || uses.iter().any(|u| {
                 u.write
                     && (is_external(u.value)
@@ -78,7 +79,7 @@ pub(super) fn live_nodes(graph: &Graph) -> Result<Vec<u32>> {
         }
     }
     live.reverse();
-    let mut written = vec![Ranges::default(); graph.values.len()];
+    let mut written = vec![ByteRanges::default(); graph.values.len()];
     for &index in &live {
         let uses = graph.uses_of(index as usize);
         for u in uses.iter().filter(|u| u.read && is_temporary(u.value)) {
@@ -94,28 +95,28 @@ pub(super) fn live_nodes(graph: &Graph) -> Result<Vec<u32>> {
     Ok(live)
 }
 
-/// The space of addresses.
+/// The space of absolute addresses.
 pub(super) const ADDRESSES: u32 = 0;
-/// The space of the arena.
-pub(super) const ARENA: u32 = 1;
-/// The space of value 0 where no two share bytes; that of the next value is the next one.
+/// The space of the workspace.
+pub(super) const WORKSPACE: u32 = 1;
+/// The space of value 0 while no two values share bytes. Value `n` has the space `VALUES + n`.
 pub(super) const VALUES: u32 = 2;
 
-/// Bytes that a node touches, where they are.
+/// The bytes that a node accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Touch {
-    /// What `start` counts from; bytes of different spaces have nothing in common.
+pub(super) struct ByteAccess {
+    /// The space that `start` counts from. Bytes of different spaces are never the same.
     pub(super) space: u32,
     pub(super) start: u64,
     pub(super) end: u64,
     pub(super) write: bool,
 }
 
-/// For each node, the earlier ones that it has to come after: those that wrote what it touches (RAW, WAW) or touched what
-/// it writes (WAR). Nodes that come before one of these anyway are left out where that shows at once.
-pub(super) fn dependencies(nodes: &[SmallVec<[Touch; 4]>]) -> Vec<SmallVec<[u32; 4]>> {
+/// Returns, for each node, the earlier nodes that it must come after: nodes that wrote what it accesses (RAW, WAW) or
+/// accessed what it writes (WAR). Nodes that already come before one of these are left out where that is cheap to see.
+pub(super) fn dependencies(nodes: &[SmallVec<[ByteAccess; 4]>]) -> Vec<SmallVec<[u32; 4]>> {
     let spaces = nodes.iter().flatten().map(|t| t.space + 1).max().unwrap_or(0);
-    let mut earlier: Vec<Vec<(Touch, u32)>> = vec![Vec::new(); spaces as usize];
+    let mut earlier: Vec<Vec<(ByteAccess, u32)>> = vec![Vec::new(); spaces as usize];
     let mut all = Vec::with_capacity(nodes.len());
     for (index, touches) in nodes.iter().enumerate() {
         let mut after: SmallVec<[u32; 4]> = SmallVec::new();
@@ -129,7 +130,7 @@ pub(super) fn dependencies(nodes: &[SmallVec<[Touch; 4]>]) -> Vec<SmallVec<[u32;
         for t in touches {
             let space = &mut earlier[t.space as usize];
             if t.write {
-                // Whoever touches these bytes later comes after this node, and so after those.
+                // A later access of these bytes comes after this node, and so after the removed ones.
                 space.retain(|(e, _)| !(t.start <= e.start && e.end <= t.end));
             }
             space.push((*t, index as u32));
@@ -144,11 +145,11 @@ pub(super) fn dependencies(nodes: &[SmallVec<[Touch; 4]>]) -> Vec<SmallVec<[u32;
 mod tests {
     use super::*;
 
-    fn touch(start: u64, end: u64, write: bool) -> Touch {
-        Touch { space: 1, start, end, write }
+    fn touch(start: u64, end: u64, write: bool) -> ByteAccess {
+        ByteAccess { space: 1, start, end, write }
     }
 
-    fn nodes(all: &[&[Touch]]) -> Vec<SmallVec<[Touch; 4]>> {
+    fn nodes(all: &[&[ByteAccess]]) -> Vec<SmallVec<[ByteAccess; 4]>> {
         all.iter().map(|t| SmallVec::from_slice(t)).collect()
     }
 
@@ -168,14 +169,14 @@ mod tests {
     #[test]
     fn readers_do_not_wait_for_each_other_and_spaces_are_apart() {
         let mut all = nodes(&[&[touch(0, 4, true)], &[touch(0, 4, false)], &[touch(0, 4, false)]]);
-        all.push(SmallVec::from_slice(&[Touch { space: 0, start: 0, end: 4, write: true }]));
+        all.push(SmallVec::from_slice(&[ByteAccess { space: 0, start: 0, end: 4, write: true }]));
         let found: Vec<Vec<u32>> = dependencies(&all).iter().map(|d| d.to_vec()).collect();
         assert_eq!(found, [vec![], vec![0], vec![0], vec![]]);
     }
 
     #[test]
     fn ranges() {
-        let mut r = Ranges::default();
+        let mut r = ByteRanges::default();
         r.add(0, 4);
         r.add(8, 12);
         assert!(!r.covers(0, 12) && r.overlaps(3, 9) && !r.overlaps(4, 8));

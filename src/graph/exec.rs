@@ -1,4 +1,4 @@
-//! A program as a driver's graph: made once, launched with one call.
+//! Runs a graph program as a driver graph, which is instantiated once and launched with one call.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use hip_driver::{
     RawGraphExec, RawGraphNode, RawStream, Work,
 };
 
-use super::program::{At, Program, Step};
+use super::program::{GraphProgram, Location, Step};
 
-/// An instantiated graph; destroyed with it, when its last launch has finished.
+/// An instantiated driver graph. It is destroyed on drop, when its last launch has finished.
 #[derive(Debug)]
 struct Exec {
     driver: Arc<dyn Driver>,
@@ -21,44 +21,45 @@ struct Exec {
 
 impl Drop for Exec {
     fn drop(&mut self) {
-        // SAFETY: whoever drops it keeps it until its last launch has finished (`Lane::keep_until_done`).
+        // SAFETY: the owner keeps it until its last launch has finished (`Lane::keep_until_done`).
         if let Err(e) = unsafe { self.driver.graph_exec_destroy(self.device, self.raw) } {
             log::warn!("destroying a graph of {}: {e}", self.device);
         }
     }
 }
 
-/// A driver's graph and what is baked into it: it is good for another compute as long as these are the same.
+/// A driver graph with the arguments and addresses that it was created with. It can be launched again while these are
+/// unchanged.
 #[derive(Debug)]
-pub(super) struct Baked {
+pub(super) struct DriverGraph {
     exec: Exec,
     kernargs: Vec<u8>,
-    /// Addresses of copies and fills.
+    /// The addresses of copies and fills.
     addresses: Vec<u64>,
 }
 
-/// A graph while it is made; destroyed in any case.
-struct Draft<'a> {
+/// A driver graph that is being built. It is destroyed on drop.
+struct UnfinishedDriverGraph<'a> {
     driver: &'a Arc<dyn Driver>,
     device: DeviceId,
     raw: RawGraph,
 }
 
-impl Drop for Draft<'_> {
+impl Drop for UnfinishedDriverGraph<'_> {
     fn drop(&mut self) {
-        // SAFETY: nobody else has it; what was instantiated from it stays good.
+        // SAFETY: nothing else uses it; what was instantiated from it stays valid.
         if let Err(e) = unsafe { self.driver.graph_destroy(self.device, self.raw) } {
             log::warn!("destroying a graph of {}: {e}", self.device);
         }
     }
 }
 
-/// The reads of a program that a driver's graph can leave to the stream behind it, or the first that it can't: later
-/// steps write its bytes.
-pub(super) fn reads_at_end(program: &Program) -> Result<(), usize> {
+/// Succeeds if all reads of a program can be enqueued on the stream after the driver graph. Returns the first that
+/// can't, because a later step writes its bytes.
+pub(super) fn reads_at_end(program: &GraphProgram) -> Result<(), usize> {
     for (index, step) in program.steps.iter().enumerate() {
         if matches!(step, Step::Read { .. }) {
-            // Whatever comes later and depends on the read writes what it reads.
+            // A later step that depends on the read writes the bytes that it reads.
             if program.after[index + 1..].iter().any(|after| after.contains(&(index as u32))) {
                 return Err(index);
             }
@@ -67,8 +68,8 @@ pub(super) fn reads_at_end(program: &Program) -> Result<(), usize> {
     Ok(())
 }
 
-/// Addresses of everything that is not a kernel's argument.
-pub(super) fn addresses(program: &Program, address: impl Fn(At) -> u64, all: &mut Vec<u64>) {
+/// Returns the addresses of everything that is not a kernel argument.
+pub(super) fn addresses(program: &GraphProgram, address: impl Fn(Location) -> u64, all: &mut Vec<u64>) {
     all.clear();
     for step in &program.steps {
         match step {
@@ -79,38 +80,39 @@ pub(super) fn addresses(program: &Program, address: impl Fn(At) -> u64, all: &mu
     }
 }
 
-impl Baked {
-    /// Whether it does what is bound.
+impl DriverGraph {
+    /// Returns whether the driver graph was created with these arguments and addresses.
     pub(super) fn is_good(&self, kernargs: &[u8], addresses: &[u64]) -> bool {
         self.kernargs == kernargs && self.addresses == addresses
     }
 
-    /// Launches it.
+    /// Launches the driver graph.
     ///
     /// # Safety
-    /// As for [`Work::Graph`]; `stream` is the instance's own, on which its launches are ordered.
+    /// The safety conditions of [`Work::Graph`] apply. `stream` is the instance's own, on which all its launches are
+    /// ordered.
     pub(super) unsafe fn launch(&self, stream: RawStream) -> DriverResult<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: promised by the caller.
         unsafe { self.exec.driver.enqueue(self.exec.device, stream, &Work::Graph(self.exec.raw)) }
     }
 
-    /// Makes the driver's graph; on an error, the step that it is about.
+    /// Creates the driver graph. On failure, returns the error and the step that caused it.
     ///
     /// # Safety
-    /// The addresses and arguments are good whenever it is launched, and the kernels' modules stay loaded.
+    /// The addresses and arguments must be valid whenever it is launched, and the kernels' modules must stay loaded.
     pub(super) unsafe fn make(
         driver: &Arc<dyn Driver>,
         device: DeviceId,
-        program: &Program,
+        program: &GraphProgram,
         kernargs: &[u8],
-        address: impl Fn(At) -> u64 + Copy,
-    ) -> Result<Baked, (usize, DriverError)> {
+        address: impl Fn(Location) -> u64 + Copy,
+    ) -> Result<DriverGraph, (usize, DriverError)> {
         let raw = driver.graph_create(device).map_err(|e| (0, e))?;
-        let draft = Draft { driver, device, raw };
+        let draft = UnfinishedDriverGraph { driver, device, raw };
         let mut nodes: Vec<Option<RawGraphNode>> = Vec::with_capacity(program.steps.len());
         for (index, step) in program.steps.iter().enumerate() {
             let after: SmallVec<[RawGraphNode; 4]> = before(program, &nodes, index);
-            // SAFETY (of all below): the caller's promises; ranges were checked when they were recorded.
+            // SAFETY (of all below): promised by the caller; ranges were checked when they were recorded.
             let node = match *step {
                 Step::Launch { function, dims, kernarg, .. } if !dims.is_empty() => {
                     let accesses: SmallVec<[MemoryAccess; 4]> = program.uses[index]
@@ -168,18 +170,23 @@ impl Baked {
             };
             nodes.push(node.transpose().map_err(|e| (index, e))?);
         }
-        // SAFETY: the graph is ours, and nobody adds to it.
+        // SAFETY: the graph is ours, and nothing adds nodes to it.
         let raw = unsafe { driver.graph_instantiate(device, draft.raw) }
             .map_err(|e| (program.steps.len().saturating_sub(1), e))?;
         let exec = Exec { driver: driver.clone(), device, raw };
-        let mut baked = Baked { exec, kernargs: kernargs.to_vec(), addresses: Vec::new() };
+        let mut baked = DriverGraph { exec, kernargs: kernargs.to_vec(), addresses: Vec::new() };
         addresses(program, address, &mut baked.addresses);
         Ok(baked)
     }
 }
 
-/// The nodes that a step comes after; where one of them is no node (a read, an empty launch), those that it comes after.
-fn before(program: &Program, nodes: &[Option<RawGraphNode>], index: usize) -> SmallVec<[RawGraphNode; 4]> {
+/// Returns the driver's nodes that a step comes after. If such a step has no node (a read, an empty launch), returns
+/// those that it comes after.
+fn before(
+    program: &GraphProgram,
+    nodes: &[Option<RawGraphNode>],
+    index: usize,
+) -> SmallVec<[RawGraphNode; 4]> {
     let mut found: SmallVec<[RawGraphNode; 4]> = SmallVec::new();
     let mut waiting: SmallVec<[u32; 8]> = program.after[index].iter().copied().collect();
     let mut seen: SmallVec<[u32; 8]> = SmallVec::new();

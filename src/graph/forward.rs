@@ -1,13 +1,14 @@
-//! Temporaries that are only made to be copied to a buffer: written straight there, and the copy is gone.
+//! Writes temporaries that are only copied to a buffer directly to that buffer, and omits the copy.
 
 use super::program::ALIGN;
-use super::record::{Graph, Place, Use, Work};
+use super::record::{Graph, NodeKind, Storage, ValueAccess};
 
-/// Where each temporary that is written straight to a buffer goes: value and offset of the buffer.
+/// For each temporary that is written directly to a buffer: the value and the offset of the buffer.
 pub(super) type Forwarded = Vec<Option<(u32, u64)>>;
 
-/// Finds such temporaries, and takes their copies out of `live`. The copy has to be the temporary's last use, of all its
-/// bytes, to memory that is aligned as a temporary is, and nothing may touch those bytes from the temporary's first use on.
+/// Finds such temporaries, and removes their copies from `live`. The copy must be the temporary's last use, of all its
+/// bytes, to memory with the alignment of a temporary, and nothing else may access the target bytes from the
+/// temporary's first use on.
 pub(super) fn forward_copies(graph: &Graph, live: &mut Vec<u32>) -> Forwarded {
     let mut forwarded: Forwarded = vec![None; graph.values.len()];
     let mut spans: Vec<Option<(usize, usize)>> = vec![None; graph.values.len()];
@@ -19,14 +20,14 @@ pub(super) fn forward_copies(graph: &Graph, live: &mut Vec<u32>) -> Forwarded {
     }
     let mut gone = Vec::new();
     for (position, &index) in live.iter().enumerate() {
-        if !matches!(graph.nodes[index as usize].work, Work::Copy)
+        if !matches!(graph.nodes[index as usize].work, NodeKind::Copy)
             || graph.order.iter().any(|&(a, b)| a == index || b == index)
         {
             continue;
         }
         let [from, to] = graph.uses_of(index as usize) else { continue };
         let info = &graph.values[from.value as usize];
-        let whole = matches!(info.place, Place::Temporary) && from.offset == 0 && from.bytes == info.bytes;
+        let whole = matches!(info.place, Storage::Temporary) && from.offset == 0 && from.bytes == info.bytes;
         let (Some((first, last)), Some((start, end))) =
             (spans[from.value as usize], range(graph, &forwarded, to))
         else {
@@ -52,14 +53,14 @@ pub(super) fn forward_copies(graph: &Graph, live: &mut Vec<u32>) -> Forwarded {
     forwarded
 }
 
-/// Addresses of a buffer's bytes that a use touches.
-fn range(graph: &Graph, forwarded: &Forwarded, u: &Use) -> Option<(u64, u64)> {
+/// Returns the addresses of the bytes of a buffer that a use accesses.
+fn range(graph: &Graph, forwarded: &Forwarded, u: &ValueAccess) -> Option<(u64, u64)> {
     let (value, offset) = match forwarded[u.value as usize] {
         Some((value, offset)) => (value, offset + u.offset),
         None => (u.value, u.offset),
     };
     match graph.values[value as usize].place {
-        Place::External { address, .. } => Some((address + offset, address + offset + u.bytes)),
-        Place::Temporary | Place::Block { .. } => None,
+        Storage::External { address, .. } => Some((address + offset, address + offset + u.bytes)),
+        Storage::Temporary | Storage::ArgumentBlock { .. } => None,
     }
 }

@@ -1,39 +1,39 @@
-//! What a graph is to the cache: its structure as words, hashed while it is recorded.
+//! The key of a graph in the cache: its structure as words, which are hashed while it is recorded.
 
-/// Structure without addresses and scalars. Two graphs with equal keys have the same program.
+/// The structure of a graph without addresses and scalars. Two graphs with equal keys have the same program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Key {
-    // First, as it differs first.
+pub(super) struct GraphKey {
+    // Compared first, because it usually differs.
     hash: u64,
     words: Vec<u64>,
 }
 
-/// A key's end, to go back to.
+/// A length of a key to which it can be truncated again.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Mark {
+pub(super) struct KeyCheckpoint {
     hash: u64,
     len: usize,
 }
 
-impl Key {
+impl GraphKey {
     #[inline]
     pub(super) fn push(&mut self, word: u64) {
-        // The golden ratio's bits (Knuth); the rotation brings the well mixed high half down.
+        // The golden ratio's bits (Knuth). The rotation moves the well-mixed high half down.
         self.hash = (self.hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
         self.words.push(word);
     }
 
     #[inline]
-    pub(super) fn mark(&self) -> Mark {
-        Mark { hash: self.hash, len: self.words.len() }
+    pub(super) fn mark(&self) -> KeyCheckpoint {
+        KeyCheckpoint { hash: self.hash, len: self.words.len() }
     }
 
-    /// The words since then.
-    pub(super) fn since(&self, mark: Mark) -> &[u64] {
+    /// Returns the words that were added since a checkpoint.
+    pub(super) fn since(&self, mark: KeyCheckpoint) -> &[u64] {
         self.words.get(mark.len..).unwrap_or(&[])
     }
 
-    pub(super) fn roll_back(&mut self, mark: Mark) {
+    pub(super) fn roll_back(&mut self, mark: KeyCheckpoint) {
         self.hash = mark.hash;
         self.words.truncate(mark.len);
     }
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn a_refused_node_leaves_no_trace() {
-        let (mut a, mut b) = (Key::default(), Key::default());
+        let (mut a, mut b) = (GraphKey::default(), GraphKey::default());
         a.push(1);
         let mark = a.mark();
         a.push(99);

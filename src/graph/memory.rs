@@ -12,7 +12,7 @@ pub struct GraphMemory<'a> {
     pub(super) block: Option<&'a PoolBlock>,
     pub(super) address: u64,
     pub(super) bytes: u64,
-    /// Whether the elements are all that is between the first and the last.
+    /// Whether the elements fill the range from the first to the last.
     pub(super) contiguous: bool,
 }
 

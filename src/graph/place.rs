@@ -1,4 +1,4 @@
-//! Where temporaries lie in the arena: by the order of the steps on one stream, or by what is before what on several.
+//! Places temporaries in the workspace: by the order of the steps on one stream, or by their partial order on several.
 
 use smallvec::SmallVec;
 
@@ -10,35 +10,37 @@ use offset_planner::{
 use super::branches::Order;
 use super::error::GraphProblem;
 use super::program::ALIGN;
-use super::record::{Graph, Place, Use, Work, problem};
+use super::record::{Graph, NodeKind, Storage, ValueAccess, problem};
 
-/// Temporaries of branches up to which they are planned by the partial order: that takes milliseconds, and the square of
-/// their number.
+/// The number of temporaries up to which branches are planned by the partial order. That takes milliseconds, and time
+/// that grows with the square of the number.
 const MOST_BY_ORDER: usize = 128;
-/// Search nodes of such a plan, times temporaries: each takes as long as there are temporaries.
+/// The number of search nodes of such a plan, times the number of temporaries. The time of a search node is
+/// proportional to that number.
 const SEARCH: u64 = 200_000;
 
-/// What runs on several streams: the order, and the earlier steps that each step comes after.
-pub(super) type Ordered<'a> = (&'a Order, &'a [SmallVec<[u32; 4]>]);
+/// The order of steps on several streams, and the earlier steps that each step comes after.
+pub(super) type StepOrder<'a> = (&'a Order, &'a [SmallVec<[u32; 4]>]);
 
-/// Offsets of the temporaries for which `placed` says so, by value, and the arena's size. Each lives from its first to its
-/// last use; a kernel that is declared in place may have its result where an input ends.
+/// Returns the offsets of the temporaries for which `placed` is true, by value, and the workspace's size in bytes. A
+/// temporary lives from its first to its last use. A kernel that is declared in place may have its result in the bytes
+/// of an input that ends there.
 ///
-/// With an `order`, two share bytes only if every step that touches one is before every step that touches the other. Where
-/// there are too many for that, those of one stream share with each other, and those of several with each other, in the
-/// order of the steps: what that puts after what is in the bytes, and found there.
+/// With an `order`, two temporaries share bytes only if every step that accesses one comes before every step that
+/// accesses the other. If there are too many for that, those of one stream share bytes with each other, and so do those
+/// of several streams, in the order of the steps. The dependencies that this adds are found from the bytes.
 pub(super) fn place_temporaries(
     graph: &Graph,
     live: &[u32],
     placed: impl Fn(u32) -> bool,
-    order: Option<Ordered<'_>>,
+    order: Option<StepOrder<'_>>,
 ) -> Result<(Vec<u64>, u64)> {
     let mut touched: Vec<Vec<u32>> = vec![Vec::new(); graph.values.len()];
     for (position, &index) in live.iter().enumerate() {
         for u in graph.uses_of(index as usize) {
             let info = &graph.values[u.value as usize];
             let steps = &mut touched[u.value as usize];
-            if matches!(info.place, Place::Temporary)
+            if matches!(info.place, Storage::Temporary)
                 && info.bytes > 0
                 && placed(u.value)
                 && steps.last() != Some(&(position as u32))
@@ -47,11 +49,11 @@ pub(super) fn place_temporaries(
             }
         }
     }
-    let mut arena = Arena { graph, live, touched, offsets: vec![0; graph.values.len()], end: 0 };
-    let count = arena.touched.iter().filter(|steps| !steps.is_empty()).count();
+    let mut workspace = Workspace { graph, live, touched, offsets: vec![0; graph.values.len()], end: 0 };
+    let count = workspace.touched.iter().filter(|steps| !steps.is_empty()).count();
     match order {
-        None => arena.place(None, |_| true),
-        Some(_) if count <= MOST_BY_ORDER => arena.place(order, |_| true),
+        None => workspace.place(None, |_| true),
+        Some(_) if count <= MOST_BY_ORDER => workspace.place(order, |_| true),
         Some((order, _)) => {
             let stream = |steps: &[u32]| {
                 let of = |step: &u32| order.stream_of[*step as usize];
@@ -61,18 +63,18 @@ pub(super) fn place_temporaries(
             (0..order.streams)
                 .map(|s| Some(s as u8))
                 .chain([None])
-                .try_for_each(|region| arena.place(None, |steps| stream(steps) == region))
+                .try_for_each(|region| workspace.place(None, |steps| stream(steps) == region))
         }
     }
     .map_err(|e| problem(None, GraphProblem::Plan(e)))?;
-    Ok((arena.offsets, arena.end))
+    Ok((workspace.offsets, workspace.end))
 }
 
-/// An arena that is being filled, region by region.
-struct Arena<'a> {
+/// A workspace that is filled region by region.
+struct Workspace<'a> {
     graph: &'a Graph,
     live: &'a [u32],
-    /// The steps that touch each temporary which is to be placed, in order; empty for every other value.
+    /// For each temporary that is placed, the steps that access it in order; empty for every other value.
     touched: Vec<Vec<u32>>,
     offsets: Vec<u64>,
     end: u64,
@@ -82,11 +84,11 @@ fn say(e: &dyn std::fmt::Display) -> Box<str> {
     e.to_string().into_boxed_str()
 }
 
-impl Arena<'_> {
-    /// Places those whose steps `here` says belong, behind what is placed.
+impl Workspace<'_> {
+    /// Places the temporaries for whose steps `here` is true, after those that are placed.
     fn place(
         &mut self,
-        order: Option<Ordered<'_>>,
+        order: Option<StepOrder<'_>>,
         here: impl Fn(&[u32]) -> bool,
     ) -> std::result::Result<(), Box<str>> {
         let mut builder = ProblemBuilder::new();
@@ -127,7 +129,7 @@ impl Arena<'_> {
             options.budget = Budget::Nodes(SEARCH / count);
         }
         let found = plan(&instance, &options).map_err(|e| say(&e))?;
-        // A wrong plan would be silent corruption: it is checked by what shares no code with the planner.
+        // A wrong plan would corrupt memory silently, so it is checked by code that shares nothing with the planner.
         verify(&instance, &found).map_err(|e| say(&e))?;
         for (offset, id) in self.offsets.iter_mut().zip(&ids) {
             if let Some(found) = id.and_then(|id| found.offset(id)) {
@@ -138,9 +140,9 @@ impl Arena<'_> {
         Ok(())
     }
 
-    /// Pairs of values, of which the second may begin at the first byte of the first: a kernel that is declared in place
-    /// is the last to read the one and the first to write the other.
-    fn in_place(&self, order: Option<Ordered<'_>>) -> Vec<(u32, u32)> {
+    /// Returns pairs of values of which the second may begin at the first byte of the first: a kernel that is declared
+    /// in place is the last to read the first and the first to write the second.
+    fn in_place(&self, order: Option<StepOrder<'_>>) -> Vec<(u32, u32)> {
         let before = |a: u32, b: u32| match order {
             Some((order, _)) => order.before(a as usize, b as usize),
             None => a < b,
@@ -148,12 +150,13 @@ impl Arena<'_> {
         let mut pairs = Vec::new();
         for (position, &index) in (0u32..).zip(self.live) {
             let work = &self.graph.nodes[index as usize].work;
-            if !matches!(work, Work::Launch { kernel, .. } if kernel.is_in_place()) {
+            if !matches!(work, NodeKind::Launch { kernel, .. } if kernel.is_in_place()) {
                 continue;
             }
             let uses = self.graph.uses_of(index as usize);
-            let whole = |u: &Use| u.offset == 0 && u.bytes == self.graph.values[u.value as usize].bytes;
-            let touched = |u: &Use| self.touched[u.value as usize].iter().copied();
+            let whole =
+                |u: &ValueAccess| u.offset == 0 && u.bytes == self.graph.values[u.value as usize].bytes;
+            let touched = |u: &ValueAccess| self.touched[u.value as usize].iter().copied();
             for w in uses.iter().filter(|u| u.write && !u.read && whole(u)) {
                 let begins = touched(w).all(|t| t == position || before(position, t));
                 for r in uses.iter().filter(|u| u.read && whole(u) && u.bytes == w.bytes) {
@@ -170,7 +173,7 @@ impl Arena<'_> {
 /// The steps as nodes of a planning problem.
 struct Nodes<'a> {
     order: &'a Order,
-    /// Before every step.
+    /// A node before every step.
     start: NodeId,
     steps: Vec<NodeId>,
 }
@@ -185,7 +188,7 @@ impl<'a> Nodes<'a> {
         let start = builder.node("start");
         let steps: Vec<NodeId> = (0..count).map(|i| builder.node(format!("step {i}"))).collect();
         let mut last = vec![start; order.streams];
-        // The streams' own order first: the planner then lays its chains along them.
+        // Add the order within each stream first, so that the planner's chains follow the streams.
         for (&node, &stream) in steps.iter().zip(&order.stream_of) {
             builder.edge(std::mem::replace(&mut last[usize::from(stream)], node), node)?;
         }
@@ -197,8 +200,8 @@ impl<'a> Nodes<'a> {
         Ok(Nodes { order, start, steps })
     }
 
-    /// From when on a value that `touched` touch lives, and its uses. Where no single step is before the others, it lives
-    /// from a step that is before all of them.
+    /// Returns the definition and the uses of a value that the steps `touched` access. If no step comes before all
+    /// others, the definition is a step before all of them.
     fn lifetime(&self, touched: &[u32]) -> (NodeId, Vec<NodeId>) {
         let nodes = |steps: &[u32]| steps.iter().map(|&s| self.steps[s as usize]).collect::<Vec<_>>();
         if let Some((first, rest)) = touched.split_first()

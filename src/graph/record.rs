@@ -12,11 +12,11 @@ use crate::memory::PoolBlock;
 
 use super::branches::Branches;
 use super::error::GraphProblem;
-use super::key::Key;
+use super::key::GraphKey;
 use super::memory::GraphMemory;
 use super::program::ALIGN;
 
-// What a word of the key is about, in its highest bits.
+// The topic of a word of the key, in its highest bits.
 const KEY_VALUE: u64 = 1 << 60;
 const KEY_USE: u64 = 2 << 60;
 const KEY_IMMEDIATE: u64 = 3 << 60;
@@ -107,69 +107,69 @@ macro_rules! scalars {
 
 scalars!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64);
 
-/// Where a value lies.
+/// How a value is stored.
 #[derive(Clone, Debug)]
-pub(super) enum Place {
+pub(super) enum Storage {
     /// A buffer's memory.
     External { block: Option<PoolBlock>, address: u64 },
-    /// In the graph's arena.
+    /// In the graph's workspace.
     Temporary,
-    /// Bytes of the host, in the graph's arena before the first node runs, with addresses written in.
-    Block { at: u32, patches: Vec<(u32, Value)> },
+    /// Bytes of the host that are copied to the workspace before the first node runs, with addresses written in.
+    ArgumentBlock { at: u32, patches: Vec<(u32, Value)> },
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct ValueInfo {
-    pub(super) place: Place,
+    pub(super) place: Storage,
     pub(super) bytes: u64,
 }
 
 /// What a node does.
 #[derive(Clone, Debug)]
-pub(super) enum Work {
+pub(super) enum NodeKind {
     Launch {
         kernel: Arc<Kernel>,
         handle: KernelHandle,
         dims: LaunchDims,
     },
     Copy,
-    /// `width` bytes of the pattern, again and again.
+    /// Repeats a pattern of `width` bytes.
     Fill {
         pattern: u32,
         width: u8,
     },
-    /// Gives the bytes to the host.
+    /// Copies the bytes to the host.
     Read,
 }
 
-/// Bytes that a node touches.
+/// An access of a node to bytes of a value.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Use {
+pub(super) struct ValueAccess {
     pub(super) value: u32,
     pub(super) offset: u64,
     pub(super) bytes: u64,
     pub(super) read: bool,
     pub(super) write: bool,
-    /// The parameter that it is for, for launches.
+    /// For launches, the parameter that holds the address.
     pub(super) parameter: u32,
 }
 
-/// Stands for a parameter where bytes are touched through an address in a block.
-pub(super) const THROUGH_BLOCK: u32 = u32::MAX >> 10;
+/// Stands for a parameter if bytes are accessed through an address in an argument block.
+pub(super) const THROUGH_ARGUMENT_BLOCK: u32 = u32::MAX >> 10;
 
 /// A scalar or struct argument.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Immediate {
     pub(super) parameter: u32,
-    /// Where its bytes are among the graph's.
+    /// The offset of its bytes among the graph's immediates.
     pub(super) at: u32,
     pub(super) len: u32,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Node {
-    pub(super) work: Work,
-    /// First of its uses; they end where the next node's begin.
+    pub(super) work: NodeKind,
+    /// The first of its uses; they end where those of the next node begin.
     pub(super) uses: u32,
     pub(super) immediates: u32,
 }
@@ -181,16 +181,16 @@ pub struct Graph {
     pub(super) device: Device,
     id: u32,
     pub(super) values: Vec<ValueInfo>,
-    /// Those of `values` that are buffers.
+    /// The values that are buffers.
     pub(super) external: Vec<u32>,
     pub(super) branches: Branches,
-    /// Nodes that come after others whatever they touch: the earlier one first.
+    /// Pairs of nodes whose order was set explicitly, the earlier node first.
     pub(super) order: Vec<(u32, u32)>,
     pub(super) nodes: Vec<Node>,
-    pub(super) uses: Vec<Use>,
+    pub(super) uses: Vec<ValueAccess>,
     pub(super) immediates: Vec<Immediate>,
     pub(super) bytes: Vec<u8>,
-    pub(super) key: Key,
+    pub(super) key: GraphKey,
 }
 
 #[cold]
@@ -213,7 +213,7 @@ impl Graph {
             uses: Vec::new(),
             immediates: Vec::new(),
             bytes: Vec::new(),
-            key: Key::default(),
+            key: GraphKey::default(),
         }
     }
 
@@ -232,16 +232,16 @@ impl Graph {
         self.nodes.is_empty()
     }
 
-    fn add_value(&mut self, place: Place, bytes: u64) -> Value {
+    fn add_value(&mut self, place: Storage, bytes: u64) -> Value {
         let index = self.values.len() as u32;
         let kind = match &place {
-            Place::External { .. } => 0,
-            Place::Temporary => 1,
-            Place::Block { .. } => 2,
+            Storage::External { .. } => 0,
+            Storage::Temporary => 1,
+            Storage::ArgumentBlock { .. } => 2,
         };
         self.key.push(KEY_VALUE | kind);
         self.key.push(bytes);
-        if let Place::Block { patches, .. } = &place {
+        if let Storage::ArgumentBlock { patches, .. } = &place {
             for (at, value) in patches {
                 self.key.push(KEY_PATCH | u64::from(*at) << 28 | u64::from(value.index));
                 self.key.push(value.offset);
@@ -291,8 +291,8 @@ impl Graph {
         Ok(self.add_value(place, memory.bytes))
     }
 
-    /// The place of value `value`, if it may be this memory.
-    pub(super) fn external(&self, value: u32, memory: &GraphMemory<'_>) -> Result<Place> {
+    /// Returns the storage of value `value` if it may be this memory.
+    pub(super) fn external(&self, value: u32, memory: &GraphMemory<'_>) -> Result<Storage> {
         if *memory.device != self.device {
             let (buffer, graph) = (memory.device.id(), self.device.id());
             return Err(problem(None, GraphProblem::ForeignBuffer { value, buffer, graph }));
@@ -300,7 +300,7 @@ impl Graph {
         if !memory.contiguous {
             return Err(problem(None, GraphProblem::NotContiguous { value }));
         }
-        Ok(Place::External { block: memory.block.cloned(), address: memory.address })
+        Ok(Storage::External { block: memory.block.cloned(), address: memory.address })
     }
 
     /// Memory that only this graph uses, of `len` elements; where it lies is planned.
@@ -310,7 +310,7 @@ impl Graph {
     pub fn temporary<T: Pod>(&mut self, len: usize) -> Result<Value> {
         let bytes = (len as u64).checked_mul(size_of::<T>() as u64).filter(|&b| b < 1 << 47);
         match bytes {
-            Some(bytes) => Ok(self.add_value(Place::Temporary, bytes)),
+            Some(bytes) => Ok(self.add_value(Storage::Temporary, bytes)),
             None => {
                 Err(problem(None, GraphProblem::TooLarge((len as u64).saturating_mul(size_of::<T>() as u64))))
             }
@@ -331,7 +331,7 @@ impl Graph {
         let mut all = Vec::with_capacity(patches.len());
         for (at, value) in patches {
             self.own(value)?;
-            let is_block = matches!(self.values[value.index as usize].place, Place::Block { .. });
+            let is_block = matches!(self.values[value.index as usize].place, Storage::ArgumentBlock { .. });
             if *at < end || at.checked_add(8).is_none_or(|e| e > bytes.len()) || is_block {
                 let (start, bytes) = (*at as u64, bytes.len() as u64);
                 let wrong = GraphProblem::OutOfRange { start, end: start.saturating_add(8), bytes };
@@ -345,7 +345,7 @@ impl Graph {
         }
         let at = self.bytes.len() as u32;
         self.bytes.extend_from_slice(bytes);
-        Ok(self.add_value(Place::Block { at, patches: all }, bytes.len() as u64))
+        Ok(self.add_value(Storage::ArgumentBlock { at, patches: all }, bytes.len() as u64))
     }
 
     /// Says that the node recorded last touches a value through an address that no argument of it holds: one in a block.
@@ -354,11 +354,11 @@ impl Graph {
     /// [`Error::Graph`] for a value of another graph, a block, or when nothing was recorded.
     pub fn uses(&mut self, value: &Value, read: bool, write: bool) -> Result<()> {
         self.own(value)?;
-        let is_block = matches!(self.values[value.index as usize].place, Place::Block { .. });
+        let is_block = matches!(self.values[value.index as usize].place, Storage::ArgumentBlock { .. });
         if self.nodes.is_empty() || (is_block && write) {
             return Err(problem(None, GraphProblem::BlockWritten { value: value.index }));
         }
-        self.push_use(value, read, write, THROUGH_BLOCK);
+        self.push_use(value, read, write, THROUGH_ARGUMENT_BLOCK);
         Ok(())
     }
 
@@ -371,7 +371,7 @@ impl Graph {
     }
 
     fn writable(&self, value: &Value) -> Result<()> {
-        if matches!(self.values[value.index as usize].place, Place::Block { .. }) {
+        if matches!(self.values[value.index as usize].place, Storage::ArgumentBlock { .. }) {
             let wrong = GraphProblem::BlockWritten { value: value.index };
             return Err(problem(Some(self.nodes.len() as u32), wrong));
         }
@@ -384,15 +384,15 @@ impl Graph {
         self.key.push(KEY_USE | modes | u64::from(parameter) << 2 | u64::from(index) << 24);
         self.key.push(offset);
         self.key.push(bytes);
-        self.uses.push(Use { value: index, offset, bytes, read, write, parameter });
+        self.uses.push(ValueAccess { value: index, offset, bytes, read, write, parameter });
     }
 
-    fn push_node(&mut self, work: Work, uses: usize, immediates: usize) -> NodeId {
+    fn push_node(&mut self, work: NodeKind, uses: usize, immediates: usize) -> NodeId {
         let id = NodeId(self.nodes.len() as u32);
         match &work {
-            Work::Launch { kernel, handle, dims } => {
+            NodeKind::Launch { kernel, handle, dims } => {
                 self.key.push(KEY_LAUNCH | kernel.id << 1 | u64::from(kernel.is_in_place()));
-                // The handle is what a fault's report says.
+                // Fault reports name the handle, so it is part of the key.
                 self.key.push(handle.0);
                 let pair = |a: u32, b: u32| u64::from(a) | u64::from(b) << 32;
                 self.key.push(pair(dims.grid[0], dims.grid[1]));
@@ -400,17 +400,17 @@ impl Graph {
                 self.key.push(pair(dims.block[1], dims.block[2]));
                 self.key.push(u64::from(dims.dynamic_lds));
             }
-            Work::Copy => self.key.push(KEY_COPY),
-            Work::Fill { pattern, width } => {
+            NodeKind::Copy => self.key.push(KEY_COPY),
+            NodeKind::Fill { pattern, width } => {
                 self.key.push(KEY_FILL | u64::from(*pattern) | u64::from(*width) << 32)
             }
-            Work::Read => self.key.push(KEY_READ),
+            NodeKind::Read => self.key.push(KEY_READ),
         }
         self.nodes.push(Node { work, uses: uses as u32, immediates: immediates as u32 });
         id
     }
 
-    /// Takes back what a node that is refused has recorded.
+    /// Removes what a node recorded before it was refused.
     fn roll_back(&mut self, uses: usize, immediates: usize, bytes: usize) {
         self.uses.truncate(uses);
         self.immediates.truncate(immediates);
@@ -442,7 +442,7 @@ impl Graph {
         let marks = (self.uses.len(), self.immediates.len(), self.bytes.len());
         let key = self.key.mark();
         match self.record_args(&kernel, args) {
-            Ok(()) => Ok(self.push_node(Work::Launch { kernel, handle, dims }, marks.0, marks.1)),
+            Ok(()) => Ok(self.push_node(NodeKind::Launch { kernel, handle, dims }, marks.0, marks.1)),
             Err(e) => {
                 self.roll_back(marks.0, marks.1, marks.2);
                 self.key.roll_back(key);
@@ -476,7 +476,7 @@ impl Graph {
             };
             kernel.check_pointer(index)?;
             self.own(value)?;
-            if write && matches!(self.values[value.index as usize].place, Place::Block { .. }) {
+            if write && matches!(self.values[value.index as usize].place, Storage::ArgumentBlock { .. }) {
                 let wrong = GraphProblem::BlockWritten { value: value.index };
                 return Err(problem(Some(self.nodes.len() as u32), wrong));
             }
@@ -492,23 +492,23 @@ impl Graph {
         self.immediates.push(Immediate { parameter, at, len: bytes.len() as u32 });
     }
 
-    /// Where a use begins, and in what: bytes of different spaces have nothing in common.
-    fn start_of(&self, u: &Use) -> (u32, u64) {
+    /// Returns the space and the offset at which a use begins. Bytes of different spaces are never the same.
+    fn start_of(&self, u: &ValueAccess) -> (u32, u64) {
         match self.values[u.value as usize].place {
-            Place::External { address, .. } => (u32::MAX, address + u.offset),
-            Place::Temporary | Place::Block { .. } => (u.value, u.offset),
+            Storage::External { address, .. } => (u32::MAX, address + u.offset),
+            Storage::Temporary | Storage::ArgumentBlock { .. } => (u.value, u.offset),
         }
     }
 
-    /// Whether two uses have bytes in common; with how far the second one's first byte is from the first one's.
-    fn overlap(&self, a: &Use, b: &Use) -> Option<bool> {
+    /// Returns `None` if two uses share no byte, otherwise whether they begin at the same byte.
+    fn overlap(&self, a: &ValueAccess, b: &ValueAccess) -> Option<bool> {
         let ((space, start), (other, from)) = (self.start_of(a), self.start_of(b));
         let overlap = space == other && start < from + b.bytes && from < start + a.bytes;
         overlap.then_some(start == from)
     }
 
-    /// An argument that is written must not overlap another one, unless the kernel is declared in place.
-    fn check_overlaps(&self, kernel: &Kernel, node: u32, uses: &[Use]) -> Result<()> {
+    /// Checks that an argument that is written overlaps no other one, unless the kernel is declared in place.
+    fn check_overlaps(&self, kernel: &Kernel, node: u32, uses: &[ValueAccess]) -> Result<()> {
         for (i, w) in uses.iter().enumerate().filter(|(_, u)| u.write) {
             for (_, r) in uses.iter().enumerate().filter(|&(j, _)| j != i) {
                 if let Some(same_start) = self.overlap(w, r)
@@ -522,10 +522,10 @@ impl Graph {
         Ok(())
     }
 
-    /// Whether every kernel is still what it was when it was recorded.
+    /// Checks that every kernel is still registered as it was when it was recorded.
     pub(super) fn check_kernels(&self) -> Result<()> {
         for (index, node) in self.nodes.iter().enumerate() {
-            if let Work::Launch { kernel, handle, .. } = &node.work
+            if let NodeKind::Launch { kernel, handle, .. } = &node.work
                 && self.launcher.kernel(*handle).map_or(true, |now| now.id != kernel.id)
             {
                 let kernel = kernel.name.clone();
@@ -535,16 +535,17 @@ impl Graph {
         Ok(())
     }
 
-    /// What recording checked of nodes whose buffers are others now.
+    /// Repeats the checks of recording for nodes whose buffers have changed.
     pub(super) fn check_nodes(&self) -> Result<()> {
         for (index, node) in self.nodes.iter().enumerate() {
             let uses = self.uses_of(index);
             match (&node.work, uses) {
-                (Work::Launch { kernel, .. }, _) => {
-                    let own = uses.iter().position(|u| u.parameter == THROUGH_BLOCK).unwrap_or(uses.len());
+                (NodeKind::Launch { kernel, .. }, _) => {
+                    let own =
+                        uses.iter().position(|u| u.parameter == THROUGH_ARGUMENT_BLOCK).unwrap_or(uses.len());
                     self.check_overlaps(kernel, index as u32, &uses[..own])?;
                 }
-                (Work::Copy, [from, to]) if self.overlap(from, to).is_some() => {
+                (NodeKind::Copy, [from, to]) if self.overlap(from, to).is_some() => {
                     return Err(problem(Some(index as u32), GraphProblem::CopyOverlaps));
                 }
                 _ => {}
@@ -564,7 +565,7 @@ impl Graph {
         if from.bytes != to.bytes {
             return Err(problem(node, GraphProblem::LengthsDiffer { from: from.bytes, to: to.bytes }));
         }
-        let plain = |v: &Value| Use {
+        let plain = |v: &Value| ValueAccess {
             value: v.index,
             offset: v.offset,
             bytes: v.bytes,
@@ -579,7 +580,7 @@ impl Graph {
         let uses = self.uses.len();
         self.push_use(from, true, false, 0);
         self.push_use(to, false, true, 1);
-        Ok(self.push_node(Work::Copy, uses, self.immediates.len()))
+        Ok(self.push_node(NodeKind::Copy, uses, self.immediates.len()))
     }
 
     /// Records a fill of every byte.
@@ -608,7 +609,7 @@ impl Graph {
         self.writable(value)?;
         let uses = self.uses.len();
         self.push_use(value, false, true, 0);
-        Ok(self.push_node(Work::Fill { pattern, width }, uses, self.immediates.len()))
+        Ok(self.push_node(NodeKind::Fill { pattern, width }, uses, self.immediates.len()))
     }
 
     /// Records that the host wants these bytes: the next output of the ticket.
@@ -619,17 +620,17 @@ impl Graph {
         self.own(value)?;
         let uses = self.uses.len();
         self.push_use(value, true, false, 0);
-        Ok(self.push_node(Work::Read, uses, self.immediates.len()))
+        Ok(self.push_node(NodeKind::Read, uses, self.immediates.len()))
     }
 
-    /// Adds to the key on how many streams it runs, and how buffers lie: the order of nodes depends on which overlap, and
-    /// how, and what is written straight to them on how they are aligned.
+    /// Adds to the key the number of streams and how buffers overlap and are aligned. The overlaps determine the order
+    /// of nodes, and the alignment which temporaries are written directly to buffers.
     pub(super) fn describe_buffers(&mut self) {
         if self.branches.most() > 1 {
             self.key.push(KEY_BRANCHES | self.branches.most() as u64);
         }
         let range = |v: u32| match &self.values[v as usize] {
-            ValueInfo { place: Place::External { address, .. }, bytes } => (*address, address + bytes),
+            ValueInfo { place: Storage::External { address, .. }, bytes } => (*address, address + bytes),
             _ => (0, 0),
         };
         for (i, &a) in self.external.iter().enumerate() {
@@ -650,12 +651,12 @@ impl Graph {
     /// The kernel of a recorded launch.
     pub(super) fn kernel_name(&self, node: u32) -> Option<Arc<str>> {
         match self.nodes.get(node as usize).map(|n| &n.work) {
-            Some(Work::Launch { kernel, .. }) => Some(kernel.name.clone()),
+            Some(NodeKind::Launch { kernel, .. }) => Some(kernel.name.clone()),
             _ => None,
         }
     }
 
-    pub(super) fn uses_of(&self, node: usize) -> &[Use] {
+    pub(super) fn uses_of(&self, node: usize) -> &[ValueAccess] {
         let end = self.nodes.get(node + 1).map_or(self.uses.len(), |n| n.uses as usize);
         &self.uses[self.nodes[node].uses as usize..end]
     }

@@ -1,4 +1,4 @@
-//! The streams and events of a program's branches, on one stream.
+//! The streams and events of a program's branches, beside one main stream.
 
 use crate::device::Device;
 use crate::error::Result;
@@ -8,9 +8,9 @@ use hip_driver::{DriverResult, RawStream};
 
 use super::branches::Schedule;
 
-/// Streams that run beside a stream, which owns them, and the events that join them. Every use of them is under that
-/// stream's lock, after what it waits for at its start and before what waits for it at its end; so programs share the
-/// streams, and events are recorded again by the next compute.
+/// Streams beside a main stream, which owns them, and the events between them. They are used under the main stream's
+/// lock, after its earlier work and before its later work. So programs share the streams, and each compute records the
+/// same events again.
 #[derive(Debug)]
 pub(super) struct SideStreams {
     streams: Vec<RawStream>,
@@ -18,7 +18,7 @@ pub(super) struct SideStreams {
 }
 
 impl SideStreams {
-    /// Makes events, and streams where the lane has too few.
+    /// Creates events, and streams if the main stream has too few.
     pub(super) fn new(lane: &Lane, schedule: &Schedule) -> Result<SideStreams> {
         let streams = lane.side_streams(schedule.streams - 1)?;
         // After a failure, each stream needs one.
@@ -27,7 +27,7 @@ impl SideStreams {
         Ok(SideStreams { events: (0..count).map(event).collect::<Result<_>>()?, streams })
     }
 
-    /// The stream of a step.
+    /// Returns the stream of a step.
     pub(super) fn of(&self, schedule: &Schedule, step: usize, main: RawStream) -> RawStream {
         match schedule.stream_of[step] {
             0 => main,
@@ -35,12 +35,12 @@ impl SideStreams {
         }
     }
 
-    /// Before the first step.
+    /// Runs before the first step.
     pub(super) fn fork(&self, device: &Device, schedule: &Schedule, main: RawStream) -> DriverResult<()> {
         schedule.fork.map_or(Ok(()), |event| self.record(device, event, main))
     }
 
-    /// Before a step on its `stream`.
+    /// Runs before a step on its `stream`.
     pub(super) fn before(
         &self,
         device: &Device,
@@ -51,7 +51,7 @@ impl SideStreams {
         schedule.waits[step].iter().try_for_each(|&event| self.wait(device, event, stream))
     }
 
-    /// After a step on its `stream`.
+    /// Runs after a step on its `stream`.
     pub(super) fn after(
         &self,
         device: &Device,
@@ -62,18 +62,18 @@ impl SideStreams {
         schedule.records[step].map_or(Ok(()), |event| self.record(device, event, stream))
     }
 
-    /// After the last step: what comes next on `main` comes after all of them.
+    /// Runs after the last step: later work on `main` comes after all steps.
     pub(super) fn join(&self, device: &Device, schedule: &Schedule, main: RawStream) -> DriverResult<()> {
         schedule.joins.iter().try_for_each(|&event| self.wait(device, event, main))
     }
 
-    /// After a step was refused: what was enqueued so far comes before what comes next on `main`, as memory is given
-    /// back in its order.
+    /// Runs after a step was refused: later work on `main` comes after the enqueued steps, because memory is freed in
+    /// its order.
     pub(super) fn abandon(&self, device: &Device, main: RawStream) {
         for (event, &stream) in (0u32..).zip(&self.streams) {
             let joined = self.record(device, event, stream).and_then(|()| self.wait(device, event, main));
             if joined.is_err() {
-                // SAFETY: the lane's own stream, which lives as long as the lane.
+                // SAFETY: a stream that the main stream owns, and that lives as long.
                 if let Err(e) = unsafe { device.raw().stream_synchronize(device.id(), stream) } {
                     log::warn!("waiting for a branch of a graph on {}: {e}", device.id());
                 }

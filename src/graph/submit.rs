@@ -1,4 +1,4 @@
-//! Computing a graph: its program from the cache or made anew, what changes written in, and all of it submitted at once.
+//! Computes a graph: finds or compiles its program, writes in addresses and scalars, and submits all of it.
 
 use std::cmp::Reverse;
 use std::sync::{Arc, PoisonError};
@@ -9,11 +9,11 @@ use crate::memory::Failed;
 use crate::memory::pool::Caller;
 use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess, Note, Work};
 
-use super::cache::{Bound, Instance};
+use super::cache::{BoundData, ProgramInstance};
 use super::error::GraphProblem;
-use super::exec::{Baked, addresses, reads_at_end};
-use super::program::{At, Program, Step, compile};
-use super::record::{Graph, Place, ValueInfo, problem};
+use super::exec::{DriverGraph, addresses, reads_at_end};
+use super::program::{GraphProgram, Location, Step, compile};
+use super::record::{Graph, Storage, ValueInfo, problem};
 use super::side_streams::SideStreams;
 
 /// How a graph reaches the device. The results are the same to the last bit.
@@ -31,21 +31,21 @@ pub enum Submission {
     DriverGraph,
 }
 
-/// When a driver's graph is used.
+/// When a driver graph is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Use {
+enum DriverGraphUse {
     Never,
-    /// When what is baked into it did not change since the last compute.
+    /// Use it if its arguments and addresses did not change since the last compute.
     Unchanged,
     Always,
 }
 
-/// What stopped a submission: the recorded node, and why.
-struct Stopped {
+/// A failed submission: the recorded node and the error.
+struct SubmissionFailure {
     node: u32,
     failed: Failed,
     slot_in_use: bool,
-    /// How many steps were enqueued.
+    /// The number of steps that were enqueued.
     submitted: usize,
 }
 
@@ -84,8 +84,8 @@ impl Graph {
         Ok(())
     }
 
-    /// The program for the key, found or made; the key stays only if it is to be kept.
-    pub(super) fn instance(&mut self, lane: &Arc<Lane>, keep: bool) -> Result<Arc<Instance>> {
+    /// Returns the program instance for the key, compiled if it is new; takes the key unless `keep`.
+    pub(super) fn instance(&mut self, lane: &Arc<Lane>, keep: bool) -> Result<Arc<ProgramInstance>> {
         let cache = self.launcher.graphs();
         if let Some(instance) = cache.find(&self.key, lane) {
             return Ok(instance);
@@ -96,24 +96,25 @@ impl Graph {
         Ok(instance)
     }
 
-    /// Submits a program of this graph. `state` is 0, or names what is bound: two with the same are bound alike.
+    /// Submits a program of this graph. `state` is 0, or a number for what is bound: submissions with the same number
+    /// bind the same.
     pub(super) fn run(
         &self,
         lane: &Arc<Lane>,
-        instance: &Arc<Instance>,
+        instance: &Arc<ProgramInstance>,
         way: Submission,
         state: u64,
     ) -> Result<Ticket> {
         let by_graph = self.decide(&instance.program, way)?;
         for &value in &instance.program.external {
-            if let Place::External { block: Some(block), .. } = &self.values[value as usize].place {
+            if let Storage::External { block: Some(block), .. } = &self.values[value as usize].place {
                 lane.core.note_use(block);
             }
         }
         match self.enqueue(lane, instance, by_graph, state) {
             Ok(ticket) => Ok(ticket),
-            // The lock is gone by now.
-            Err(Stopped { node, failed, .. }) => {
+            // The lock has been released here.
+            Err(SubmissionFailure { node, failed, .. }) => {
                 let source = failed.into_error(&self.device);
                 Err(match source {
                     lost @ Error::DeviceLost(_) => lost,
@@ -123,8 +124,9 @@ impl Graph {
         }
     }
 
-    /// Whether a driver's graph may be used; for [`Submission::Auto`], only one that is there or was asked for twice.
-    fn decide(&self, program: &Program, way: Submission) -> Result<Use> {
+    /// Returns whether a driver graph may be used. For [`Submission::Auto`], it must exist or have been requested
+    /// twice.
+    fn decide(&self, program: &GraphProgram, way: Submission) -> Result<DriverGraphUse> {
         let can = || {
             if !self.device.raw().capabilities().has(Capability::Graphs) {
                 return Err("the driver has no graphs".to_owned());
@@ -133,9 +135,9 @@ impl Graph {
                 .map_err(|step| format!("node {} reads what later nodes write", program.nodes[step]))
         };
         match way {
-            Submission::Burst => Ok(Use::Never),
+            Submission::Burst => Ok(DriverGraphUse::Never),
             Submission::DriverGraph => match can() {
-                Ok(()) => Ok(Use::Always),
+                Ok(()) => Ok(DriverGraphUse::Always),
                 Err(why) => Err(problem(None, GraphProblem::NoDriverGraph(why.into_boxed_str()))),
             },
             Submission::Auto
@@ -143,50 +145,58 @@ impl Graph {
                     && program.schedule.is_none()
                     && can().is_ok() =>
             {
-                Ok(Use::Unchanged)
+                Ok(DriverGraphUse::Unchanged)
             }
-            Submission::Auto => Ok(Use::Never),
+            Submission::Auto => Ok(DriverGraphUse::Never),
         }
     }
 
-    fn prepare(&self, lane: &Arc<Lane>) -> Result<Instance> {
+    fn prepare(&self, lane: &Arc<Lane>) -> Result<ProgramInstance> {
         let program = compile(self)?;
-        let arena = match program.arena_bytes {
+        let workspace = match program.workspace_bytes {
             0 => None,
             bytes => {
                 let pool = self.device.pool_core();
                 let block = pool
                     .allocate(lane.core.arena(), bytes, Caller::Free)
                     .map_err(|e| self.device.allocation_error("device", bytes as usize, e))
-                    .map_err(|e| self.say_arena(&program, e))?;
+                    .map_err(|e| self.explain_out_of_memory(&program, e))?;
                 Some(block)
             }
         };
         program.kernels.iter().for_each(|kernel| kernel.runs_on(lane));
         let mut kernargs = vec![0; program.kernarg_bytes];
-        let base = arena.as_ref().map_or(0, |a| a.ptr().0);
+        let base = workspace.as_ref().map_or(0, |a| a.ptr().0);
         for patch in &program.addresses {
-            if let At::Arena(offset) = patch.to {
+            if let Location::Workspace(offset) = patch.to {
                 put(&mut kernargs, patch.at, &(base + offset).to_le_bytes());
             }
         }
-        let bound = Bound { kernargs, blocks: vec![0; program.block_bytes as usize], ..Bound::default() };
+        let bound =
+            BoundData { kernargs, blocks: vec![0; program.block_bytes as usize], ..BoundData::default() };
         let side = program.schedule.as_ref().map(|s| SideStreams::new(lane, s)).transpose()?;
-        Ok(Instance { program, lane: Arc::downgrade(lane), arena, side, bound: bound.into(), used: 0.into() })
+        Ok(ProgramInstance {
+            program,
+            lane: Arc::downgrade(lane),
+            workspace,
+            side,
+            bound: bound.into(),
+            used: 0.into(),
+        })
     }
 
-    /// Says of memory that ran out what it was for: the arena, and the largest temporary in it.
+    /// Adds to an out-of-memory error what the memory was for: the workspace, and its largest temporary.
     #[cold]
-    fn say_arena(&self, program: &Program, error: Error) -> Error {
+    fn explain_out_of_memory(&self, program: &GraphProgram, error: Error) -> Error {
         let Error::OutOfMemory(mut error) = error else { return error };
         let uses =
             program.nodes.iter().flat_map(|&n| self.uses_of(n as usize).iter().map(move |u| (n, u.value)));
         let temporaries = uses.filter_map(|(node, value)| match &self.values[value as usize] {
-            ValueInfo { place: Place::Temporary, bytes } => Some((*bytes, value, node)),
+            ValueInfo { place: Storage::Temporary, bytes } => Some((*bytes, value, node)),
             _ => None,
         });
-        let mut why = format!("the arena of a graph of {} nodes", program.nodes.len());
-        // Of one value's uses the first.
+        let mut why = format!("the workspace of a graph of {} nodes", program.nodes.len());
+        // Of the uses of one value, take the first.
         if let Some((bytes, value, node)) = temporaries.max_by_key(|&(b, v, n)| (b, Reverse(v), Reverse(n))) {
             why +=
                 &format!(", the largest temporary being value {value}, {bytes} bytes, from node {node} on");
@@ -199,22 +209,22 @@ impl Graph {
         Error::OutOfMemory(error)
     }
 
-    fn address(&self, instance: &Instance, at: At) -> u64 {
+    fn address(&self, instance: &ProgramInstance, at: Location) -> u64 {
         match at {
-            At::Arena(offset) => instance.arena.as_ref().map_or(0, |a| a.ptr().0) + offset,
-            At::Value(value, offset) => match &self.values[value as usize].place {
-                Place::External { address, .. } => address + offset,
-                Place::Temporary | Place::Block { .. } => 0,
+            Location::Workspace(offset) => instance.workspace.as_ref().map_or(0, |a| a.ptr().0) + offset,
+            Location::Value(value, offset) => match &self.values[value as usize].place {
+                Storage::External { address, .. } => address + offset,
+                Storage::Temporary | Storage::ArgumentBlock { .. } => 0,
             },
         }
     }
 
-    /// Writes this compute's addresses and immediates into the packed arguments; whether that changed any.
-    fn bind(&self, program: &Program, kernargs: &mut [u8]) -> bool {
+    /// Writes the addresses and immediates into the packed arguments. Returns whether that changed any.
+    fn bind(&self, program: &GraphProgram, kernargs: &mut [u8]) -> bool {
         let mut changed = false;
         for patch in &program.addresses {
-            if let At::Value(value, offset) = patch.to
-                && let Place::External { address, .. } = &self.values[value as usize].place
+            if let Location::Value(value, offset) = patch.to
+                && let Storage::External { address, .. } = &self.values[value as usize].place
             {
                 changed |= put(kernargs, patch.at, &(address + offset).to_le_bytes());
             }
@@ -227,16 +237,16 @@ impl Graph {
         changed
     }
 
-    /// Writes this compute's blocks; whether that changed any.
-    fn bind_blocks(&self, instance: &Instance, blocks: &mut [u8]) -> bool {
+    /// Writes the argument blocks. Returns whether that changed any.
+    fn bind_blocks(&self, instance: &ProgramInstance, blocks: &mut [u8]) -> bool {
         let (program, mut changed) = (&instance.program, false);
         let mut patches = program.block_patches.iter().peekable();
         for &(value, start) in &program.blocks {
             let info = &self.values[value as usize];
-            let Place::Block { at, .. } = info.place else { continue };
+            let Storage::ArgumentBlock { at, .. } = info.place else { continue };
             let (bytes, end) =
                 (&self.bytes[at as usize..at as usize + info.bytes as usize], start + info.bytes);
-            // What is under a patch is the patch's.
+            // The bytes of a patch hold the address.
             let mut from = 0;
             while let Some(&&(place, to)) = patches.peek()
                 && place < end
@@ -252,12 +262,12 @@ impl Graph {
         changed
     }
 
-    /// Copies the blocks to the arena, if they are not there.
+    /// Copies the argument blocks to the workspace unless it holds them already.
     fn stage_blocks(
         &self,
         lane: &Lane,
-        instance: &Instance,
-        bound: &mut Bound,
+        instance: &ProgramInstance,
+        bound: &mut BoundData,
         ring: &mut crate::memory::PinnedRing,
         sequence: u64,
     ) -> std::result::Result<(), Failed> {
@@ -266,16 +276,16 @@ impl Graph {
         {
             return Ok(());
         }
-        // Until the copy is enqueued, the device holds something else.
+        // Until the copy is enqueued, the workspace holds other bytes.
         bound.blocks_good = false;
         let (device, bytes) = (lane.core.device(), bound.blocks.len());
         let staging = ring.take(&lane.core, bytes)?;
         device.note(&Note::HostWrite { ptr: staging.host.as_ptr(), bytes });
-        // SAFETY: the ring gave out so many bytes that no work in flight uses.
+        // SAFETY: the ring returned this many bytes that no work in flight uses.
         unsafe { std::ptr::copy_nonoverlapping(bound.blocks.as_ptr(), staging.host.as_ptr(), bytes) };
         ring.used_by(sequence);
-        let to = DevicePtr(self.address(instance, At::Arena(0)));
-        // SAFETY: the ring keeps the staged bytes until its fence; the blocks are the arena's first bytes.
+        let to = DevicePtr(self.address(instance, Location::Workspace(0)));
+        // SAFETY: the ring keeps the staged bytes until its fence; the blocks are the workspace's first bytes.
         unsafe {
             device.raw().enqueue(
                 device.id(),
@@ -290,14 +300,15 @@ impl Graph {
     fn enqueue(
         &self,
         lane: &Arc<Lane>,
-        instance: &Instance,
-        by_graph: Use,
+        instance: &ProgramInstance,
+        by_graph: DriverGraphUse,
         state: u64,
-    ) -> std::result::Result<Ticket, Stopped> {
+    ) -> std::result::Result<Ticket, SubmissionFailure> {
         let program = &instance.program;
         let first = program.nodes.first().copied().unwrap_or(0);
         let last = program.nodes.last().copied().unwrap_or(0);
-        let stop = |node: u32, failed: Failed| Stopped { node, failed, slot_in_use: false, submitted: 0 };
+        let stop =
+            |node: u32, failed: Failed| SubmissionFailure { node, failed, slot_in_use: false, submitted: 0 };
         let mut locked = lane.lock();
         let LaneState { ring, recent, .. } = &mut *locked;
         let slot = match program.result_bytes {
@@ -309,19 +320,19 @@ impl Graph {
         let same = state != 0 && bound.state == state;
         let mut changed = !same && self.bind(program, &mut bound.kernargs);
         bound.state = state;
-        if by_graph != Use::Never {
+        if by_graph != DriverGraphUse::Never {
             let before = std::mem::take(&mut bound.addresses);
             addresses(program, |at| self.address(instance, at), &mut bound.addresses);
             changed |= before != bound.addresses;
         }
         let sequence = lane.core.next();
         let host = slot.map(|s| s.host);
-        // Before anything is submitted, as it may fail.
+        // Before anything is submitted, because it may fail.
         let outcome = match by_graph {
-            Use::Never => Ok(false),
-            Use::Always => self.bake(lane, instance, bound).map(|()| true),
-            Use::Unchanged if changed => Ok(false),
-            Use::Unchanged => Ok(self.bake(lane, instance, bound).is_ok()),
+            DriverGraphUse::Never => Ok(false),
+            DriverGraphUse::Always => self.bake(lane, instance, bound).map(|()| true),
+            DriverGraphUse::Unchanged if changed => Ok(false),
+            DriverGraphUse::Unchanged => Ok(self.bake(lane, instance, bound).is_ok()),
         };
         let outcome = outcome.and_then(|by_graph| {
             if state == 0 || bound.blocks_state != state || !bound.blocks_good {
@@ -331,8 +342,8 @@ impl Graph {
             }
             match &bound.exec {
                 Some(exec) if by_graph => {
-                    // SAFETY: what the nodes touch is kept by the graph and its marks on the stream; all launches of it
-                    // are on this stream.
+                    // SAFETY: the graph and its records on the stream keep the memory that the nodes access; all its
+                    // launches are on this stream.
                     unsafe { exec.launch(lane.core.raw()) }.map_err(|e| stop(first, e.into()))?;
                     self.submit(lane, instance, &bound.kernargs, host, true)
                 }
@@ -344,18 +355,17 @@ impl Graph {
             }
         });
         let all = program.steps.len();
-        let outcome =
-            outcome.and_then(|()| match &slot {
-                Some(slot) => {
-                    let (device, stream) = (lane.core.device(), lane.core.raw());
-                    // SAFETY: the slot's own event and a live stream of one device.
-                    unsafe { device.raw().event_record(device.id(), slot.event, stream) }.map_err(|e| {
-                        Stopped { node: last, failed: e.into(), slot_in_use: true, submitted: all }
-                    })
-                }
-                None => Ok(()),
-            });
-        // Whatever happened, something may have been enqueued. A fault of what was may be why the rest was refused.
+        let outcome = outcome.and_then(|()| match &slot {
+            Some(slot) => {
+                let (device, stream) = (lane.core.device(), lane.core.raw());
+                // SAFETY: the slot's own event and a live stream of one device.
+                unsafe { device.raw().event_record(device.id(), slot.event, stream) }.map_err(|e| {
+                    SubmissionFailure { node: last, failed: e.into(), slot_in_use: true, submitted: all }
+                })
+            }
+            None => Ok(()),
+        });
+        // Even after a failure, some work may have been enqueued. Its fault may be the reason why the rest was refused.
         lane.core.publish(sequence);
         let submitted = outcome.as_ref().map_or_else(|stopped| stopped.submitted, |()| all);
         for step in &program.steps[submitted.saturating_sub(crate::launcher::REMEMBERED)..submitted] {
@@ -375,8 +385,13 @@ impl Graph {
         Ok(Ticket::new(lane.clone(), sequence, slot, program.outputs.clone()))
     }
 
-    /// Makes sure that there is a driver's graph of what is bound.
-    fn bake(&self, lane: &Lane, instance: &Instance, bound: &mut Bound) -> std::result::Result<(), Stopped> {
+    /// Makes sure that there is a driver graph for the bound arguments and addresses.
+    fn bake(
+        &self,
+        lane: &Lane,
+        instance: &ProgramInstance,
+        bound: &mut BoundData,
+    ) -> std::result::Result<(), SubmissionFailure> {
         let address = |at| self.address(instance, at);
         if bound.exec.as_ref().is_some_and(|e| e.is_good(&bound.kernargs, &bound.addresses)) {
             return Ok(());
@@ -385,12 +400,14 @@ impl Graph {
         bound.retired.retain(|(position, _)| *position > completed);
         let device = lane.core.device();
         let program = &instance.program;
-        // SAFETY: arguments and ranges were checked when they were recorded; the instance keeps kernels and arena, and the
-        // graph is launched only for a compute with the same addresses.
-        let made = unsafe { Baked::make(device.driver(), device.id(), program, &bound.kernargs, address) };
+        // SAFETY: arguments and ranges were checked when they were recorded; the instance keeps kernels and workspace,
+        // and the graph is launched only for a compute with the same addresses.
+        let made = unsafe {
+            DriverGraph::make(device.driver(), device.id(), program, &bound.kernargs, address)
+        };
         let made = made.map_err(|(step, e)| {
             let node = program.nodes.get(step).copied().unwrap_or(0);
-            Stopped { node, failed: e.into(), slot_in_use: false, submitted: 0 }
+            SubmissionFailure { node, failed: e.into(), slot_in_use: false, submitted: 0 }
         })?;
         if let Some(old) = bound.exec.replace(made) {
             // Its last launch may still run.
@@ -399,29 +416,29 @@ impl Graph {
         Ok(())
     }
 
-    /// Every step, in order; with `rest`, only what a driver's graph leaves to the stream: reads.
+    /// Enqueues every step in order; with `rest`, only the reads, which a driver graph leaves to the stream.
     fn submit(
         &self,
         lane: &Lane,
-        instance: &Instance,
+        instance: &ProgramInstance,
         kernargs: &[u8],
         host: Option<std::ptr::NonNull<u8>>,
         rest: bool,
-    ) -> std::result::Result<(), Stopped> {
+    ) -> std::result::Result<(), SubmissionFailure> {
         let (device, main) = (lane.core.device(), lane.core.raw());
         let (driver, id) = (device.raw(), device.id());
         let watched = device.pool_core().shared.watched;
         let program = &instance.program;
-        // What a driver's graph leaves to the stream comes behind it on the one.
+        // What a driver graph leaves to the stream is enqueued after it on the main stream.
         let side = instance.side.as_ref().zip(program.schedule.as_ref()).filter(|_| !rest);
         let mut accesses = Vec::new();
         let stop = |index: usize, failed: DriverError| {
-            // Copies to the slot may be under way, and nothing says when they have run.
+            // Copies to the result buffer may be under way, and no event says when they have finished.
             let read = program.steps[..index].iter().any(|s| matches!(s, Step::Read { .. }));
             let node = program.nodes.get(index).or(program.nodes.last()).copied().unwrap_or(0);
-            // Behind a driver's graph, all kernels are.
+            // A driver graph has run all kernels before.
             let submitted = if rest { program.steps.len() } else { index };
-            Stopped { node, failed: failed.into(), slot_in_use: read, submitted }
+            SubmissionFailure { node, failed: failed.into(), slot_in_use: read, submitted }
         };
         if let Some((side, schedule)) = side {
             side.fork(device, schedule, main).map_err(|e| stop(0, e))?;
@@ -463,15 +480,15 @@ impl Graph {
                         accesses: &accesses,
                     };
                     // SAFETY: the segment is as long as the metadata say, and was packed after every argument was
-                    // checked against them when it was recorded; that the kernel touches nothing else is the promise of
-                    // whoever recorded it.
+                    // checked against them when it was recorded; whoever recorded the launch promised that the kernel
+                    // accesses nothing else.
                     unsafe { driver.enqueue(id, stream, &Work::Kernel(&launch)) }
                 }
                 Step::Copy { from, to, bytes } => {
                     let (from, to) =
                         (DevicePtr(self.address(instance, from)), DevicePtr(self.address(instance, to)));
-                    // SAFETY: both ranges were checked against their values when they were recorded; the values' memory
-                    // is kept by the graph and by its marks on the stream.
+                    // SAFETY: both ranges were checked against their values when they were recorded; the graph and its
+                    // records on the stream keep the values' memory.
                     unsafe {
                         driver.enqueue(
                             id,
@@ -525,7 +542,7 @@ impl Graph {
     }
 }
 
-/// Writes bytes; whether they were others before.
+/// Writes bytes and returns whether they changed.
 #[inline]
 fn put(place: &mut [u8], at: u32, bytes: &[u8]) -> bool {
     let at = at as usize;

@@ -1,4 +1,4 @@
-//! What the events between branches are for: each that is taken out is a race that the validation layer reports.
+//! Each event between branches is needed: without it the validation layer reports a race.
 
 use crate::launcher::{KernelHandle, LaunchDims, Launcher, Stream};
 use crate::{Backend, DeviceBuffer};
@@ -41,8 +41,8 @@ impl Rig {
         unsafe { g.launch(self.add, LaunchDims::cover(N as u32, 256), &args) }.unwrap();
     }
 
-    /// Three branches of different lengths from `x`, two of which meet; temporaries that are used again, so that memory's
-    /// reuse matters too.
+    /// Records three branches of different lengths from `x`, two of which meet. Temporaries are reused, so that the
+    /// reuse of memory is ordered too.
     fn graph(&self) -> CompiledGraph {
         let mut g = self.launcher.graph(self.stream.device()).unwrap();
         g.set_branches(Branches::Streams(3));
@@ -65,7 +65,7 @@ impl Rig {
         g.compile(&self.stream).unwrap()
     }
 
-    /// Computes it behind work on the stream that is not done, and reads everything.
+    /// Computes it after unfinished work on the stream, and reads all results.
     fn run(&mut self, graph: &mut CompiledGraph) -> Vec<f32> {
         self.x.fill(&self.stream, 1.0).unwrap();
         let mut all = graph.submit().unwrap().read().unwrap().slice::<f32>(0).unwrap().to_vec();
@@ -74,10 +74,10 @@ impl Rig {
     }
 }
 
-/// Takes a wait out.
+/// Removes a wait.
 type Mutation = Box<dyn Fn(&mut Schedule)>;
 
-/// Takes out one event wait after the other, as `all` lists them.
+/// Removes one event wait after the other, as `all` lists them, and checks that each is needed.
 fn each_is_needed(all: impl Fn(&mut Schedule) -> Vec<Mutation>) -> usize {
     let count = {
         let rig = Rig::open();

@@ -18,14 +18,15 @@ use crate::target::TargetId;
 const MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 const COMPRESSED_MAGIC: &[u8] = b"CCOB";
 
-/// What an entry of a bundle is for: the first part of its id. The greater, the rather it is taken.
+/// The use of a bundle entry: the first part of its id. When several entries match a device, the greatest kind is
+/// preferred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum EntryKind {
-    /// `host`: the host's part; empty in HIP.
+pub enum BundleEntryKind {
+    /// `host`: the host's part, which is empty in HIP.
     Host,
     /// Anything else, such as `openmp`.
     Other,
-    /// `hip`: a HIP code object of version 2 or 3, as a rule.
+    /// `hip`: usually a HIP code object of version 2 or 3.
     Hip,
     /// `hipv4`: a HIP code object of version 4 or later.
     HipV4,
@@ -34,24 +35,24 @@ pub enum EntryKind {
 /// One entry of a bundle.
 #[derive(Debug, Clone)]
 pub struct BundleEntry {
-    /// Its id, such as `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-`.
+    /// The id, such as `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-`.
     pub id: String,
-    /// What it is for.
-    pub kind: EntryKind,
-    /// The GPU target in its id; none for the host's entry.
+    /// The kind, from the first part of the id.
+    pub kind: BundleEntryKind,
+    /// The GPU target in the id; `None` for the host's entry.
     pub target: Option<TargetId>,
-    /// Its bytes: a raw ELF code object, as a rule.
-    pub data: EntryData,
+    /// The bytes, usually a raw ELF code object.
+    pub data: BundleEntryData,
 }
 
-/// The bytes of an entry, which shares them with the other entries: dereference it to get at them.
+/// The bytes of an entry, which are shared with the other entries. Dereference it to get a slice.
 #[derive(Clone)]
-pub struct EntryData {
+pub struct BundleEntryData {
     bundle: Arc<[u8]>,
     range: Range<usize>,
 }
 
-impl Deref for EntryData {
+impl Deref for BundleEntryData {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -59,33 +60,34 @@ impl Deref for EntryData {
     }
 }
 
-impl AsRef<[u8]> for EntryData {
+impl AsRef<[u8]> for BundleEntryData {
     fn as_ref(&self) -> &[u8] {
         self
     }
 }
 
-impl fmt::Debug for EntryData {
+impl fmt::Debug for BundleEntryData {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "EntryData({} bytes)", self.range.len())
+        write!(f, "BundleEntryData({} bytes)", self.range.len())
     }
 }
 
-/// Whether the bytes start like a bundle, plain or compressed.
+/// Returns whether the bytes start like a bundle, plain or compressed.
 pub fn is_bundle(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC) || is_compressed(bytes)
 }
 
-/// Whether the bytes start like a compressed bundle.
+/// Returns whether the bytes start like a compressed bundle.
 pub fn is_compressed(bytes: &[u8]) -> bool {
     bytes.starts_with(COMPRESSED_MAGIC)
 }
 
-/// The entries of a bundle, plain or compressed, in the order of the file.
+/// Returns the entries of a bundle, plain or compressed, in the order of the file.
 ///
 /// # Errors
 ///
-/// If the bytes are no bundle, are cut short, or decompress to more than the [`limits`](crate::limits) allow.
+/// Returns an error if the bytes are not a bundle, are truncated, or decompress to more than the
+/// [`limits`](crate::limits) allow.
 pub fn entries(bytes: &[u8]) -> Result<Vec<BundleEntry>> {
     let bundle: Arc<[u8]> = if is_compressed(bytes) { decompress(bytes)?.into() } else { bytes.into() };
     let found = raw_entries(&bundle)?;
@@ -93,7 +95,7 @@ pub fn entries(bytes: &[u8]) -> Result<Vec<BundleEntry>> {
         id: entry.id.to_owned(),
         kind: entry.kind(),
         target: entry.target(),
-        data: EntryData { bundle: bundle.clone(), range: entry.range },
+        data: BundleEntryData { bundle: bundle.clone(), range: entry.range },
     };
     Ok(found.into_iter().map(own).collect())
 }
@@ -106,26 +108,26 @@ pub(crate) struct RawEntry<'a> {
 }
 
 impl RawEntry<'_> {
-    /// What the entry is for.
-    pub(crate) fn kind(&self) -> EntryKind {
+    /// Returns the kind of the entry.
+    pub(crate) fn kind(&self) -> BundleEntryKind {
         match self.id.split('-').next() {
-            Some("host") => EntryKind::Host,
-            Some("hip") => EntryKind::Hip,
-            Some("hipv4") => EntryKind::HipV4,
-            _ => EntryKind::Other,
+            Some("host") => BundleEntryKind::Host,
+            Some("hip") => BundleEntryKind::Hip,
+            Some("hipv4") => BundleEntryKind::HipV4,
+            _ => BundleEntryKind::Other,
         }
     }
 
-    /// The GPU target in the id, after the kind.
+    /// Returns the GPU target in the id, after the kind.
     pub(crate) fn target(&self) -> Option<TargetId> {
-        if self.kind() == EntryKind::Host {
+        if self.kind() == BundleEntryKind::Host {
             return None;
         }
         self.id.split_once('-')?.1.parse().ok()
     }
 }
 
-/// Reads little-endian integers one after the other.
+/// Reads consecutive little-endian integers.
 struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -146,7 +148,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The entries of a plain bundle.
+/// Returns the entries of a plain bundle.
 pub(crate) fn raw_entries(bundle: &[u8]) -> Result<Vec<RawEntry<'_>>> {
     if !bundle.starts_with(MAGIC) {
         return Err(Error::bundle("it doesn't start with __CLANG_OFFLOAD_BUNDLE__"));
@@ -154,7 +156,7 @@ pub(crate) fn raw_entries(bundle: &[u8]) -> Result<Vec<RawEntry<'_>>> {
     let mut header = Cursor { bytes: bundle, at: MAGIC.len() };
     let count = header.uint(8)?;
     let mut found = Vec::new();
-    // Each turn takes bytes from the header or fails, so a false count ends with the file.
+    // Each iteration takes bytes from the header or fails, so a false count ends with the file.
     for index in 0..count {
         let (offset, size, id_len) = (header.uint(8)?, header.uint(8)?, header.uint(8)?);
         let id = std::str::from_utf8(header.take(id_len)?)
@@ -171,19 +173,19 @@ pub(crate) fn raw_entries(bundle: &[u8]) -> Result<Vec<RawEntry<'_>>> {
     Ok(found)
 }
 
-/// The plain bundle in a compressed one.
+/// Decompresses a compressed bundle to a plain one.
 ///
 /// # Errors
 ///
-/// If the header or the compressed data are broken or cut short, or if they would decompress to more than the
-/// [`limits`](crate::limits) allow. The header's hash is not checked, as clang doesn't either.
+/// Returns an error if the header or the compressed data are malformed or truncated, or if they would decompress to
+/// more than the [`limits`](crate::limits) allow. Like clang, this does not check the header's hash.
 pub fn decompress(bytes: &[u8]) -> Result<Vec<u8>> {
     if !is_compressed(bytes) {
         return Err(Error::bundle("it doesn't start with CCOB"));
     }
     let mut header = Cursor { bytes, at: COMPRESSED_MAGIC.len() };
     let (version, method) = (header.uint(2)?, header.uint(2)?);
-    // Versions 2 and 3 have the size of the file, so that what follows it isn't taken for a part.
+    // Versions 2 and 3 contain the size of the file, so that the bytes after it are not read.
     let (file_size, size) = match version {
         1 => (bytes.len() as u64, header.uint(4)?),
         2 => (header.uint(4)?, header.uint(4)?),

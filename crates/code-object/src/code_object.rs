@@ -1,29 +1,29 @@
-//! A code object as a whole: parsed once, shared cheaply, everything in it checked.
+//! A code object, which is parsed and checked once and shared cheaply.
 
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::bundle;
-use crate::elf::{self, FunctionSymbol, Global, Relocation, Segment, SegmentRange};
+use crate::elf::{self, ElfSegment, FunctionSymbol, GlobalVariable, Relocation, SegmentRange};
 use crate::error::{Error, Result};
 use crate::metadata;
 use crate::signature::KernelSignature;
 use crate::target::{Processor, TargetId};
 
-/// Version of the code object format.
+/// The version of the code object format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CodeObjectVersion {
-    /// ROCm 4.2 to 5.5 by default. Kernels read the grid from the dispatch packet.
+    /// The default of ROCm 4.2 to 5.5. Kernels read the grid from the dispatch packet.
     V4,
-    /// ROCm 5.6 on by default. Kernels read the grid from hidden arguments.
+    /// The default since ROCm 5.6. Kernels read the grid from hidden arguments.
     V5,
-    /// V5 and generic processors.
+    /// V5 with support for generic processors.
     V6,
 }
 
 impl CodeObjectVersion {
-    /// From the ELF header's `EI_ABIVERSION`.
+    /// Returns the version for an ELF header's `EI_ABIVERSION`.
     pub(crate) fn from_abi_version(abi_version: u8) -> Option<CodeObjectVersion> {
         match abi_version {
             2 => Some(CodeObjectVersion::V4),
@@ -44,7 +44,7 @@ impl fmt::Display for CodeObjectVersion {
     }
 }
 
-/// A code object: an ELF file for one target, with its kernels' signatures. Cloning it copies a pointer.
+/// A code object: an ELF file for one target, with the signatures of its kernels. Cloning it copies a pointer.
 #[derive(Debug, Clone)]
 pub struct CodeObject {
     inner: Arc<Inner>,
@@ -56,9 +56,9 @@ struct Inner {
     version: CodeObjectVersion,
     target: TargetId,
     kernels: Vec<KernelSignature>,
-    /// Indices of `kernels` in the order of their names.
+    /// The indices of `kernels` in the order of their names.
     by_name: Vec<usize>,
-    globals: Vec<Global>,
+    globals: Vec<GlobalVariable>,
     functions: Vec<FunctionSymbol>,
     segments: Vec<SegmentRange>,
     relocations: Vec<Relocation>,
@@ -66,12 +66,12 @@ struct Inner {
 }
 
 impl CodeObject {
-    /// Reads a raw ELF code object. The bytes are copied once, after they proved to be good.
+    /// Parses a raw ELF code object. The bytes are copied once, after they were checked.
     ///
     /// # Errors
     ///
-    /// If the bytes are not an AMDGPU HSA code object of version 4 to 6, or anything in it is missing, cut short,
-    /// inconsistent or beyond the [`limits`](crate::limits).
+    /// Returns an error if the bytes are not an AMDGPU HSA code object of version 4 to 6, or if a part is missing,
+    /// truncated, inconsistent or beyond the [`limits`](crate::limits).
     pub fn parse(bytes: &[u8]) -> Result<CodeObject> {
         let elf = elf::read(bytes)?;
         let metadata = metadata::read(elf.metadata)?;
@@ -115,13 +115,13 @@ impl CodeObject {
         })
     }
 
-    /// Reads a raw ELF code object, or the one that fits the device best in an offload bundle, plain or compressed.
-    /// In a bundle, `hipv4` entries go before `hip` ones and these before others; then entries for the very processor
-    /// before generic ones; then those with xnack or sramecc specified before those without.
+    /// Parses a raw ELF code object, or the entry of an offload bundle, plain or compressed, that matches the device
+    /// best. `hipv4` entries are preferred to `hip` ones, and these to others. Then entries for the exact processor are
+    /// preferred to generic ones, and those that specify xnack or sramecc to those that don't.
     ///
     /// # Errors
     ///
-    /// [`Error::NoMatchingTarget`] if nothing in it runs on the device; otherwise as [`CodeObject::parse`] and
+    /// Returns [`Error::NoMatchingTarget`] if no entry runs on the device, or an error of [`CodeObject::parse`] or
     /// [`bundle::entries`].
     pub fn from_any(bytes: &[u8], device: &TargetId) -> Result<CodeObject> {
         let decompressed;
@@ -150,31 +150,31 @@ impl CodeObject {
         Ok(object)
     }
 
-    /// The ELF file, for drivers that load it themselves.
+    /// Returns the ELF file, for drivers that load it themselves.
     pub fn elf(&self) -> &[u8] {
         &self.inner.elf
     }
 
-    /// The version of the format.
+    /// Returns the version of the format.
     pub fn version(&self) -> CodeObjectVersion {
         self.inner.version
     }
 
-    /// What it is compiled for.
+    /// Returns the target that the code is compiled for.
     pub fn target(&self) -> &TargetId {
         &self.inner.target
     }
 
-    /// The kernels, in the order of the metadata.
+    /// Returns the kernels in the order of the metadata.
     pub fn kernels(&self) -> &[KernelSignature] {
         &self.inner.kernels
     }
 
-    /// The kernel of that name.
+    /// Returns the kernel with this name.
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownKernel`], which lists the kernels there are.
+    /// Returns [`Error::UnknownKernel`], which lists the available kernels.
     pub fn kernel(&self, name: &str) -> Result<&KernelSignature> {
         let kernels = &self.inner.kernels;
         match self.inner.by_name.binary_search_by(|&i| kernels[i].name.as_str().cmp(name)) {
@@ -186,21 +186,21 @@ impl CodeObject {
         }
     }
 
-    /// The device variables, in the order of their names.
-    pub fn globals(&self) -> &[Global] {
+    /// Returns the device variables in the order of their names.
+    pub fn globals(&self) -> &[GlobalVariable] {
         &self.inner.globals
     }
 
-    /// The device variable of that name.
-    pub fn global(&self, name: &str) -> Option<&Global> {
+    /// Returns the device variable with this name.
+    pub fn global(&self, name: &str) -> Option<&GlobalVariable> {
         let at = self.inner.globals.binary_search_by(|global| global.name.as_str().cmp(name)).ok()?;
         Some(&self.inner.globals[at])
     }
 
-    /// The PT_LOAD segments, in the order of their addresses; they don't overlap. Map them at these distances from
-    /// each other, as the code addresses data relative to the program counter.
-    pub fn segments(&self) -> impl Iterator<Item = Segment<'_>> {
-        self.inner.segments.iter().map(|segment| Segment {
+    /// Returns the PT_LOAD segments in the order of their addresses; they don't overlap. Map them at the same distances
+    /// from each other, because the code addresses data relative to the program counter.
+    pub fn segments(&self) -> impl Iterator<Item = ElfSegment<'_>> {
+        self.inner.segments.iter().map(|segment| ElfSegment {
             vaddr: segment.vaddr,
             mem_size: segment.mem_size,
             data: &self.inner.elf[segment.file.clone()],
@@ -210,8 +210,8 @@ impl CodeObject {
         })
     }
 
-    /// The addresses that the segments span; at most [`limits::MAX_IMAGE_SIZE`](crate::limits::MAX_IMAGE_SIZE)
-    /// bytes.
+    /// Returns the address range that the segments span, at most
+    /// [`limits::MAX_IMAGE_SIZE`](crate::limits::MAX_IMAGE_SIZE) bytes.
     pub fn image_range(&self) -> Range<u64> {
         match (self.inner.segments.first(), self.inner.segments.last()) {
             (Some(first), Some(last)) => first.vaddr..last.end(),
@@ -219,24 +219,25 @@ impl CodeObject {
         }
     }
 
-    /// What a reader of the printf buffer (`hidden_printf_buffer`) needs to know of each format string:
-    /// `ID:COUNT:SIZE:...:FORMAT` of OpenCL's `printf`, with the sizes in bytes of the arguments, or `0:0:HASH,FORMAT` of
-    /// HIP's with `-mprintf-kind=buffered` (LLVM AMDGPU usage, `amdhsa.printf`).
+    /// Returns the printf formats that a reader of the printf buffer (`hidden_printf_buffer`) needs:
+    /// `ID:COUNT:SIZE:...:FORMAT` of OpenCL's `printf`, with the sizes in bytes of the arguments, or `0:0:HASH,FORMAT`
+    /// of HIP's with `-mprintf-kind=buffered` (LLVM AMDGPU usage, `amdhsa.printf`).
     pub fn printf_formats(&self) -> impl Iterator<Item = &[u8]> {
         self.inner.printf_formats.iter().map(|format| &**format)
     }
 
-    /// What to write after mapping the segments.
+    /// Returns the relocations to apply after mapping the segments.
     pub fn relocations(&self) -> &[Relocation] {
         &self.inner.relocations
     }
 
-    /// The functions, in the order of their addresses: kernels and, unless the file is stripped, local ones.
+    /// Returns the functions in the order of their addresses: kernels and, unless the file is stripped, local
+    /// functions.
     pub fn symbols(&self) -> &[FunctionSymbol] {
         &self.inner.functions
     }
 
-    /// The function that holds that ELF virtual address.
+    /// Returns the function that contains this ELF virtual address.
     pub fn function_at(&self, address: u64) -> Option<&FunctionSymbol> {
         let after = self.inner.functions.partition_point(|function| function.address <= address);
         let function = &self.inner.functions[after.checked_sub(1)?];
@@ -244,12 +245,12 @@ impl CodeObject {
     }
 }
 
-/// Checks that the metadata and the header name the same target, and returns it. Settings that are not specified
-/// don't show in the metadata, so the texts are compared.
+/// Checks that the metadata and the header name the same target, and returns it. Settings that are not specified don't
+/// appear in the metadata, so the texts are compared.
 fn check_target(text: &str, header: TargetId) -> Result<TargetId> {
     let metadata = text.parse::<TargetId>().ok();
     match metadata {
-        // A processor newer than this crate has only a number in the header, and its name in the metadata.
+        // For a processor newer than this crate, the header has only a number, and the metadata the name.
         Some(target) if !header.processor.is_known() && !target.processor.is_known() => {
             let processor =
                 Processor::Other { name: target.processor.name().into(), mach: header.processor.mach() };

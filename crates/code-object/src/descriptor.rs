@@ -1,4 +1,4 @@
-//! The 64-byte kernel descriptor: what the hardware sets up before a kernel's first instruction.
+//! The 64-byte kernel descriptor: the state that the hardware sets up before a kernel's first instruction.
 
 /// Which work-item ids a wavefront gets in its first VGPRs (`ENABLE_VGPR_WORKITEM_ID`). On gfx90a and gfx942 they
 /// are packed into v0 as `x | y << 10 | z << 20`.
@@ -44,7 +44,7 @@ pub struct KernelDescriptor {
     pub entry: u64,
     /// Static LDS of a workgroup, in bytes.
     pub group_segment_size: u32,
-    /// Scratch of a work-item, in bytes.
+    /// Private memory (scratch) of a work-item, in bytes.
     pub private_segment_size: u32,
     /// Size of the kernarg segment in bytes; old compilers leave it 0, so prefer the metadata's.
     pub kernarg_size: u32,
@@ -60,7 +60,7 @@ pub struct KernelDescriptor {
     pub kernarg_preload: u16,
 }
 
-/// Bits `low..low + width` of a word.
+/// Returns the bits `low..low + width` of a word.
 fn bits(word: u32, low: u32, width: u32) -> u32 {
     word >> low & ((1 << width) - 1)
 }
@@ -69,7 +69,7 @@ impl KernelDescriptor {
     /// Size of a descriptor, in bytes.
     pub const SIZE: usize = 64;
 
-    /// Stands for a descriptor until it is read.
+    /// A placeholder until the descriptor is read.
     pub(crate) const UNREAD: KernelDescriptor = KernelDescriptor {
         address: 0,
         entry: 0,

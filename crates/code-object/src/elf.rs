@@ -1,4 +1,4 @@
-//! The ELF file: header, segments, symbols, relocations and the metadata note, each checked before it is handed on.
+//! Reads the ELF file: header, segments, symbols, relocations and the metadata note. Each is checked before it is used.
 
 use object::LittleEndian;
 use object::elf::{
@@ -28,7 +28,7 @@ const ENTRY_SIZE: usize = 24;
 
 /// One PT_LOAD segment: bytes to map at `vaddr`, relative to all others, and zeros after them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Segment<'a> {
+pub struct ElfSegment<'a> {
     /// ELF virtual address.
     pub vaddr: u64,
     /// Bytes in memory; those past `data` are zero. At least `data.len()`.
@@ -43,7 +43,7 @@ pub struct Segment<'a> {
     pub executable: bool,
 }
 
-/// A segment without its bytes: where they are in the file.
+/// The position of a segment in the file, without its bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct SegmentRange {
     pub(crate) vaddr: u64,
@@ -55,7 +55,7 @@ pub(crate) struct SegmentRange {
 }
 
 impl SegmentRange {
-    /// Address after the last byte in memory; reading checked that it exists.
+    /// Returns the address after the last byte in memory. Reading checked that it does not overflow.
     pub(crate) fn end(&self) -> u64 {
         self.vaddr + self.mem_size
     }
@@ -67,23 +67,23 @@ impl SegmentRange {
 
 /// A device variable: an object symbol of the dynamic symbol table.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Global {
-    /// Its (mangled) name.
+pub struct GlobalVariable {
+    /// The (mangled) name.
     pub name: String,
-    /// ELF virtual address.
+    /// The ELF virtual address.
     pub address: u64,
-    /// Size in bytes.
+    /// The size in bytes.
     pub size: u64,
 }
 
 /// A function, for disassembly and fault reports.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FunctionSymbol {
-    /// Its (mangled) name.
+    /// The (mangled) name.
     pub name: String,
-    /// ELF virtual address of its first instruction.
+    /// The ELF virtual address of the first instruction.
     pub address: u64,
-    /// Size of its code in bytes; 0 if it isn't known.
+    /// The size of the code in bytes; 0 if it is not known.
     pub size: u64,
 }
 
@@ -104,23 +104,23 @@ pub enum RelocationKind {
 pub struct Relocation {
     /// ELF virtual address of the 8 bytes, which lie within one segment.
     pub offset: u64,
-    /// How their value is computed.
+    /// How the value is computed.
     pub kind: RelocationKind,
-    /// Value of the symbol, an ELF virtual address; 0 for [`RelocationKind::Relative64`].
+    /// The value of the symbol, an ELF virtual address; 0 for [`RelocationKind::Relative64`].
     pub symbol_value: u64,
-    /// What is added.
+    /// The addend, in bytes.
     pub addend: i64,
 }
 
 impl Relocation {
-    /// The value to write when ELF virtual address 0 is loaded at `base`.
+    /// Returns the value to write when ELF virtual address 0 is loaded at `base`.
     pub fn value(&self, base: u64) -> u64 {
         let base = if self.kind == RelocationKind::Constant64 { 0 } else { base };
         base.wrapping_add(self.symbol_value).wrapping_add_signed(self.addend)
     }
 }
 
-/// What the ELF file holds.
+/// The contents of an ELF file.
 #[derive(Debug)]
 pub(crate) struct Elf<'a> {
     pub(crate) version: CodeObjectVersion,
@@ -130,7 +130,7 @@ pub(crate) struct Elf<'a> {
     /// In the order of their addresses.
     pub(crate) functions: Vec<FunctionSymbol>,
     /// In the order of their names, kernel descriptors included.
-    pub(crate) objects: Vec<Global>,
+    pub(crate) objects: Vec<GlobalVariable>,
     pub(crate) relocations: Vec<Relocation>,
     /// The descriptor of the metadata note.
     pub(crate) metadata: &'a [u8],
@@ -157,7 +157,7 @@ pub(crate) fn read(data: &[u8]) -> Result<Elf<'_>> {
     names.limit = names.left;
     let dynamic = sections.symbols(LE, data, SHT_DYNSYM).map_err(|e| Error::elf(".dynsym", e))?;
     let all = sections.symbols(LE, data, SHT_SYMTAB).map_err(|e| Error::elf(".symtab", e))?;
-    // The full table has the local functions too, but it may have been stripped.
+    // The full table has the local functions too, but it may be stripped.
     let functions = functions(if all.is_empty() { &dynamic } else { &all }, &segments, &mut names)?;
     let objects = objects(&dynamic, &segments, &mut names)?;
     let relocations = relocations(&sections, &dynamic, data, &segments)?;
@@ -193,7 +193,7 @@ fn header(data: &[u8]) -> Result<(&Header, CodeObjectVersion)> {
     Ok((header, version))
 }
 
-/// The PT_LOAD segments, none outside the file, none overlapping another in memory.
+/// Returns the PT_LOAD segments. None is outside the file, and none overlaps another in memory.
 fn segments(headers: &[ProgramHeader64<LittleEndian>], data: &[u8]) -> Result<Vec<SegmentRange>> {
     let mut segments: Vec<(usize, SegmentRange)> = Vec::new();
     for (index, header) in headers.iter().enumerate() {
@@ -243,7 +243,7 @@ fn segments(headers: &[ProgramHeader64<LittleEndian>], data: &[u8]) -> Result<Ve
     Ok(segments.into_iter().map(|(_, segment)| segment).collect())
 }
 
-/// The descriptor of the one metadata note.
+/// Returns the descriptor of the only metadata note.
 fn metadata<'a>(headers: &[ProgramHeader64<LittleEndian>], data: &'a [u8]) -> Result<&'a [u8]> {
     let mut found = None;
     for header in headers.iter().filter(|header| header.p_type(LE) == PT_NOTE) {
@@ -261,8 +261,8 @@ fn metadata<'a>(headers: &[ProgramHeader64<LittleEndian>], data: &'a [u8]) -> Re
     found.ok_or(Error::NoMetadata)
 }
 
-/// Reads symbol names as long as they don't add up to more than a multiple of the file: string tables can be
-/// shared, so that a small file could otherwise hold many long names.
+/// Reads symbol names until they add up to more than a multiple of the file's length: symbols can share strings, so a
+/// small file could otherwise contain many long names.
 struct Names {
     left: usize,
     limit: usize,
@@ -279,7 +279,7 @@ impl Names {
     }
 }
 
-/// The defined symbols of a type that lie in a segment, with their addresses and sizes checked.
+/// Returns the defined symbols of a type that are inside a segment, with checked addresses and sizes.
 fn defined<'a>(
     table: &SymbolTable<'a, Header>,
     kind: object::elf::SymbolType,
@@ -320,16 +320,19 @@ fn objects(
     table: &SymbolTable<'_, Header>,
     segments: &[SegmentRange],
     names: &mut Names,
-) -> Result<Vec<Global>> {
+) -> Result<Vec<GlobalVariable>> {
     let mut found = defined(table, STT_OBJECT, segments, names)?;
     found.sort_unstable();
     if let Some(pair) = found.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         return Err(Error::BadSymbol { name: pair[0].0.into(), reason: "it is defined twice" });
     }
-    Ok(found.into_iter().map(|(name, address, size)| Global { name: name.into(), address, size }).collect())
+    Ok(found
+        .into_iter()
+        .map(|(name, address, size)| GlobalVariable { name: name.into(), address, size })
+        .collect())
 }
 
-/// The relocations that a loader applies: those of allocated sections (`.rela.dyn`).
+/// Returns the relocations that a loader applies: those of allocated sections (`.rela.dyn`).
 fn relocations(
     sections: &SectionTable<'_, Header>,
     symbols: &SymbolTable<'_, Header>,
@@ -346,7 +349,7 @@ fn relocations(
         }
         let entries = section.rela(LE, data).map_err(|e| Error::elf("relocations", e))?;
         let Some((entries, link)) = entries else { continue };
-        // Several sections over the same bytes could otherwise multiply them.
+        // Several sections with the same bytes could otherwise multiply them.
         if found.len() + entries.len() > data.len() / ENTRY_SIZE {
             return Err(Error::elf("relocations", "relocation sections overlap"));
         }
@@ -361,7 +364,7 @@ fn relocations(
     Ok(found)
 }
 
-/// One relocation; none if it is of the kind that does nothing.
+/// Reads one relocation; returns `None` for `R_AMDGPU_NONE`.
 fn relocation(
     entry: &Rela64<LittleEndian>,
     symbols: &SymbolTable<'_, Header>,
@@ -397,7 +400,7 @@ fn relocation(
 }
 
 impl Elf<'_> {
-    /// Reads the descriptor of a kernel and checks that it and the code lie where they can be used.
+    /// Reads the descriptor of a kernel and checks that it and the code are inside usable segments.
     pub(crate) fn descriptor(&self, data: &[u8], kernel: &str, symbol: &str) -> Result<KernelDescriptor> {
         let bad = |reason| Error::BadDescriptor { kernel: kernel.into(), symbol: symbol.into(), reason };
         let index = self
@@ -420,8 +423,8 @@ impl Elf<'_> {
         if !entry.is_multiple_of(256) {
             return Err(bad("has an entry point that is not aligned to 256 bytes"));
         }
-        // The very end is one: that of a kernel whose body is unreachable, which LLVM makes nothing of. rocPRIM has such
-        // kernels for the processors that it is not being compiled for.
+        // The entry may be the end of a segment: LLVM generates no code for a kernel whose body is unreachable. rocPRIM
+        // has such kernels for the processors that it is not being compiled for.
         if !self.segments.iter().any(|segment| segment.executable && segment.holds(entry, 0)) {
             return Err(bad("has an entry point outside the executable segments"));
         }

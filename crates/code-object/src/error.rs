@@ -1,11 +1,11 @@
-//! Everything that can be wrong with a code object, and what to do about it.
+//! The errors of reading code objects, each with what to do about it.
 
 use crate::target::TargetId;
 
 /// A `Result` whose error is this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a code object, or a bundle of them, was refused. Each message names the offending thing.
+/// The reason why a code object or bundle was refused. Each message names the faulty part.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -14,28 +14,28 @@ pub enum Error {
         "not an AMDGPU code object: expected an ELF file, found {len} bytes starting with {start:02x?}; give it what `hipcc --genco --offload-arch=gfx90a` writes"
     )]
     NotElf {
-        /// Length of the input, in bytes.
+        /// The length of the input in bytes.
         len: usize,
-        /// Its first bytes, zero where there are fewer.
+        /// The first 8 bytes, padded with zeros.
         start: [u8; 8],
     },
-    /// The ELF file is broken, most often because it was cut short.
+    /// The ELF file is malformed, most often because it was truncated.
     #[error("malformed or truncated code object: {part}: {reason}")]
     MalformedElf {
-        /// Which part of the file.
+        /// The part of the file.
         part: &'static str,
-        /// What is wrong with it.
+        /// What is wrong with that part.
         reason: String,
     },
-    /// An ELF file, but for another machine: the host's part of a program, for example.
+    /// The ELF file is for another machine, such as the host's part of a program.
     #[error(
         "ELF file for another machine: {reason}; give the device's code object, as `hipcc --genco` writes it, not the host's executable"
     )]
     WrongMachine {
-        /// Which header field differs, and how.
+        /// The header field that differs, and how.
         reason: String,
     },
-    /// A version of the code object format that is not supported.
+    /// The version of the code object format is not supported.
     #[error(
         "unsupported code object version (ELF ABI version {abi_version}); recompile with -mcode-object-version=4, 5 or 6"
     )]
@@ -59,47 +59,47 @@ pub enum Error {
         /// The limit, in bytes.
         limit: u64,
     },
-    /// A symbol lies outside the segments, or its name can't be read.
+    /// A symbol is outside the segments, or its name can't be read.
     #[error("symbol `{name}` of the code object is not usable: {reason}")]
     BadSymbol {
-        /// The symbol's name, as far as it can be told.
+        /// The name of the symbol, as far as it can be read.
         name: String,
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// The names of the symbols are longer in all than the file could reasonably hold.
+    /// The names of all symbols are longer than the file could reasonably contain.
     #[error("the symbols' names add up to more than {limit} bytes, the limit for a file of this size")]
     NamesTooLong {
         /// The limit, in bytes.
         limit: usize,
     },
-    /// A relocation of a kind that AMD's loader doesn't apply to a finished code object.
+    /// AMD's loader does not apply relocations of this kind to a linked code object.
     #[error("relocation of unknown kind {kind} at {offset:#x}; link the code object with ld.lld -shared")]
     UnknownRelocation {
         /// The ELF relocation type.
         kind: u32,
-        /// Where it applies, as an ELF virtual address.
+        /// The ELF virtual address that it applies to.
         offset: u64,
     },
-    /// A relocation that writes outside the segments.
+    /// A relocation writes outside the segments.
     #[error("relocation at {offset:#x} lies outside the code object's segments")]
     RelocationOutOfBounds {
-        /// Where it applies, as an ELF virtual address.
+        /// The ELF virtual address that it applies to.
         offset: u64,
     },
-    /// A relocation against a symbol that the code object doesn't define.
+    /// A relocation refers to a symbol that the code object does not define.
     #[error("undefined symbol `{name}`: link the code object that defines it into this one (-fgpu-rdc)")]
     UndefinedSymbol {
         /// The symbol's name.
         name: String,
     },
-    /// No `NT_AMDGPU_METADATA` note.
+    /// The file has no `NT_AMDGPU_METADATA` note.
     #[error("the code object has no AMDGPU metadata note; only code objects for amdhsa have one")]
     NoMetadata,
-    /// The metadata note isn't what LLVM's documentation says it is.
+    /// The metadata note does not have the format that LLVM documents.
     #[error("malformed code object metadata at byte {offset} of the note: {reason}")]
     BadMetadata {
-        /// Byte offset in the note's descriptor.
+        /// The byte offset in the descriptor of the note.
         offset: usize,
         /// What is wrong there.
         reason: String,
@@ -122,13 +122,13 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
-    /// Two kernels of the same name.
+    /// Two kernels have the same name.
     #[error("the code object has two kernels named `{kernel}`")]
     DuplicateKernel {
         /// The name.
         kernel: String,
     },
-    /// An argument lies outside the kernarg segment.
+    /// An argument is outside the kernarg segment.
     #[error(
         "kernel `{kernel}`: argument {index} covers bytes {offset}..{} of a kernarg segment of {kernarg_size} bytes",
         u64::from(*offset) + u64::from(*size)
@@ -136,7 +136,7 @@ pub enum Error {
     ArgumentOutOfBounds {
         /// The kernel's name.
         kernel: String,
-        /// The argument's index among all of them.
+        /// The index of the argument among all arguments.
         index: usize,
         /// Its offset, in bytes.
         offset: u32,
@@ -165,25 +165,25 @@ pub enum Error {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// No kernel of that name.
+    /// The code object has no kernel with this name.
     #[error(
         "no kernel `{name}` in the code object; {}{}",
         list("it has", available),
         as_cpp(name, available)
     )]
     UnknownKernel {
-        /// The name that was looked for.
+        /// The requested name.
         name: String,
-        /// The kernels that there are.
+        /// The available kernels.
         available: Vec<String>,
     },
-    /// An offload bundle is broken.
+    /// An offload bundle is malformed.
     #[error("malformed offload bundle: {reason}")]
     BadBundle {
         /// What is wrong with it.
         reason: String,
     },
-    /// A compressed bundle would decompress to too much.
+    /// A compressed bundle would decompress to more than the limit.
     #[error(
         "the compressed bundle would decompress to {size} bytes, more than the limit of {limit} for its size"
     )]
@@ -193,41 +193,42 @@ pub enum Error {
         /// The limit, in bytes.
         limit: u64,
     },
-    /// Nothing in the file runs on the device.
+    /// No code object in the file runs on the device.
     #[error(
         "no code object for {wanted}; {}; compile it with --offload-arch={}",
         list("the file has", available),
         wanted.processor
     )]
     NoMatchingTarget {
-        /// The device.
+        /// The target of the device.
         wanted: Box<TargetId>,
-        /// The targets, or bundle entry ids, that there are.
+        /// The available targets or bundle entry ids.
         available: Vec<String>,
     },
-    /// A target id that can't be read.
+    /// A target id can't be parsed.
     #[error(
         "`{text}` is not a target id such as gfx90a, gfx90a:sramecc+:xnack- or amdgcn-amd-amdhsa--gfx942"
     )]
     BadTargetId {
-        /// The text.
+        /// The text of the target id.
         text: String,
     },
 }
 
 impl Error {
-    /// A [`Error::MalformedElf`].
+    /// Creates an [`Error::MalformedElf`].
     pub(crate) fn elf(part: &'static str, reason: impl ToString) -> Error {
         Error::MalformedElf { part, reason: reason.to_string() }
     }
 
-    /// A [`Error::BadBundle`].
+    /// Creates an [`Error::BadBundle`].
     pub(crate) fn bundle(reason: impl Into<String>) -> Error {
         Error::BadBundle { reason: reason.into() }
     }
 }
 
-/// What to do where a kernel is there under its name in C++: `_Z`, the name's length, the name, its parameters.
+/// Returns what to do if a kernel exists under its mangled C++ name: `_Z`, the length of the name, the name, its
+/// parameters.
 fn as_cpp(name: &str, available: &[String]) -> String {
     let start = format!("_Z{}{name}", name.len());
     match available.iter().find(|kernel| kernel.starts_with(&start)) {
@@ -236,7 +237,7 @@ fn as_cpp(name: &str, available: &[String]) -> String {
     }
 }
 
-/// A list for a message, cut short where it is long: a code object can have thousands of kernels.
+/// Formats a list for a message. A long list is shortened, because a code object can have thousands of kernels.
 fn list(intro: &str, names: &[String]) -> String {
     const SHOWN: usize = 20;
     if names.is_empty() {

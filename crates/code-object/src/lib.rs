@@ -23,8 +23,8 @@
 //! | target, its xnack and sramecc setting | `e_flags` | [`TargetId`] |
 //! | kernels, arguments, limits | the `NT_AMDGPU_METADATA` note (MessagePack) | [`KernelSignature`], [`ArgSignature`] |
 //! | entry point, registers set up at launch | the 64-byte descriptor `<name>.kd` | [`KernelDescriptor`] |
-//! | what to map, and where | program headers | [`Segment`], [`Relocation`] |
-//! | device variables and functions | symbol tables | [`Global`], [`FunctionSymbol`] |
+//! | what to map, and where | program headers | [`ElfSegment`], [`Relocation`] |
+//! | device variables and functions | symbol tables | [`GlobalVariable`], [`FunctionSymbol`] |
 //!
 //! Code object versions 4, 5 and 6 are read. The source of the format's facts is LLVM's "User Guide for AMDGPU
 //! Backend"; where a comment says "AMDGPU usage", it means that.
@@ -33,9 +33,9 @@
 //!
 //! # Hostile input
 //!
-//! Nothing here trusts its input: every offset, count and size is checked, and whatever is wrong is an [`Error`].
-//! Memory held stays below a small multiple of the input; the sizes that a few input bytes could make large
-//! have caps, in [`limits`].
+//! Input is never trusted: every offset, count and size is checked, and every violation is an [`Error`]. The memory
+//! used is below a small multiple of the input's size; sizes that a few input bytes could make large are bounded by
+//! [`limits`].
 
 #![forbid(unsafe_code)]
 
@@ -54,7 +54,7 @@ pub mod occupancy;
 
 pub use crate::code_object::{CodeObject, CodeObjectVersion};
 pub use crate::descriptor::{FloatMode, KernelDescriptor, WorkitemIds};
-pub use crate::elf::{FunctionSymbol, Global, Relocation, RelocationKind, Segment};
+pub use crate::elf::{ElfSegment, FunctionSymbol, GlobalVariable, Relocation, RelocationKind};
 pub use crate::error::{Error, Result};
 pub use crate::signature::{
     Access, AddressSpace, ArgSignature, HiddenArg, KernelKind, KernelSignature, ValueKind,

@@ -1,10 +1,11 @@
-//! The `NT_AMDGPU_METADATA` note: MessagePack to kernel signatures, each checked for what launchers rely on.
+//! Reads the `NT_AMDGPU_METADATA` note from MessagePack into kernel signatures, and checks each for what launchers rely
+//! on.
 //!
 //! The keys and their types are those of LLVM AMDGPU usage, "Code Object V3 Metadata" to "Code Object V5 Metadata";
-//! V6's is V5's. The document is read in one pass and unknown keys are stepped over.
+//! V6's is V5's. The document is read in one pass, and unknown keys are skipped.
 //!
-//! Kernels written in assembly state their metadata themselves, often V3's in newer files: loaders read the file's
-//! version and target from the ELF header, so neither `amdhsa.target` nor a newer `amdhsa.version` has to be there.
+//! Kernels written in assembly state their metadata themselves, often V3's in newer files. Loaders read the file's
+//! version and target from the ELF header, so `amdhsa.target` and a newer `amdhsa.version` are optional.
 
 use crate::descriptor::KernelDescriptor;
 use crate::error::{Error, Result};
@@ -12,20 +13,20 @@ use crate::limits::{MAX_KERNARG_ALIGN, MAX_KERNARG_SIZE, MAX_WORKGROUP_SIZE};
 use crate::msgpack::Reader;
 use crate::signature::{Access, AddressSpace, ArgSignature, KernelKind, KernelSignature, ValueKind};
 
-/// What the note holds.
+/// The contents of the note.
 #[derive(Debug)]
 pub(crate) struct Metadata {
     /// `amdhsa.version`: major, minor.
     pub(crate) version: [u32; 2],
     /// `amdhsa.target`, as text. V3 has none.
     pub(crate) target: Option<String>,
-    /// The kernels, their descriptors still unread.
+    /// The kernels, with descriptors that are not read yet.
     pub(crate) kernels: Vec<KernelSignature>,
     /// `amdhsa.printf`: see [`CodeObject::printf_formats`](crate::CodeObject::printf_formats).
     pub(crate) printf_formats: Vec<Box<[u8]>>,
 }
 
-/// Puts a value where there must be none yet: a key that comes twice is an error.
+/// Sets a value. A key that occurs twice is an error.
 fn set<T>(slot: &mut Option<T>, value: T, reader: &Reader<'_>, key: &str) -> Result<()> {
     match slot.replace(value) {
         None => Ok(()),
@@ -33,12 +34,12 @@ fn set<T>(slot: &mut Option<T>, value: T, reader: &Reader<'_>, key: &str) -> Res
     }
 }
 
-/// The value of a key that must be there.
+/// Returns the value of a required key.
 fn need<T>(slot: Option<T>, reader: &Reader<'_>, key: &str) -> Result<T> {
     slot.ok_or_else(|| reader.error(format!("the key {key} is missing")))
 }
 
-/// An array of exactly `N` integers.
+/// Reads an array of exactly `N` integers.
 fn integers<const N: usize>(reader: &mut Reader<'_>, key: &str) -> Result<[u32; N]> {
     let count = reader.array(key)?;
     if count as usize != N {
@@ -51,7 +52,7 @@ fn integers<const N: usize>(reader: &mut Reader<'_>, key: &str) -> Result<[u32; 
     Ok(values)
 }
 
-/// A string that must be one of a set.
+/// Reads a string that must be one of a set.
 fn name<T>(reader: &mut Reader<'_>, key: &str, from_name: impl Fn(&str) -> Option<T>) -> Result<T> {
     let text = reader.string(key)?;
     from_name(text).ok_or_else(|| {
@@ -60,7 +61,7 @@ fn name<T>(reader: &mut Reader<'_>, key: &str, from_name: impl Fn(&str) -> Optio
     })
 }
 
-/// Reads the note's descriptor.
+/// Reads the descriptor of the note.
 pub(crate) fn read(note: &[u8]) -> Result<Metadata> {
     let reader = &mut Reader::new(note);
     let (mut version, mut target, mut kernels, mut formats) = (None, None, None, None);
@@ -75,7 +76,7 @@ pub(crate) fn read(note: &[u8]) -> Result<Metadata> {
                 set(&mut target, value, reader, key)?;
             }
             key @ "amdhsa.kernels" => {
-                // Not reserved ahead: the count may be a lie.
+                // No capacity is reserved, because the count may be false.
                 let mut list = Vec::new();
                 for _ in 0..reader.array(key)? {
                     list.push(kernel(reader)?);
@@ -86,7 +87,8 @@ pub(crate) fn read(note: &[u8]) -> Result<Metadata> {
                 let mut list: Vec<Box<[u8]>> = Vec::new();
                 for _ in 0..reader.array(key)? {
                     let text = reader.text(key)?;
-                    // None is shorter than two numbers and two colons. A hostile list of nothing would take much memory.
+                    // Each format has at least two numbers and two colons. A hostile list of empty strings would take
+                    // much memory.
                     if text.len() >= 4 {
                         list.push(text.into());
                     }
@@ -104,7 +106,7 @@ pub(crate) fn read(note: &[u8]) -> Result<Metadata> {
     })
 }
 
-/// The keys of a kernel, as far as they have been seen.
+/// The keys of a kernel that were read so far.
 #[derive(Default)]
 struct Keys {
     name: Option<String>,
@@ -152,7 +154,7 @@ impl Keys {
         set(integer, value, reader, key)
     }
 
-    /// Reads the value of a key that isn't an integer.
+    /// Reads the value of a key that is not an integer.
     fn read_other(&mut self, reader: &mut Reader<'_>, key: &str) -> Result<()> {
         match key {
             ".name" | ".symbol" | ".language" => {
@@ -205,7 +207,7 @@ impl Keys {
     }
 }
 
-/// One entry of `amdhsa.kernels`.
+/// Reads one element of `amdhsa.kernels`.
 fn kernel(reader: &mut Reader<'_>) -> Result<KernelSignature> {
     let mut keys = Keys::default();
     for _ in 0..reader.map("a kernel")? {
@@ -245,7 +247,7 @@ fn kernel(reader: &mut Reader<'_>) -> Result<KernelSignature> {
     Ok(kernel)
 }
 
-/// One entry of `.args`.
+/// Reads one element of `.args`.
 fn argument(reader: &mut Reader<'_>) -> Result<ArgSignature> {
     let (mut arg_name, mut type_name, mut offset, mut size, mut kind) = (None, None, None, None, None);
     let (mut address_space, mut access, mut actual_access, mut pointee_align) = (None, None, None, None);
@@ -337,8 +339,8 @@ fn check(kernel: &KernelSignature) -> Result<()> {
     check_args(kernel)
 }
 
-/// Checks that the arguments lie within the kernarg segment, don't overlap, and have hidden ones last, each of its
-/// proper size: then a launcher can write them without looking.
+/// Checks that the arguments are inside the kernarg segment and don't overlap, and that hidden ones are last and have
+/// the right sizes. A launcher can then write them without checks.
 fn check_args(kernel: &KernelSignature) -> Result<()> {
     for (index, arg) in kernel.args.iter().enumerate() {
         if arg.offset.checked_add(arg.size).is_none_or(|end| end > kernel.kernarg_size) {
@@ -564,7 +566,7 @@ mod tests {
             argument(20, 8, "by_value"),
         ]);
         assert_eq!(error.unwrap_err(), Error::ArgumentsOverlap { kernel: "k".into(), first: 0, second: 2 });
-        // Not in the order of their offsets, and an empty one within another: fine.
+        // Arguments that are not in the order of their offsets, and an empty one inside another, are valid.
         let kernel = with_args(vec![
             argument(16, 8, "global_buffer"),
             argument(0, 4, "by_value"),

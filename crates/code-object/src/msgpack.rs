@@ -1,4 +1,4 @@
-//! A MessagePack reader that never recurses and never allocates: it walks the note and borrows from it.
+//! A MessagePack reader that neither recurses nor allocates. It walks the note and borrows from it.
 
 use crate::error::{Error, Result};
 use crate::limits::MAX_METADATA_DEPTH;
@@ -18,7 +18,7 @@ enum Item<'a> {
     Text(&'a [u8]),
     Array(u32),
     Map(u32),
-    /// Anything that the metadata has no use for.
+    /// An item of a type that the metadata does not use.
     Other,
 }
 
@@ -27,7 +27,7 @@ impl<'a> Reader<'a> {
         Reader { data, at: 0 }
     }
 
-    /// An error at the current position.
+    /// Creates an error at the current position.
     pub(crate) fn error(&self, reason: impl Into<String>) -> Error {
         Error::BadMetadata { offset: self.at, reason: reason.into() }
     }
@@ -40,24 +40,24 @@ impl<'a> Reader<'a> {
         Ok(bytes)
     }
 
-    /// A big-endian unsigned integer of `width` bytes, as MessagePack has them.
+    /// Reads a big-endian unsigned integer of `width` bytes.
     fn uint(&mut self, width: usize) -> Result<u64> {
         Ok(self.bytes(width)?.iter().fold(0, |value, &byte| value << 8 | u64::from(byte)))
     }
 
-    /// A length field of `width` bytes (at most 4).
+    /// Reads a length field of `width` bytes (at most 4).
     fn length(&mut self, width: usize) -> Result<u32> {
         Ok(self.uint(width)? as u32)
     }
 
-    /// A two's complement integer of `width` bytes: a value if it is not negative.
+    /// Reads a two's complement integer of `width` bytes; a negative one is `Item::Other`.
     fn int(&mut self, width: usize) -> Result<Item<'a>> {
         let value = self.uint(width)?;
         let negative = value >> (width * 8 - 1) & 1 == 1;
         Ok(if negative { Item::Other } else { Item::Unsigned(value) })
     }
 
-    /// Something of no use: `count` bytes after a type byte.
+    /// Skips the `count` bytes after a type byte.
     fn opaque(&mut self, count: usize) -> Result<Item<'a>> {
         self.bytes(count)?;
         Ok(Item::Other)
@@ -100,14 +100,14 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Something of no use: a length of `width` bytes, `more` bytes and as many as the length says.
+    /// Skips a length field of `width` bytes, `more` bytes, and the number of bytes in the length field.
     fn sized(&mut self, width: usize, more: usize) -> Result<Item<'a>> {
         let len = self.length(width)?;
         self.opaque(more)?;
         self.opaque(len as usize)
     }
 
-    /// The number of entries of the map that starts here.
+    /// Reads the start of a map and returns the number of its entries.
     pub(crate) fn map(&mut self, what: &str) -> Result<u32> {
         match self.item()? {
             Item::Map(len) => Ok(len),
@@ -115,7 +115,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The number of items of the array that starts here.
+    /// Reads the start of an array and returns the number of its items.
     pub(crate) fn array(&mut self, what: &str) -> Result<u32> {
         match self.item()? {
             Item::Array(len) => Ok(len),
@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A string.
+    /// Reads a string.
     pub(crate) fn string(&mut self, what: &str) -> Result<&'a str> {
         match self.item()? {
             Item::Text(text) => {
@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The bytes of a string that need not be UTF-8.
+    /// Reads the bytes of a string that need not be UTF-8.
     pub(crate) fn text(&mut self, what: &str) -> Result<&'a [u8]> {
         match self.item()? {
             Item::Text(text) => Ok(text),
@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// An unsigned integer that fits 32 bits.
+    /// Reads an unsigned integer that fits into 32 bits.
     pub(crate) fn u32(&mut self, what: &str) -> Result<u32> {
         match self.item()? {
             Item::Unsigned(value) => {
@@ -151,7 +151,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A boolean, which may be written as an integer: `.uniform_work_group_size` is.
+    /// Reads a boolean, which may be written as an integer: `.uniform_work_group_size` is.
     pub(crate) fn boolean(&mut self, what: &str) -> Result<bool> {
         match self.item()? {
             Item::Bool(value) => Ok(value),
@@ -160,9 +160,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Steps over one value, however large.
+    /// Skips one value of any size.
     pub(crate) fn skip(&mut self) -> Result<()> {
-        // How many items each open container still has; no recursion, so that depth costs no stack.
+        // The remaining items of each open container. Without recursion, depth costs no stack.
         let mut open = [0u64; MAX_METADATA_DEPTH];
         let mut depth = 0;
         loop {
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(reason(Reader::new(b"\xa1\xff").string("it").unwrap_err()).1, "it is not valid UTF-8");
     }
 
-    /// One value of every type, each followed by the mark that the next one is read.
+    /// One value of every type, each followed by a marker that is read next.
     #[test]
     fn stepping_over_every_type() {
         let values: [&[u8]; 25] = [
@@ -286,7 +286,7 @@ mod tests {
             let bytes = [value, &[0x2a]].concat();
             let mut reader = Reader::new(&bytes);
             assert_eq!(reader.skip().and_then(|()| reader.u32("the mark")), Ok(0x2a), "{value:?}");
-            // And each is found to be cut short.
+            // Each truncated value is an error.
             for len in 0..value.len() {
                 let (_, reason) = reason(Reader::new(&value[..len]).skip().unwrap_err());
                 assert_eq!(reason, "the note ends in the middle of a value", "{value:?}");

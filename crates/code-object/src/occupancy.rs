@@ -1,4 +1,4 @@
-//! How many workgroups of a kernel a compute unit holds at once.
+//! Computes how many workgroups of a kernel a compute unit holds at the same time.
 //!
 //! The limits of gfx90a and later gfx9 processors: 4 SIMDs of 8 wave slots and 512 vector registers, which arch VGPRs and
 //! AGPRs share in granules of 8, and 800 scalar registers in granules of 16. Sources: clr's `hip_platform.cpp`
@@ -17,7 +17,7 @@ const VGPRS: u32 = 512;
 const SGPRS: u32 = 800;
 const SGPR_GRANULE: u32 = 16;
 
-/// Processors whose limits are known, and generic ones that have code for them.
+/// Processors whose limits are known, with the generic processors whose code they run.
 const PROCESSORS: [(&str, &[&str]); 6] = [
     ("gfx90a", &["gfx90a"]),
     ("gfx940", &["gfx940"]),
@@ -29,45 +29,47 @@ const PROCESSORS: [(&str, &[&str]); 6] = [
 
 /// The LDS of a compute unit, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Lds {
-    /// All of it, which one workgroup may have.
+pub struct LdsCapacity {
+    /// The bytes of LDS, all of which one workgroup may use.
     pub bytes: u32,
-    /// It is given out in multiples of this.
+    /// The unit of allocation in bytes.
     pub granule: u32,
 }
 
-impl Lds {
+impl LdsCapacity {
     /// gfx90a and most others: 64 KiB in granules of 512 bytes.
-    pub const GFX90A: Lds = Lds { bytes: 64 << 10, granule: 512 };
+    pub const GFX90A: LdsCapacity = LdsCapacity { bytes: 64 << 10, granule: 512 };
     /// gfx950: 160 KiB in granules of 1280 bytes.
-    pub const GFX950: Lds = Lds { bytes: 160 << 10, granule: 1280 };
+    pub const GFX950: LdsCapacity = LdsCapacity { bytes: 160 << 10, granule: 1280 };
 
-    /// That of a processor; `None` where it is not known here.
-    pub fn of(processor: &str) -> Option<Lds> {
+    /// Returns the LDS of a processor, or `None` if it is not known here.
+    pub fn of(processor: &str) -> Option<LdsCapacity> {
         match processor {
-            "gfx900" | "gfx906" | "gfx908" | "gfx90a" | "gfx940" | "gfx941" | "gfx942" => Some(Lds::GFX90A),
-            "gfx950" => Some(Lds::GFX950),
+            "gfx900" | "gfx906" | "gfx908" | "gfx90a" | "gfx940" | "gfx941" | "gfx942" => {
+                Some(LdsCapacity::GFX90A)
+            }
+            "gfx950" => Some(LdsCapacity::GFX950),
             _ => None,
         }
     }
 
-    /// What a workgroup that needs `bytes` takes: whole granules.
+    /// Returns the bytes that are allocated to a workgroup that needs `bytes`: whole granules.
     pub fn taken(self, bytes: u64) -> u64 {
         let granule = u64::from(self.granule.max(1));
         bytes.div_ceil(granule).saturating_mul(granule)
     }
 
-    /// How many workgroups that need `bytes` each fit; `u32::MAX` for 0 bytes.
+    /// Returns how many workgroups that need `bytes` each fit; `u32::MAX` for 0 bytes.
     pub fn workgroups(self, bytes: u64) -> u32 {
         let fit = u64::from(self.bytes).checked_div(self.taken(bytes));
         fit.map_or(u32::MAX, |n| u32::try_from(n).unwrap_or(u32::MAX))
     }
 }
 
-/// What keeps a compute unit from holding more.
+/// The resource that limits the number of workgroups on a compute unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Limit {
-    /// The slots for waves.
+pub enum OccupancyLimit {
+    /// The wave slots.
     Waves,
     /// Vector registers.
     Vgprs,
@@ -77,89 +79,90 @@ pub enum Limit {
     Lds,
 }
 
-impl Limit {
-    /// In words.
+impl OccupancyLimit {
+    /// Returns the name of the resource.
     pub fn name(self) -> &'static str {
         match self {
-            Limit::Waves => "wave slots",
-            Limit::Vgprs => "VGPRs",
-            Limit::Sgprs => "SGPRs",
-            Limit::Lds => "LDS",
+            OccupancyLimit::Waves => "wave slots",
+            OccupancyLimit::Vgprs => "VGPRs",
+            OccupancyLimit::Sgprs => "SGPRs",
+            OccupancyLimit::Lds => "LDS",
         }
     }
 }
 
-/// What a compute unit holds of a kernel.
+/// How much of a kernel fits on a compute unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Occupancy {
     /// The processor's name.
     pub processor: &'static str,
-    /// Work-items of a workgroup.
+    /// The work-items of a workgroup.
     pub block: u32,
-    /// Waves of a workgroup.
+    /// The waves of a workgroup.
     pub waves_per_block: u32,
-    /// Workgroups on a compute unit.
+    /// The workgroups on a compute unit.
     pub blocks_per_cu: u32,
-    /// Waves that registers and slots leave room for on a SIMD.
+    /// The waves on a SIMD for which there are registers and wave slots.
     pub register_waves_per_simd: u32,
-    /// What keeps it from holding more.
-    pub limited_by: Limit,
-    /// Bytes of LDS that a workgroup takes, in whole granules.
+    /// The resource that limits the occupancy.
+    pub limited_by: OccupancyLimit,
+    /// The bytes of LDS that are allocated to a workgroup, in whole granules.
     pub lds_bytes: u64,
 }
 
 impl Occupancy {
-    /// Waves on a SIMD when the compute unit is full: less than what the registers allow where workgroups don't fill it.
+    /// Returns the number of waves on a SIMD when the compute unit is full. It is less than the registers allow if
+    /// workgroups don't fill the compute unit.
     pub fn waves_per_simd(&self) -> f64 {
         f64::from(self.blocks_per_cu * self.waves_per_block) / f64::from(SIMDS)
     }
 
-    /// The share of the wave slots that is used, in percent.
+    /// Returns the share of the wave slots that is used, in percent.
     pub fn percent(&self) -> f64 {
         self.waves_per_simd() / f64::from(WAVES_PER_SIMD) * 100.0
     }
 }
 
-/// Why there is no occupancy.
+/// The reason why there is no occupancy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OccupancyError {
-    /// A processor whose limits are not known here.
+    /// The limits of the processor are not known here.
     #[error("the limits of {processor} are not known here")]
     UnknownProcessor {
-        /// Its name.
+        /// The name of the processor.
         processor: String,
     },
-    /// A workgroup that the kernel doesn't take.
+    /// The workgroup is larger than the kernel allows.
     #[error("it takes blocks of at most {most} work-items, not {block}")]
     TooManyWorkItems {
-        /// Work-items asked for.
+        /// The number of work-items that was asked for.
         block: u32,
-        /// The most that it takes.
+        /// The largest number of work-items that the kernel allows.
         most: u32,
     },
-    /// More LDS than there is.
+    /// A workgroup needs more LDS than a compute unit has.
     #[error("{bytes} bytes of LDS are more than the {most} of {processor}")]
     TooMuchLds {
-        /// Bytes that a workgroup needs.
+        /// The bytes that a workgroup needs.
         bytes: u64,
-        /// Bytes of a compute unit.
+        /// The bytes that a compute unit has.
         most: u32,
-        /// The processor's name.
+        /// The name of the processor.
         processor: &'static str,
     },
 }
 
-/// Whether arch VGPRs and AGPRs share one file.
+/// Returns whether arch VGPRs and AGPRs share one register file.
 pub fn is_unified(processor: &str) -> bool {
     PROCESSORS.iter().any(|(name, _)| *name == processor)
 }
 
-/// The occupancy on each processor that code for `processor` runs on and whose limits are known, for workgroups of `block`
-/// work-items and so many bytes of dynamic LDS.
+/// Returns the occupancy on each known processor that runs code for `processor`, for workgroups of `block` work-items
+/// with a given number of bytes of dynamic LDS.
 ///
 /// # Errors
-/// An [`OccupancyError`] that says why there is none.
+/// Returns an [`OccupancyError`] that says why there is none.
 pub fn of(
     processor: &str,
     kernel: &KernelSignature,
@@ -181,7 +184,7 @@ fn on(
     block: u32,
     dynamic_lds: u32,
 ) -> Result<Occupancy, OccupancyError> {
-    let lds = Lds::of(processor)
+    let lds = LdsCapacity::of(processor)
         .ok_or_else(|| OccupancyError::UnknownProcessor { processor: processor.to_owned() })?;
     let bytes = u64::from(kernel.group_segment_fixed_size) + u64::from(dynamic_lds);
     if bytes > u64::from(lds.bytes) {
@@ -194,10 +197,10 @@ fn on(
     let by_waves = SIMDS * waves / waves_per_block;
     let by_lds = lds.workgroups(bytes);
     let limited_by = match waves {
-        _ if by_lds < by_waves => Limit::Lds,
-        WAVES_PER_SIMD => Limit::Waves,
-        _ if by_vgprs <= by_sgprs => Limit::Vgprs,
-        _ => Limit::Sgprs,
+        _ if by_lds < by_waves => OccupancyLimit::Lds,
+        WAVES_PER_SIMD => OccupancyLimit::Waves,
+        _ if by_vgprs <= by_sgprs => OccupancyLimit::Vgprs,
+        _ => OccupancyLimit::Sgprs,
     };
     Ok(Occupancy {
         processor,

@@ -1,29 +1,29 @@
-//! Kernel signatures: what a kernel takes, needs and is limited to, as its metadata says.
+//! Kernel signatures: the arguments, requirements and limits of a kernel, as its metadata states them.
 
 use std::fmt;
 
 use crate::descriptor::KernelDescriptor;
 
-/// What a kernel is for (`.kind`).
+/// The use of a kernel (`.kind`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum KernelKind {
     /// Launched by the program.
     #[default]
     Normal,
-    /// To be run after the code object is loaded, one work-item: constructors of device variables.
+    /// Run with one work-item after the code object is loaded: constructors of device variables.
     Init,
-    /// To be run before it is unloaded, one work-item: destructors.
+    /// Run with one work-item before it is unloaded: destructors.
     Fini,
 }
 
 /// The memory that a pointer argument points to (`.address_space`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AddressSpace {
-    /// Scratch of one work-item.
+    /// Private memory of one work-item.
     Private,
     /// Device memory.
     Global,
-    /// Device memory that the kernel doesn't write.
+    /// Device memory that the kernel does not write.
     Constant,
     /// LDS.
     Local,
@@ -59,14 +59,14 @@ impl AddressSpace {
     }
 }
 
-/// What a kernel may do with what an argument points to (`.access`, `.actual_access`).
+/// How a kernel may access the memory that an argument points to (`.access`, `.actual_access`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Access {
     /// Only read it.
     ReadOnly,
     /// Only write it.
     WriteOnly,
-    /// Both.
+    /// Read and write it.
     ReadWrite,
 }
 
@@ -81,7 +81,7 @@ impl Access {
     }
 }
 
-/// Declares [`HiddenArg`] with the metadata's name and the size in bytes of each, 0 where any is allowed.
+/// Declares [`HiddenArg`] with the metadata's name and the size in bytes of each; 0 if any size is allowed.
 macro_rules! hidden_args {
     ($($(#[$doc:meta])* $variant:ident = $name:literal, $size:literal;)*) => {
         /// An argument that the launcher fills, not the caller (LLVM AMDGPU usage, "AMDHSA Code Object Kernel
@@ -89,12 +89,12 @@ macro_rules! hidden_args {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum HiddenArg {
             $($(#[$doc])* $variant,)*
-            /// One that this crate doesn't know: to be filled with zeros.
+            /// An argument that this crate doesn't know, to be filled with zeros.
             Unknown,
         }
 
         impl HiddenArg {
-            /// All that are known.
+            /// All known hidden arguments.
             pub const ALL: &'static [HiddenArg] = &[$(HiddenArg::$variant,)*];
 
             pub(crate) fn from_name(name: &str) -> HiddenArg {
@@ -104,7 +104,7 @@ macro_rules! hidden_args {
                 }
             }
 
-            /// The `.value_kind` in the metadata; `hidden_unknown` for an unknown one.
+            /// Returns the `.value_kind` in the metadata; `hidden_unknown` for an unknown one.
             pub fn name(self) -> &'static str {
                 match self {
                     $(HiddenArg::$variant => $name,)*
@@ -112,7 +112,7 @@ macro_rules! hidden_args {
                 }
             }
 
-            /// Its size in bytes; none where the metadata alone says.
+            /// Returns the size in bytes, or `None` if only the metadata says it.
             pub fn size(self) -> Option<u32> {
                 match self {
                     $(HiddenArg::$variant => if $size == 0 { None } else { Some($size) },)*
@@ -150,7 +150,7 @@ hidden_args! {
     GlobalOffsetZ = "hidden_global_offset_z", 8;
     /// Dimensions of the grid, u16: 1, 2 or 3.
     GridDims = "hidden_grid_dims", 2;
-    /// A place that is not used: zeros.
+    /// An unused argument, filled with zeros.
     None = "hidden_none", 0;
     /// Pointer to OpenCL's printf buffer.
     PrintfBuffer = "hidden_printf_buffer", 8;
@@ -174,7 +174,7 @@ hidden_args! {
     QueuePtr = "hidden_queue_ptr", 8;
 }
 
-/// What an argument is (`.value_kind`).
+/// The kind of an argument (`.value_kind`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ValueKind {
     /// Bytes copied into the kernarg segment.
@@ -210,7 +210,7 @@ impl ValueKind {
         })
     }
 
-    /// The name in the metadata.
+    /// Returns the name in the metadata.
     pub fn name(self) -> &'static str {
         match self {
             ValueKind::ByValue => "by_value",
@@ -224,7 +224,7 @@ impl ValueKind {
         }
     }
 
-    /// Whether the launcher fills it, not the caller.
+    /// Returns whether the launcher fills the argument, not the caller.
     pub fn is_hidden(self) -> bool {
         matches!(self, ValueKind::Hidden(_))
     }
@@ -233,36 +233,36 @@ impl ValueKind {
 /// One argument of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ArgSignature {
-    /// Its name in the source, where the compiler kept it.
+    /// The name in the source, if the compiler kept it.
     pub name: Option<String>,
-    /// Its type in the source, where the compiler kept it.
+    /// The type in the source, if the compiler kept it.
     pub type_name: Option<String>,
-    /// Offset in the kernarg segment, in bytes.
+    /// The offset in the kernarg segment, in bytes.
     pub offset: u32,
-    /// Size in the kernarg segment, in bytes.
+    /// The size in the kernarg segment, in bytes.
     pub size: u32,
-    /// What it is.
+    /// The kind of the argument.
     pub kind: ValueKind,
-    /// Where it points, if it is a pointer.
+    /// The memory that it points to, if it is a pointer.
     pub address_space: Option<AddressSpace>,
-    /// Access that the source declares.
+    /// The access that the source declares.
     pub access: Option<Access>,
-    /// Access that the compiler found.
+    /// The access that the compiler found.
     pub actual_access: Option<Access>,
-    /// Alignment in bytes of what a [`ValueKind::DynamicSharedPointer`] points to.
+    /// The alignment in bytes of the memory that a [`ValueKind::DynamicSharedPointer`] points to.
     pub pointee_align: Option<u32>,
-    /// Declared `const`.
+    /// Whether it is declared `const`.
     pub is_const: bool,
-    /// Declared `restrict`.
+    /// Whether it is declared `restrict`.
     pub is_restrict: bool,
-    /// Declared `volatile`.
+    /// Whether it is declared `volatile`.
     pub is_volatile: bool,
-    /// Declared `pipe`.
+    /// Whether it is declared `pipe`.
     pub is_pipe: bool,
 }
 
 impl ArgSignature {
-    /// Offset of the first byte after it. Never above the kernarg segment's size.
+    /// Returns the offset after its last byte, which is at most the kernarg segment's size.
     pub fn end(&self) -> u32 {
         self.offset + self.size
     }
@@ -281,7 +281,7 @@ impl fmt::Display for ArgSignature {
     }
 }
 
-/// A kernel: its arguments, what it needs and what limits it.
+/// A kernel with its arguments, requirements and limits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KernelSignature {
     /// The name by which it is looked up (mangled, unless it is `extern "C"`).
@@ -295,7 +295,8 @@ pub struct KernelSignature {
     pub kernarg_align: u32,
     /// Static LDS of a workgroup, in bytes.
     pub group_segment_fixed_size: u32,
-    /// Scratch of a work-item, in bytes. Not all of it if [`uses_dynamic_stack`](Self::uses_dynamic_stack).
+    /// The private memory (scratch) of a work-item, in bytes. With [`uses_dynamic_stack`](Self::uses_dynamic_stack) it
+    /// may need more.
     pub private_segment_fixed_size: u32,
     /// Most work-items in a workgroup: 1 to 1024.
     pub max_flat_workgroup_size: u32,
@@ -315,9 +316,9 @@ pub struct KernelSignature {
     pub sgpr_spill_count: u32,
     /// Vector registers spilled.
     pub vgpr_spill_count: u32,
-    /// Whether its scratch need is not known when it is compiled: recursion, calls through pointers.
+    /// Whether the size of its private memory is not known at compile time: recursion, calls through pointers.
     pub uses_dynamic_stack: bool,
-    /// Whether the grid has to be a multiple of the workgroup size in each dimension.
+    /// Whether the grid must be a multiple of the workgroup size in each dimension.
     pub uniform_work_group_size: bool,
     /// Whether it is compiled for workgroup processor mode (gfx10 on).
     pub workgroup_processor_mode: bool,

@@ -108,7 +108,7 @@ pub enum Processor {
 }
 
 impl Processor {
-    /// LLVM's name, such as `gfx90a`.
+    /// Returns LLVM's name, such as `gfx90a`.
     pub fn name(&self) -> &str {
         match self {
             Processor::Gfx90a => "gfx90a",
@@ -146,7 +146,7 @@ impl Processor {
         }
     }
 
-    /// Whether the table has it.
+    /// Returns whether the table has it.
     pub(crate) fn is_known(&self) -> bool {
         PROCESSORS.iter().any(|p| p.1 == self.name())
     }
@@ -161,7 +161,7 @@ impl Processor {
         self == device || GENERIC.iter().any(|(name, of)| *name == self.name() && of.contains(&device.name()))
     }
 
-    /// Whether code for it runs on a family of processors, as code for `gfx9-4-generic` does.
+    /// Returns whether code for it runs on a family of processors, as code for `gfx9-4-generic` does.
     pub fn is_generic(&self) -> bool {
         self.name().ends_with("-generic")
     }
@@ -216,7 +216,7 @@ impl FeatureSetting {
         }
     }
 
-    /// The setting where none is written.
+    /// Returns the setting if none is written.
     fn unspecified(supported: bool) -> FeatureSetting {
         if supported { FeatureSetting::Any } else { FeatureSetting::Unsupported }
     }
@@ -273,7 +273,7 @@ impl TargetId {
             && self.sramecc.runs_on(device.sramecc)
     }
 
-    /// How closely the target fits a device that it is compatible with: the greater, the better.
+    /// Returns how closely the target matches a device that it is compatible with; greater is closer.
     pub(crate) fn specificity(&self) -> u32 {
         u32::from(!self.processor.is_generic()) * 4
             + u32::from(self.xnack.is_specified())
@@ -338,7 +338,7 @@ impl FromStr for TargetId {
                 "sramecc" => &mut target.sramecc,
                 _ => return Err(bad()),
             };
-            // Unsupported by this processor, or given twice.
+            // The processor does not support the feature, or it is given twice.
             if *slot != FeatureSetting::Any {
                 return Err(bad());
             }
@@ -348,8 +348,8 @@ impl FromStr for TargetId {
     }
 }
 
-/// What a triple's architecture says beyond its name, such as `9.0a` of `amdgpu9.0a-amd-amdhsa`, and what follows the
-/// triple. None if the text doesn't begin with a triple.
+/// Splits a triple: returns the part of its architecture after the name, such as `9.0a` of `amdgpu9.0a-amd-amdhsa`, and
+/// the text after the triple. Returns `None` if the text doesn't begin with a triple.
 fn split_triple(text: &str) -> Option<(&str, &str)> {
     let (arch, _) = text.split_once('-')?;
     let rest = text.get(arch.len()..)?.strip_prefix(VENDOR_AND_OS)?;
@@ -357,7 +357,7 @@ fn split_triple(text: &str) -> Option<(&str, &str)> {
     Some((subarch, rest))
 }
 
-/// The processor of a triple's subarchitecture: `9.0a` is gfx90a, `9.4` gfx9-4-generic, `9` gfx9-generic.
+/// Returns the processor of a triple's subarchitecture: `9.0a` is gfx90a, `9.4` gfx9-4-generic, `9` gfx9-generic.
 fn processor_of_subarch(subarch: &str) -> Option<String> {
     let name = match subarch.split_once('.') {
         Some((major, minor)) if minor.len() > 1 => format!("gfx{major}{minor}"),

@@ -1,6 +1,6 @@
-//! Offload bundles as clang writes them, plain and compressed, and which entry is taken for a device.
+//! Reads offload bundles as clang writes them, plain and compressed, and selects the entry for a device.
 
-use code_object::bundle::{self, EntryKind};
+use code_object::bundle::{self, BundleEntryKind};
 use code_object::{CodeObject, Error, TargetId};
 
 const V4: &[u8] = include_bytes!("data/v4.co");
@@ -16,7 +16,7 @@ fn target(text: &str) -> TargetId {
     text.parse().unwrap()
 }
 
-/// A plain bundle of these entries.
+/// Creates a plain bundle of these entries.
 fn bundle(entries: &[(&str, &[u8])]) -> Vec<u8> {
     let mut bytes = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
     bytes.extend((entries.len() as u64).to_le_bytes());
@@ -35,7 +35,7 @@ fn bundle(entries: &[(&str, &[u8])]) -> Vec<u8> {
     bytes
 }
 
-/// A compressed bundle with a header of that version.
+/// Creates a compressed bundle with a header of this version.
 fn compressed(version: u16, method: u16, file_size: u64, size: u64, payload: &[u8]) -> Vec<u8> {
     let mut bytes = b"CCOB".to_vec();
     bytes.extend(version.to_le_bytes());
@@ -57,23 +57,23 @@ fn every_kind_of_bundle_has_the_same_entries() {
         let entries = bundle::entries(bytes).unwrap();
         let known: Vec<_> = entries.iter().map(|entry| (entry.id.as_str(), entry.kind)).collect();
         let expected = [
-            ("host-x86_64-unknown-linux-gnu-", EntryKind::Host),
-            ("hipv4-amdgcn-amd-amdhsa--gfx90a", EntryKind::HipV4),
-            ("hipv4-amdgcn-amd-amdhsa--gfx942", EntryKind::HipV4),
+            ("host-x86_64-unknown-linux-gnu-", BundleEntryKind::Host),
+            ("hipv4-amdgcn-amd-amdhsa--gfx90a", BundleEntryKind::HipV4),
+            ("hipv4-amdgcn-amd-amdhsa--gfx942", BundleEntryKind::HipV4),
         ];
         assert_eq!(known, expected);
         let targets: Vec<_> = entries.iter().map(|entry| entry.target.clone()).collect();
         assert_eq!(targets, [None, Some(target("gfx90a")), Some(target("gfx942"))]);
         let data: Vec<&[u8]> = entries.iter().map(|entry| entry.data.as_ref()).collect();
         assert_eq!(data, [&[], V4, V6]);
-        assert_eq!(format!("{:?}", entries[1].data), format!("EntryData({} bytes)", V4.len()));
+        assert_eq!(format!("{:?}", entries[1].data), format!("BundleEntryData({} bytes)", V4.len()));
     }
     assert!(!bundle::is_bundle(V4) && !bundle::is_compressed(PLAIN));
     assert!(ZSTD_V3.len() < PLAIN.len() / 4);
 }
 
 #[test]
-fn the_entry_for_the_device_is_taken() {
+fn the_entry_for_the_device_is_selected() {
     for bytes in [PLAIN, ZSTD_V2, ZSTD_V3, ZLIB_V1] {
         let object = CodeObject::from_any(bytes, &target("gfx90a:sramecc+:xnack-")).unwrap();
         assert_eq!(object.elf(), V4);
@@ -108,7 +108,7 @@ fn a_raw_code_object_must_fit_the_device_too() {
 }
 
 #[test]
-fn the_most_specific_entry_goes_first() {
+fn the_most_specific_entry_is_preferred() {
     let any = "hipv4-amdgcn-amd-amdhsa--gfx90a";
     let off = "hipv4-amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-";
     for entries in [[(any, V4), (off, V5)], [(off, V5), (any, V4)]] {
@@ -129,12 +129,12 @@ fn the_most_specific_entry_goes_first() {
     // An older id, without the second dash, and one that only OpenMP's runtime would look for.
     let (old, other) = ("hip-amdgcn-amd-amdhsa-gfx90a", "openmp-amdgcn-amd-amdhsa--gfx90a");
     let bytes = bundle(&[(other, V6), (old, V4)]);
-    assert_eq!(bundle::entries(&bytes).unwrap()[1].kind, EntryKind::Hip);
+    assert_eq!(bundle::entries(&bytes).unwrap()[1].kind, BundleEntryKind::Hip);
     assert_eq!(CodeObject::from_any(&bytes, &target("gfx90a")).unwrap().elf(), V4);
 }
 
 #[test]
-fn the_header_decides_not_the_id() {
+fn the_elf_header_decides_the_target_not_the_id() {
     let bytes = bundle(&[("hipv4-amdgcn-amd-amdhsa--gfx942", V4)]);
     let error = CodeObject::from_any(&bytes, &target("gfx942")).unwrap_err();
     assert!(
@@ -158,7 +158,7 @@ fn entries_may_overlap_without_costing_memory() {
 }
 
 #[test]
-fn broken_bundles() {
+fn malformed_bundles_are_errors() {
     let message = |bytes: &[u8]| bundle::entries(bytes).unwrap_err().to_string();
     assert_eq!(message(V4), "malformed offload bundle: it doesn't start with __CLANG_OFFLOAD_BUNDLE__");
     let mut endless = bundle(&[]);
@@ -179,13 +179,13 @@ fn broken_bundles() {
 }
 
 #[test]
-fn broken_compressed_bundles() {
+fn malformed_compressed_bundles_are_errors() {
     let message = |bytes: &[u8]| bundle::decompress(bytes).unwrap_err().to_string();
     let payload = &ZSTD_V3[32..];
     let (file_size, size) = (ZSTD_V3.len() as u64, PLAIN.len() as u64);
     assert_eq!(bundle::decompress(&compressed(3, 1, file_size, size, payload)).unwrap(), PLAIN);
     assert_eq!(bundle::decompress(&compressed(1, 1, 0, size, payload)).unwrap(), PLAIN);
-    // What follows the file's size isn't a part of it.
+    // Bytes after the file's size are not part of it.
     assert_eq!(bundle::decompress(&[ZSTD_V3, b"more"].concat()).unwrap(), PLAIN);
 
     assert!(message(PLAIN).ends_with("it doesn't start with CCOB"));
@@ -203,7 +203,7 @@ fn broken_compressed_bundles() {
 }
 
 #[test]
-fn a_claim_of_a_huge_size_is_refused_at_once() {
+fn a_huge_stated_size_is_refused_at_once() {
     let bytes = compressed(3, 1, 32 + 4, 1 << 40, b"abcd");
     let expected =
         Error::DecompressedTooLarge { size: 1 << 40, limit: code_object::limits::MIN_DECOMPRESSED_CAP };

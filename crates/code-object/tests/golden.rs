@@ -1,4 +1,4 @@
-//! The test objects against what LLVM's own tools say of them: metadata, kernel descriptors, symbols, segments.
+//! Compares the test objects with the output of LLVM's tools: metadata, kernel descriptors, symbols, segments.
 
 use std::fmt::Write;
 
@@ -26,7 +26,7 @@ const OBJECTS: [Golden; 5] =
     [object!("v4"), object!("v5"), object!("v6"), object!("generic"), object!("opencl")];
 
 #[test]
-fn versions_and_targets() {
+fn versions_and_targets_are_read() {
     let known: Vec<_> = OBJECTS
         .iter()
         .map(|(name, bytes, ..)| {
@@ -44,9 +44,9 @@ fn versions_and_targets() {
     assert_eq!(known, expected.map(|(name, version, target)| (name, version, target.to_owned())));
 }
 
-/// Writes the metadata as LLVM's YAML writer does, from the signatures: it has to be the same text.
+/// Writes the metadata from the signatures as LLVM's YAML writer does: the texts must be equal.
 #[test]
-fn metadata_as_llvm_readelf_prints_it() {
+fn metadata_equals_the_output_of_llvm_readelf() {
     for (name, bytes, notes, ..) in OBJECTS {
         let object = CodeObject::parse(bytes).unwrap();
         let start = notes.find("---\n").unwrap();
@@ -70,7 +70,7 @@ fn yaml(object: &CodeObject) -> String {
     text
 }
 
-/// One item of a list, its keys in alphabetical order.
+/// Writes one item of a list, with its keys in alphabetical order.
 fn write_map(text: &mut String, indent: &str, mut lines: Vec<(&str, String)>) {
     lines.sort();
     for (i, (key, value)) in lines.into_iter().enumerate() {
@@ -82,7 +82,7 @@ fn write_map(text: &mut String, indent: &str, mut lines: Vec<(&str, String)>) {
     }
 }
 
-/// In quotes where YAML needs them.
+/// Quotes a text if YAML requires it.
 fn quoted(text: &str) -> String {
     if text.contains(['*', ':']) { format!("'{text}'") } else { text.to_owned() }
 }
@@ -154,7 +154,7 @@ fn arg_lines(arg: &ArgSignature) -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn descriptors_as_llvm_objdump_prints_them() {
+fn descriptors_equal_the_output_of_llvm_objdump() {
     for (name, bytes, _, _, text) in OBJECTS {
         let object = CodeObject::parse(bytes).unwrap();
         let mut kernel: Option<&KernelSignature> = None;
@@ -178,7 +178,7 @@ fn descriptors_as_llvm_objdump_prints_them() {
     }
 }
 
-/// The value of an assembler directive, from the descriptor; none if the descriptor doesn't hold it.
+/// Returns the value of an assembler directive from the descriptor, or `None` if the descriptor does not contain it.
 fn directive_value(kernel: &KernelSignature, directive: &str) -> Option<u32> {
     let kd = &kernel.descriptor;
     if let Some(exception) = directive.strip_prefix("exception_") {
@@ -260,7 +260,7 @@ fn user_sgprs_add_up() {
 }
 
 #[test]
-fn preloaded_arguments() {
+fn preloaded_arguments_are_read() {
     let object = CodeObject::parse(OBJECTS[2].1).unwrap();
     // Two pointers and a float.
     assert_eq!(object.kernel("scale").unwrap().descriptor.preload_length(), 5);
@@ -270,7 +270,7 @@ fn preloaded_arguments() {
     );
 }
 
-/// The words of each line that has at least that many.
+/// Returns the words of each line that has at least this many.
 fn words(text: &str, at_least: usize) -> impl Iterator<Item = Vec<&str>> {
     text.lines()
         .map(|line| line.split_whitespace().collect::<Vec<_>>())
@@ -282,7 +282,7 @@ fn hex(text: &str) -> u64 {
 }
 
 #[test]
-fn segments_as_llvm_readelf_prints_them() {
+fn segments_equal_the_output_of_llvm_readelf() {
     for (name, bytes, _, text, _) in OBJECTS {
         let object = CodeObject::parse(bytes).unwrap();
         let mut segments = object.segments();
@@ -304,7 +304,7 @@ fn segments_as_llvm_readelf_prints_them() {
 }
 
 #[test]
-fn symbols_as_llvm_readelf_prints_them() {
+fn symbols_equal_the_output_of_llvm_readelf() {
     for (name, bytes, _, text, _) in OBJECTS {
         let object = CodeObject::parse(bytes).unwrap();
         let (dynamic, all) = text.split_once("Symbol table '.symtab'").unwrap();
@@ -341,7 +341,7 @@ fn symbols_as_llvm_readelf_prints_them() {
 }
 
 #[test]
-fn relocations_as_llvm_readelf_prints_them() {
+fn relocations_equal_the_output_of_llvm_readelf() {
     for (name, bytes, _, text, _) in OBJECTS {
         let object = CodeObject::parse(bytes).unwrap();
         let mut relocations = object.relocations().iter();
@@ -364,7 +364,7 @@ fn relocations_as_llvm_readelf_prints_them() {
 }
 
 #[test]
-fn explicit_and_hidden_arguments() {
+fn explicit_and_hidden_arguments_are_separate() {
     let v4 = CodeObject::parse(OBJECTS[0].1).unwrap();
     let v5 = CodeObject::parse(OBJECTS[1].1).unwrap();
     for (object, hidden) in [(&v4, 0), (&v5, 13)] {
@@ -390,7 +390,7 @@ fn explicit_and_hidden_arguments() {
 }
 
 #[test]
-fn one_line_descriptions() {
+fn kernels_and_arguments_display_on_one_line() {
     let object = CodeObject::parse(OBJECTS[4].1).unwrap();
     assert_eq!(
         object.kernel("hinted").unwrap().to_string(),
@@ -400,10 +400,10 @@ fn one_line_descriptions() {
 }
 
 #[test]
-fn an_unknown_kernel_lists_those_there_are() {
+fn an_unknown_kernel_is_an_error_that_lists_the_available_ones() {
     let error = CodeObject::parse(OBJECTS[0].1).unwrap().kernel("scala").unwrap_err();
     assert_eq!(error.to_string(), "no kernel `scala` in the code object; it has scale, dynamic, empty");
-    // One whose name is C++'s says how to get rid of that.
+    // For a kernel under its C++ name, the error says how to declare it.
     let of = |available: &[&str]| {
         let available = available.iter().map(|name| (*name).to_owned()).collect();
         Error::UnknownKernel { name: "histogram".to_owned(), available }.to_string()
@@ -414,7 +414,7 @@ fn an_unknown_kernel_lists_those_there_are() {
 }
 
 #[test]
-fn shared_between_threads() {
+fn a_code_object_can_be_shared_between_threads() {
     fn shared<T: Send + Sync + Clone>(_: &T) {}
     let object = CodeObject::parse(OBJECTS[0].1).unwrap();
     shared(&object);

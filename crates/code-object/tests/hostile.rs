@@ -1,4 +1,4 @@
-//! Broken and hostile input: an error or a code object that keeps its promises, never a panic.
+//! Malformed and hostile input gives an error or a code object with all documented properties, and never a panic.
 
 mod exercise;
 
@@ -15,7 +15,7 @@ const PLAIN: &[u8] = include_bytes!("data/plain.hipfb");
 const ZSTD: &[u8] = include_bytes!("data/zstd-v3.hipfb");
 const ZLIB: &[u8] = include_bytes!("data/zlib-v1.hipfb");
 
-/// A copy of `v4.co` to write into.
+/// A copy of `v4.co` to modify.
 struct Patch(Vec<u8>);
 
 impl Patch {
@@ -45,23 +45,23 @@ impl Patch {
         self.read().expect_err("the file is broken")
     }
 
-    /// Offset of the n-th program header of that type: 1 is PT_LOAD, 4 is PT_NOTE.
+    /// Returns the offset of the n-th program header of a type: 1 is PT_LOAD, 4 is PT_NOTE.
     fn program_header(&self, kind: u32, n: usize) -> usize {
         (0..9).map(|i| 64 + i * 56).filter(|&at| self.u32(at) == kind).nth(n).unwrap()
     }
 
-    /// Offset of the section header of that type: 2 is SHT_SYMTAB, 4 is SHT_RELA, 11 is SHT_DYNSYM.
+    /// Returns the offset of the section header of a type: 2 is SHT_SYMTAB, 4 is SHT_RELA, 11 is SHT_DYNSYM.
     fn section_header(&self, kind: u32) -> usize {
         let table = self.u64(40) as usize;
         (0..).map(|i| table + i * 64).find(|&at| self.u32(at + 4) == kind).unwrap()
     }
 
-    /// Offset of the contents of the section of that type.
+    /// Returns the offset of the contents of the section of a type.
     fn section(&self, kind: u32) -> usize {
         self.u64(self.section_header(kind) + 24) as usize
     }
 
-    /// Offset of the symbol of that name in the dynamic symbol table, and its index.
+    /// Returns the offset of a named symbol in the dynamic symbol table, and its index.
     fn symbol(&self, name: &str) -> (usize, usize) {
         let symbols = self.section(11);
         let strings =
@@ -74,13 +74,13 @@ impl Patch {
         (symbols + index * 24, index)
     }
 
-    /// Replaces the metadata note by one at the end of the file.
+    /// Replaces the metadata note with one at the end of the file.
     fn metadata(self, note: &[u8]) -> Patch {
         Patch(exercise::with_metadata(&self.0, note))
     }
 }
 
-/// Runs every file of a corpus that cargo-fuzz found; there must be some.
+/// Runs every file of a corpus that cargo-fuzz found. The corpus must not be empty.
 fn replay(target: &str, body: impl Fn(&[u8])) {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
     let mut count = 0;
@@ -95,14 +95,14 @@ fn replay(target: &str, body: impl Fn(&[u8])) {
 }
 
 #[test]
-fn corpora_of_the_fuzz_targets() {
+fn the_corpora_of_the_fuzz_targets_do_not_panic() {
     replay("read", |bytes| drop(exercise(bytes)));
     replay("metadata", exercise::metadata);
     replay("compressed", exercise::compressed);
 }
 
 #[test]
-fn cut_short_at_every_byte() {
+fn a_file_truncated_at_any_byte_is_an_error() {
     for bytes in [V4, V6] {
         for len in 0..bytes.len() {
             // The section headers are at the end, so that no part of the file can be missing.
@@ -116,7 +116,7 @@ fn cut_short_at_every_byte() {
 }
 
 #[test]
-fn bundles_cut_short_at_every_byte() {
+fn a_bundle_truncated_at_any_byte_is_an_error() {
     let device = "gfx942".parse().unwrap();
     for bytes in [PLAIN, ZSTD, ZLIB] {
         let step = if bytes.len() > 10_000 { 7 } else { 1 };
@@ -128,7 +128,7 @@ fn bundles_cut_short_at_every_byte() {
 }
 
 #[test]
-fn a_bit_flipped_in_every_byte() {
+fn a_bit_flipped_in_any_byte_does_not_panic() {
     let mut bytes = V5.to_vec();
     for at in 0..bytes.len() {
         let bit = 1 << (at % 8);
@@ -140,7 +140,7 @@ fn a_bit_flipped_in_every_byte() {
 }
 
 #[test]
-fn a_bit_flipped_in_every_byte_of_a_compressed_bundle() {
+fn a_bit_flipped_in_a_compressed_bundle_does_not_panic() {
     for original in [ZSTD, ZLIB] {
         let mut bytes = original.to_vec();
         for at in 0..bytes.len() {
@@ -152,7 +152,7 @@ fn a_bit_flipped_in_every_byte_of_a_compressed_bundle() {
     }
 }
 
-/// What a mutation does to a file at a place that is a fraction of its length.
+/// A change of a file at a place that is a fraction of its length.
 #[derive(Debug, Clone)]
 enum Mutation {
     Set(u8),
@@ -223,7 +223,7 @@ proptest! {
 }
 
 #[test]
-fn not_an_elf_file() {
+fn a_file_that_is_not_elf_is_an_error() {
     let error = exercise(b"hello").unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -234,7 +234,7 @@ fn not_an_elf_file() {
 }
 
 #[test]
-fn the_wrong_machine_or_version() {
+fn a_wrong_machine_or_version_is_an_error() {
     let error = |at, bytes: &[u8]| Patch::new().set(at, bytes).error().to_string();
     assert!(error(18, &[62, 0]).contains("machine 62 (AMDGPU is 224)"));
     assert!(error(4, &[1]).contains("not a 64-bit little-endian file"));
@@ -249,7 +249,7 @@ fn the_wrong_machine_or_version() {
 
 /// Assembly states its own metadata. AMD's libraries have kernels with version 1.0 and no target in v4, v5 and v6 files.
 #[test]
-fn metadata_older_than_the_file() {
+fn metadata_may_be_older_than_the_file() {
     let note = |major: u8, minor: u8| {
         [&b"\x82\xaeamdhsa.version\x92"[..], &[major, minor], b"\xaeamdhsa.kernels\x90"].concat()
     };
@@ -267,7 +267,7 @@ fn metadata_older_than_the_file() {
 }
 
 #[test]
-fn the_header_and_the_metadata_name_different_targets() {
+fn different_targets_in_header_and_metadata_are_an_error() {
     // gfx908; gfx90a:xnack+.
     for flags in [0x530u32, 0x73f] {
         let error = Patch::new().set(48, &flags.to_le_bytes()).error();
@@ -276,7 +276,7 @@ fn the_header_and_the_metadata_name_different_targets() {
 }
 
 #[test]
-fn segments_that_cannot_be_loaded() {
+fn segments_that_cannot_be_loaded_are_errors() {
     let load = Patch::new().program_header(1, 1);
     let error = |at, value: u64| Patch::new().set(at, &value.to_le_bytes()).error();
     let reason = |error| match error {
@@ -291,24 +291,24 @@ fn segments_that_cannot_be_loaded() {
     assert_eq!(reason(error(load + 40, 1)), "it is longer in the file than in memory");
     assert_eq!(reason(error(load + 16, u64::MAX)), "its address overflows");
     assert_eq!(reason(error(load + 16, 0x100)), "it overlaps another in memory");
-    // An image that is too large: the last segment far away, or long.
+    // The image is too large: the last segment is far away, or long.
     let last = Patch::new().program_header(1, 3);
     for (at, value) in [(last + 16, MAX_IMAGE_SIZE), (last + 40, MAX_IMAGE_SIZE)] {
         assert!(matches!(error(at, value), Error::ImageTooLarge { limit: MAX_IMAGE_SIZE, .. }));
     }
-    // More program headers than anyone needs.
+    // There are too many program headers.
     let error = Patch::new().set(56, &200u16.to_le_bytes()).error();
     assert!(error.to_string().contains("program headers"), "{error}");
 }
 
 #[test]
-fn no_section_headers() {
+fn a_file_without_section_headers_is_an_error() {
     let patch = Patch::new().set(40, &[0; 8]).set(60, &[0; 4]);
     assert!(patch.error().to_string().contains("symbols and relocations can't be found"));
 }
 
 #[test]
-fn notes() {
+fn malformed_notes_are_errors() {
     let note = Patch::new().program_header(4, 0);
     // Not a note segment; a note of another owner; a note that is longer than its segment; two of them.
     assert_eq!(Patch::new().set(note, &[0; 4]).error(), Error::NoMetadata);
@@ -322,7 +322,7 @@ fn notes() {
 }
 
 #[test]
-fn descriptors() {
+fn malformed_descriptors_are_errors() {
     let patch = Patch::new();
     let (symbol, _) = patch.symbol("scale.kd");
     let address = patch.u64(symbol + 8);
@@ -353,7 +353,7 @@ fn descriptors() {
 }
 
 #[test]
-fn symbols() {
+fn malformed_symbols_are_errors() {
     let patch = Patch::new();
     let (symbol, _) = patch.symbol("table");
     for (at, value) in [(symbol + 8, u64::MAX), (symbol + 16, u64::MAX), (symbol + 16, 0x1000)] {
@@ -374,7 +374,7 @@ fn symbols() {
 }
 
 #[test]
-fn relocations() {
+fn malformed_relocations_are_errors() {
     let patch = Patch::new();
     // The third: R_AMDGPU_ABS64 against `absent`.
     let third = patch.section(4) + 2 * 24;
@@ -388,7 +388,7 @@ fn relocations() {
     assert_eq!(relocation.value(0x1_0000), 0x1_0000 + patch.u64(row + 8));
     // R_AMDGPU_NONE.
     assert_eq!(set(info(0, index)).read().unwrap().relocations().len(), 2);
-    // An absolute symbol doesn't move.
+    // An absolute symbol is not relocated.
     let absolute = set(info(3, index)).set(row + 6, &0xfff1u16.to_le_bytes());
     assert_eq!(absolute.read().unwrap().relocations()[2].kind, RelocationKind::Constant64);
 
@@ -412,14 +412,14 @@ fn relocations() {
 }
 
 #[test]
-fn two_kernels_of_one_name() {
+fn two_kernels_with_one_name_are_an_error() {
     let at = V4.windows(6).position(|bytes| bytes == b"\xa5empty").unwrap();
     let error = Patch::new().set(at + 1, b"scale").error();
     assert_eq!(error, Error::DuplicateKernel { kernel: "scale".into() });
 }
 
 #[test]
-fn metadata_of_another_kind() {
+fn metadata_of_another_type_is_an_error() {
     for note in
         [b"".as_slice(), b"\xc0", b"\x90", b"\x80", b"\x81\xa1", b"\x81\xc1\xc1", &[0xdf, 255, 255, 255, 255]]
     {

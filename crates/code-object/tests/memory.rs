@@ -1,4 +1,4 @@
-//! Reading takes memory in proportion to the input, whatever the input claims: counted by the allocator.
+//! Reading takes memory in proportion to the input, whatever sizes the input states; the allocator counts.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use code_object::limits::MIN_DECOMPRESSED_CAP;
 use code_object::{CodeObject, bundle};
 
-/// The system's allocator, with a count of what is held and of the most that was.
+/// The system's allocator, with the number of bytes allocated now and at most.
 struct Counting;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
@@ -32,7 +32,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Most bytes held at a time by `work`, its result included.
+/// Returns the most bytes that `work` had allocated at a time, including its result.
 fn most<T>(work: impl FnOnce() -> T) -> (usize, T) {
     let before = HELD.load(Ordering::Relaxed);
     MOST.store(before, Ordering::Relaxed);
@@ -42,9 +42,9 @@ fn most<T>(work: impl FnOnce() -> T) -> (usize, T) {
 
 const V4: &[u8] = include_bytes!("data/v4.co");
 
-/// Room for error messages and the like.
+/// The bytes that error messages and the like may take.
 const FIXED: usize = 4096;
-/// Most bytes for each byte of a raw code object, its copy included.
+/// The most bytes for each byte of a raw code object, including its copy.
 const RATIO: usize = 8;
 
 fn u64_at(bytes: &[u8], at: usize) -> u64 {
@@ -55,7 +55,7 @@ fn put(bytes: &mut [u8], at: usize, value: usize) {
     bytes[at..at + 8].copy_from_slice(&(value as u64).to_le_bytes());
 }
 
-/// `v4.co` with another metadata note, at its end.
+/// Returns `v4.co` with another metadata note, at its end.
 fn with_metadata(note: &[u8]) -> Vec<u8> {
     let mut bytes = V4.to_vec();
     let header = (0..9).map(|i| 64 + i * 56).find(|&at| bytes[at..at + 4] == [4, 0, 0, 0]).unwrap();
@@ -77,7 +77,7 @@ fn text(out: &mut Vec<u8>, text: &str) {
     out.extend(text.as_bytes());
 }
 
-/// A note whose kernel has as many arguments as fit: the most memory for a byte of metadata.
+/// Returns a note whose kernel has as many arguments as possible: the most memory for a byte of metadata.
 fn many_arguments(count: u32) -> Vec<u8> {
     let mut note = vec![0x81];
     text(&mut note, "amdhsa.kernels");
@@ -97,7 +97,7 @@ fn many_arguments(count: u32) -> Vec<u8> {
     note
 }
 
-/// `v4.co` with `count` function symbols that share one long name.
+/// Returns `v4.co` with `count` function symbols that share one long name.
 fn shared_names(count: usize, length: usize) -> Vec<u8> {
     let mut bytes = V4.to_vec();
     let table = u64_at(&bytes, 40) as usize;
@@ -124,7 +124,7 @@ fn shared_names(count: usize, length: usize) -> Vec<u8> {
     bytes
 }
 
-// One test, as the count is of all threads.
+// One test, because the count includes all threads.
 #[test]
 fn memory_is_in_proportion_to_the_input() {
     // An empty text: the file is good.
@@ -162,7 +162,7 @@ fn memory_is_in_proportion_to_the_input() {
     let long = shared_names(20_000, 100_000);
     check("many functions that share a long name", &long, "the limit for a file of this size");
 
-    // Compressed bundles: what the header says is believed up to a cap, and then only as data come.
+    // Compressed bundles: memory is reserved for the stated size only up to a limit, and then as data arrive.
     let ccob = |method: u8, size: u32, payload: &[u8]| {
         [b"CCOB\x01\0".as_slice(), &[method, 0], &size.to_le_bytes(), &[0; 8], payload].concat()
     };

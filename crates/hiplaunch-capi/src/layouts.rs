@@ -4,7 +4,7 @@ use std::ffi::c_char;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
-use lds_layout::{LdsId, LdsLayout, LdsTarget};
+use lds_layout::{LdsBufferId, LdsLayout, LdsTarget};
 
 use super::handles::{Kind, Owner, Table};
 use super::input::{Versioned, enumeration, enumerator, fill, text, versioned, wanted};
@@ -19,7 +19,7 @@ pub struct hiplaunch_lds_layout {
 
 pub(super) struct LayoutObject {
     layout: LdsLayout,
-    ids: Vec<LdsId>,
+    ids: Vec<LdsBufferId>,
 }
 
 impl LayoutObject {

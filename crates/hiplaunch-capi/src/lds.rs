@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
 
-use lds_layout::{LdsBuilder, LdsId, Runs};
+use lds_layout::{LdsBufferId, LdsBuilder, Uniformity};
 
 use super::handles::{Kind, Owner, Table};
 use super::input::{enumeration, enumerator, text, wanted};
@@ -18,7 +18,7 @@ pub struct hiplaunch_lds_kernel {
 /// A builder, and its buffers by number.
 pub(super) struct LdsKernelObject {
     pub(super) builder: LdsBuilder,
-    pub(super) ids: Vec<LdsId>,
+    pub(super) ids: Vec<LdsBufferId>,
 }
 
 pub(super) static LDS_KERNELS: Table<LdsKernelObject> = Table::new(Kind::LdsKernel);
@@ -49,11 +49,11 @@ pub enum hiplaunch_lds_runs {
 }
 enumeration!(hiplaunch_lds_runs: Divergent, Uniform, Executed);
 
-fn runs(number: u32) -> Result<Runs> {
+fn runs(number: u32) -> Result<Uniformity> {
     Ok(match enumerator(number)? {
-        hiplaunch_lds_runs::Divergent => Runs::Divergent,
-        hiplaunch_lds_runs::Uniform => Runs::Uniform,
-        hiplaunch_lds_runs::Executed => Runs::Executed,
+        hiplaunch_lds_runs::Divergent => Uniformity::Divergent,
+        hiplaunch_lds_runs::Uniform => Uniformity::Uniform,
+        hiplaunch_lds_runs::Executed => Uniformity::UniformTaken,
     })
 }
 
@@ -160,7 +160,7 @@ pub extern "C" fn hiplaunch_lds_accesses(
     })
 }
 
-pub(super) fn id_of(ids: &[LdsId], buffer: u32) -> Result<LdsId> {
+pub(super) fn id_of(ids: &[LdsBufferId], buffer: u32) -> Result<LdsBufferId> {
     ids.get(buffer as usize)
         .copied()
         .ok_or_else(|| Failure::invalid(format!("buffer {buffer} of a kernel of {}", ids.len())))

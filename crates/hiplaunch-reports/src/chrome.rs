@@ -1,9 +1,9 @@
-//! A timeline as a Chrome trace: JSON that ui.perfetto.dev and chrome://tracing open.
+//! Writes a timeline as a Chrome trace: JSON that ui.perfetto.dev and chrome://tracing open.
 //!
-//! The format is that of "Trace Event Format" (Google, 2016): `ph` is `X` for a span, `M` for a name, `s` and `f` for the two
-//! ends of an arrow, which bind to the spans around their times; `ts` and `dur` are microseconds. The host is process 1, each
-//! device one of the others; tracks have numbers that no two of a trace share, since Perfetto's are a thread's of the whole
-//! system.
+//! The format is that of "Trace Event Format" (Google, 2016). `ph` is `X` for a span, `M` for a name, and `s` and `f`
+//! for the two ends of an arrow, which bind to the spans around their times; `ts` and `dur` are microseconds. The host
+//! is process 1, and each device is another process. Track numbers are unique in a trace, because Perfetto takes them
+//! for thread numbers of the whole system.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -13,18 +13,18 @@ use serde_json::{Map, Value, json};
 
 use hip_driver_layers::timeline::{CopyDirection, DeviceSpan, HostSpan, TimelineSnapshot, Work};
 
-/// The host's process.
+/// The number of the host's process.
 const HOST: u32 = 1;
-/// The numbers of the streams' tracks begin after a multiple of this that is more than there are threads.
+/// The track numbers of streams begin after a multiple of this that exceeds the number of threads.
 const STREAMS: u32 = 1000;
-/// Kernels of a graph that are named, at most.
+/// The number of a graph's kernels that are named at most.
 const NAMED: usize = 64;
 
-/// Writes the timeline as a Chrome trace. `otherData` says how many spans found no room. The writes are many and small:
-/// a file wants a buffer.
+/// Writes the timeline as a Chrome trace. `otherData` contains the number of spans that were dropped because the
+/// timeline was full. There are many small writes, so wrap a file in a buffer.
 ///
 /// # Errors
-/// What writing fails with.
+/// Returns the error of a failed write.
 pub fn write_chrome_trace(timeline: &TimelineSnapshot, to: &mut dyn Write) -> io::Result<()> {
     let mut events = Events { to, any: false, arrows: 0 };
     events.to.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
@@ -80,7 +80,7 @@ fn write_devices(timeline: &TimelineSnapshot, events: &mut Events<'_>) -> io::Re
                 let name = span.work.to_string();
                 let at = (span.begin, span.end);
                 events.span((pid, tid), &name, span.work.category(), at, device_args(span))?;
-                // One arrow a call: of a graph's nodes the first that ran takes it.
+                // One arrow for each call: it goes to the first node of a graph that ran.
                 if let Some((thread, begin)) = calls.remove(&span.correlation) {
                     events.arrow(((HOST, thread), begin), ((pid, tid), span.begin))?;
                 }
@@ -90,14 +90,14 @@ fn write_devices(timeline: &TimelineSnapshot, events: &mut Events<'_>) -> io::Re
     Ok(())
 }
 
-/// Events of a trace, written one by one.
+/// Writes the events of a trace one by one.
 struct Events<'w> {
     to: &'w mut dyn Write,
     any: bool,
     arrows: u64,
 }
 
-/// A process and a thread of it.
+/// A process and one of its threads.
 type Track = (u32, u32);
 
 impl Events<'_> {
@@ -143,7 +143,7 @@ impl Events<'_> {
         }))
     }
 
-    /// An arrow from a call to its work.
+    /// Writes an arrow from a call to its work.
     fn arrow(&mut self, from: (Track, Duration), to: (Track, Duration)) -> io::Result<()> {
         self.arrows += 1;
         for (ph, ((pid, tid), at)) in [("s", from), ("f", to)] {
@@ -157,7 +157,7 @@ impl Events<'_> {
                 "id": self.arrows,
             });
             if ph == "f" {
-                // Binds to the span that is open at the time, not to the next one.
+                // Binds to the span that is open at that time, not to the next one.
                 event["bp"] = json!("e");
             }
             self.event(&event)?;

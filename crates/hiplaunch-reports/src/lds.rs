@@ -1,4 +1,4 @@
-//! A layout as an SVG picture.
+//! Draws an LDS layout as SVG.
 
 use plotters::prelude::{DrawingBackend, FontFamily, IntoFont, RGBColor, SVGBackend};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -9,24 +9,24 @@ use crate::style::{BACKGROUND, FAINT, ON_COLOUR, PALE, TEXT, finish};
 use lds_layout::LdsLayout;
 use lds_layout::picture::{Grid, Mark};
 
-/// Sizes in pixels.
+/// Sizes are in pixels.
 const WIDTH: i32 = 960;
 const LEFT: i32 = 84;
 const RIGHT: i32 = 16;
 const TOP: i32 = 40;
-/// Height of all bytes.
+/// The height of the bytes.
 const HEIGHT: i32 = 320;
-/// Below the bytes: positions, the legend, and a line for each barrier.
+/// The height of a line below the bytes: positions, the legend, and one line for each barrier.
 const LINE: i32 = 18;
-/// Width of a character of the text's size, about.
+/// The approximate width of a character.
 const CHARACTER: i32 = 7;
-/// Barriers that are explained at most.
+/// The number of barriers that are explained at most.
 const EXPLAINED: usize = 24;
-/// Height of a box that has room for a name.
+/// The smallest height of a box with a name.
 const NAMED: i32 = 14;
 
 const INSERTED: RGBColor = RGBColor(0xcf, 0x22, 0x2e);
-/// Fills of the boxes, in turn: white text can be read on each.
+/// The fill colours of the boxes, in turn. White text is readable on each.
 const FILLS: [RGBColor; 6] = [
     RGBColor(0x09, 0x69, 0xda),
     RGBColor(0x82, 0x50, 0xdf),
@@ -36,9 +36,9 @@ const FILLS: [RGBColor; 6] = [
     RGBColor(0xbf, 0x39, 0x89),
 ];
 
-/// The layout as an SVG picture that needs nothing else, for light and dark pages: time across, bytes up, a box for
-/// each buffer, a grey line for each barrier of the kernel and a red one for each that is inserted, which is explained
-/// below.
+/// Draws the layout as a self-contained SVG picture, for light and dark pages: time from left to right, bytes from
+/// bottom to top, a box for each buffer, a grey line for each barrier of the kernel, and a red line for each inserted
+/// barrier, which is explained below.
 pub fn lds_svg(layout: &LdsLayout) -> String {
     let grid = Grid::new(layout);
     let explained = layout.inserted().len().min(EXPLAINED);
@@ -59,7 +59,7 @@ pub fn lds_svg(layout: &LdsLayout) -> String {
             canvas.text(LEFT, y, FAINT, format!("and {} more barriers", layout.inserted().len() - explained));
         }
         if let Err(error) = canvas.0.present() {
-            // A picture in memory: nothing can fail but the writing to it.
+            // Drawing to memory can only fail in formatting.
             log::error!("drawing an LDS layout: {error}");
         }
     }
@@ -75,7 +75,7 @@ fn draw(layout: &LdsLayout, grid: &Grid, canvas: &mut Canvas<'_>) {
     let mut free = i32::MAX;
     for &bound in &grid.bounds {
         canvas.fill(LEFT, y(bound), WIDTH - LEFT - RIGHT, 1, PALE);
-        // Labels that would touch are left out, but for the total, which is in the headline too.
+        // Labels that would overlap are left out; the total is in the headline too.
         if y(bound) + NAMED <= free {
             canvas.text_right(LEFT - 8, y(bound), FAINT, bound.to_string());
             free = y(bound);
@@ -98,15 +98,15 @@ fn draw(layout: &LdsLayout, grid: &Grid, canvas: &mut Canvas<'_>) {
         }
     }
     for cell in &grid.boxes {
-        let Some(slot) = layout.slots().get(cell.slot) else { continue };
+        let Some(buffer) = layout.buffers().get(cell.buffer) else { continue };
         let bound = |index: usize| grid.bounds.get(index).copied().unwrap_or(0);
         let (top, bottom) = (y(bound(cell.bounds.1)), y(bound(cell.bounds.0)));
         let (left, right) = (x(cell.columns.0), x(cell.columns.1 + 1));
-        let fill = FILLS.get(cell.slot % FILLS.len()).copied().unwrap_or(TEXT);
+        let fill = FILLS.get(cell.buffer % FILLS.len()).copied().unwrap_or(TEXT);
         let (width, height) = ((right - left - 1).max(1), (bottom - top - 1).max(1));
         canvas.fill(left, top + 1, width, height, fill);
-        let label = format!("{} ({} B)", slot.name, slot.size);
-        let label = if text_width(&label) + 8 <= width { label } else { slot.name.to_string() };
+        let label = format!("{} ({} B)", buffer.name, buffer.size);
+        let label = if text_width(&label) + 8 <= width { label } else { buffer.name.to_string() };
         if height >= NAMED && text_width(&label) + 8 <= width {
             canvas.text(left + 4, (top + bottom) / 2 + 1, ON_COLOUR, label);
         }
@@ -134,12 +134,12 @@ impl Canvas<'_> {
         }
     }
 
-    /// Text from `x` on, its middle at `y`.
+    /// Draws text from `x` on, centred vertically on `y`.
     fn text(&mut self, x: i32, y: i32, colour: RGBColor, text: String) {
         self.anchored(x, y, colour, &text, HPos::Left);
     }
 
-    /// Text up to `x`, its middle at `y`.
+    /// Draws text that ends at `x`, centred vertically on `y`.
     fn text_right(&mut self, x: i32, y: i32, colour: RGBColor, text: String) {
         self.anchored(x, y, colour, &text, HPos::Right);
     }
@@ -155,24 +155,24 @@ impl Canvas<'_> {
 
 #[cfg(test)]
 mod tests {
-    use lds_layout::{LdsBuilder, Runs};
+    use lds_layout::{LdsBuilder, Uniformity};
 
     use super::*;
 
-    /// A tile pair in a loop, and a sum behind it.
+    /// Two tiles in a loop, and a sum after it.
     fn layout() -> LdsLayout {
         let mut kernel = LdsBuilder::new(0..=100).unwrap();
         let a = kernel.buffer("tile a", 4096).unwrap();
         let b = kernel.buffer("tile b", 2048).unwrap();
         let sum = kernel.buffer("<sum> & \"more\"", 1024).unwrap();
-        kernel.begin_loop(10, Runs::Executed).unwrap();
+        kernel.begin_loop(10, Uniformity::UniformTaken).unwrap();
         kernel.write(a, 20).unwrap();
         kernel.read(a, 21).unwrap();
         kernel.barrier(25).unwrap();
         kernel.write(b, 30).unwrap();
         kernel.read(b, 31).unwrap();
         kernel.end_loop(40).unwrap();
-        kernel.begin_branch(50, Runs::Divergent).unwrap();
+        kernel.begin_branch(50, Uniformity::Divergent).unwrap();
         kernel.write(sum, 51).unwrap();
         kernel.barrier(52).unwrap();
         kernel.read(sum, 53).unwrap();
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_svg_picture() {
+    fn the_picture_has_every_buffer_and_barrier() {
         let layout = layout();
         let svg = lds_svg(&layout);
         let document = roxmltree::Document::parse(&svg).unwrap();

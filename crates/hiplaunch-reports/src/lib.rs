@@ -1,4 +1,4 @@
-//! What hiplaunch writes for people and for other programs: pictures as SVG, and files as JSON.
+//! Writes pictures as SVG, and documents as JSON, of hiplaunch's objects.
 //!
 //! | function | of |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | [`lds_svg`] | a [layout](lds_layout::LdsLayout) of a kernel's LDS |
 //! | [`write_chrome_trace`] | a [timeline](hip_driver_layers::timeline), as a trace that <https://ui.perfetto.dev> opens |
 //!
-//! [`style`] has the colours that the pictures share.
+//! [`style`] has the colours that all pictures use.
 
 mod chrome;
 mod lds;

@@ -1,4 +1,4 @@
-//! A plan as an SVG picture: time across, bytes up, a rectangle for each buffer.
+//! Draws a plan as SVG.
 
 use plotters::prelude::{DrawingBackend, FontFamily, IntoFont, RGBColor, SVGBackend};
 use plotters::style::TextStyle;
@@ -8,14 +8,14 @@ use crate::style::{BACKGROUND, FAINT, ON_COLOUR, PALE, TEXT, finish};
 
 use offset_planner::{Plan, Problem};
 
-/// Sizes in pixels.
+/// Sizes are in pixels.
 const WIDTH: i32 = 960;
 const HEIGHT: i32 = 540;
 const LEFT: i32 = 96;
 const RIGHT: i32 = 16;
 const TOP: i32 = 40;
 const BOTTOM: i32 = 40;
-/// The smallest rectangle that gets a name, and the width of one of its characters.
+/// The height of the smallest rectangle with a name, and the width of a character of the name.
 const NAMED_HEIGHT: i32 = 13;
 const CHARACTER: f64 = 6.6;
 
@@ -28,15 +28,15 @@ const COLOURS: [RGBColor; 6] = [
     RGBColor(0x4d, 0x6a, 0x8a),
 ];
 
-/// The plan of a problem as an SVG picture that needs nothing else, for light and dark pages: time across, bytes up,
-/// free bytes grey. Where lifetimes are nodes of a graph, time is one order of the nodes, and a buffer goes from its
-/// definition to the last of its uses there.
+/// Draws the plan of a problem as a self-contained SVG picture, for light and dark pages: time from left to right,
+/// bytes from bottom to top, a rectangle for each buffer, free bytes grey. If lifetimes are nodes of a graph, time is
+/// one topological order, and a buffer extends from its definition to its last use in that order.
 pub fn plan_svg(plan: &Plan, problem: &Problem) -> String {
     let mut svg = String::new();
     {
         let mut backend = SVGBackend::with_string(&mut svg, (WIDTH as u32, HEIGHT as u32));
         if let Err(e) = draw(plan, problem, &mut backend) {
-            // Only files can fail to be written, not strings.
+            // Writing to a string does not fail.
             log::error!("drawing a plan: {e}");
         }
     }
@@ -52,7 +52,7 @@ fn title(plan: &Plan) -> String {
 }
 
 fn font(size: f64, colour: &RGBColor, across: HPos, up: VPos) -> TextStyle<'_> {
-    // The backend writes the size over 1.24.
+    // The backend divides the size by 1.24.
     TextStyle::from((FontFamily::Monospace, size * 1.24).into_font()).color(colour).pos(Pos::new(across, up))
 }
 
@@ -67,7 +67,7 @@ fn draw(plan: &Plan, problem: &Problem, backend: &mut SVGBackend<'_>) -> Result<
     let spans: Vec<(u64, u64)> = (0..problem.buffers().len()).map(|i| problem.span(i)).collect();
     let first = spans.iter().map(|s| s.0).min().unwrap_or(0);
     let last = spans.iter().map(|s| s.1).max().unwrap_or(0);
-    // Ends are part of a lifetime, so that a position has a width.
+    // The last position is part of the lifetime, so a position has a width.
     let length = (last - first) as f64 + 1.0;
     let x = |position: f64| LEFT + (position / length * f64::from(right - LEFT)).round() as i32;
     let y = |bytes: u64| {

@@ -1,10 +1,10 @@
-//! A memory pool's snapshot as JSON.
+//! Writes a snapshot of a memory pool as JSON.
 
 use hiplaunch::memory::{PoolSnapshot, Rung, SegmentSnapshot};
 use serde_json::{Value, json};
 
-/// The snapshot as JSON: the device's ordinal, every counter, and the segments with their blocks. Addresses are strings
-/// in hexadecimal, as JSON's numbers lose their last digits in some readers; sizes are bytes.
+/// Returns the snapshot as JSON: the device's ordinal, all counters, and the segments with their blocks. Addresses are
+/// hexadecimal strings, because some readers of JSON round large numbers. Sizes are in bytes.
 pub fn pool_json(snapshot: &PoolSnapshot) -> Value {
     let c = &snapshot.counters;
     let rungs: serde_json::Map<String, Value> = Rung::ALL

@@ -1,6 +1,7 @@
-//! A snapshot as an SVG picture: a bar for each segment, grouped by stream, its blocks coloured by what they are.
+//! Draws a snapshot of a memory pool as SVG: a bar for each segment, grouped by stream, with the blocks coloured by
+//! state.
 //!
-//! First everything is laid out, as rectangles and texts, then drawn.
+//! Everything is first laid out as rectangles and labels, and then drawn.
 
 use plotters::prelude::{DrawingBackend, FontFamily, IntoFont, RGBColor, SVGBackend};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -11,7 +12,7 @@ use crate::style::{BACKGROUND, FAINT, ON_COLOUR, TEXT, finish};
 use hiplaunch::memory::report::{Sums, amount, stream_line};
 use hiplaunch::memory::{BlockState, PoolSnapshot, SegmentSnapshot};
 
-/// Sizes in pixels.
+/// Sizes are in pixels.
 const WIDTH: i32 = 960;
 const MARGIN: i32 = 16;
 const SIZE_LEFT: i32 = 148;
@@ -19,17 +20,17 @@ const BAR_LEFT: i32 = 232;
 const BAR_WIDTH: i32 = WIDTH - MARGIN - BAR_LEFT;
 const BAR_HEIGHT: i32 = 18;
 const ROW: i32 = 24;
-/// The narrowest bar: one that is to scale could not be seen.
+/// The width of the narrowest bar. A bar to scale could be invisible.
 const BAR_LEAST: i32 = 3;
 
-/// Segments of a stream that get a bar of their own; the smallest of more share one.
+/// The number of segments of a stream with a bar of their own. The smallest of more segments share one.
 const SEGMENTS_SHOWN: usize = 12;
-/// Streams that are shown; those with the least memory of more are only counted.
+/// The number of streams that are shown. Of more streams, those with the least memory are only counted.
 const STREAMS_SHOWN: usize = 16;
 
-/// What a stretch of a bar is.
+/// The state of bytes in a bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum ByteState {
     Requested,
     Slack,
     HeldBack,
@@ -37,34 +38,35 @@ enum Part {
     Free,
 }
 
-impl Part {
-    const ALL: [Part; 5] = [Part::Requested, Part::Slack, Part::HeldBack, Part::Cached, Part::Free];
+impl ByteState {
+    const ALL: [ByteState; 5] =
+        [ByteState::Requested, ByteState::Slack, ByteState::HeldBack, ByteState::Cached, ByteState::Free];
 
     fn colour(self) -> RGBColor {
         match self {
-            Part::Requested => RGBColor(0x09, 0x69, 0xda),
-            Part::Slack => RGBColor(0x80, 0xcc, 0xff),
-            Part::HeldBack => RGBColor(0xbc, 0x4c, 0x00),
-            Part::Cached => RGBColor(0x82, 0x50, 0xdf),
-            Part::Free => RGBColor(0xd8, 0xde, 0xe4),
+            ByteState::Requested => RGBColor(0x09, 0x69, 0xda),
+            ByteState::Slack => RGBColor(0x80, 0xcc, 0xff),
+            ByteState::HeldBack => RGBColor(0xbc, 0x4c, 0x00),
+            ByteState::Cached => RGBColor(0x82, 0x50, 0xdf),
+            ByteState::Free => RGBColor(0xd8, 0xde, 0xe4),
         }
     }
 
     fn legend(self) -> &'static str {
         match self {
-            Part::Requested => "in use",
-            Part::Slack => "in use, not asked for",
-            Part::HeldBack => "held back for other streams",
-            Part::Cached => "cached by size",
-            Part::Free => "free",
+            ByteState::Requested => "in use",
+            ByteState::Slack => "in use, not asked for",
+            ByteState::HeldBack => "held back for other streams",
+            ByteState::Cached => "cached by size",
+            ByteState::Free => "free",
         }
     }
 
-    /// The colour of a text on it, if it has one.
+    /// Returns the colour of a label on it, if it has one.
     fn text(self) -> Option<RGBColor> {
         match self {
-            Part::Slack => None,
-            Part::Free => Some(TEXT),
+            ByteState::Slack => None,
+            ByteState::Free => Some(TEXT),
             _ => Some(ON_COLOUR),
         }
     }
@@ -80,11 +82,11 @@ struct Rect {
     colour: RGBColor,
 }
 
-/// A line of text in a font whose characters are all as wide.
+/// A line of text in a monospace font.
 #[derive(Clone, Debug)]
-struct Text {
+struct Label {
     x: i32,
-    /// Of its middle.
+    /// The vertical centre.
     y: i32,
     size: i32,
     bold: bool,
@@ -92,7 +94,8 @@ struct Text {
     text: String,
 }
 
-/// Pixels of a text. The fonts that stand for `monospace` have characters 0.55 to 0.61 as wide as high.
+/// Returns the width of a text in pixels. The usual `monospace` fonts have characters 0.55 to 0.61 times as wide as
+/// high.
 fn text_width(text: &str, size: i32) -> i32 {
     (text.chars().count() as f64 * 0.61 * f64::from(size)).ceil() as i32
 }
@@ -100,46 +103,46 @@ fn text_width(text: &str, size: i32) -> i32 {
 #[derive(Debug, Default)]
 struct Picture {
     rects: Vec<Rect>,
-    texts: Vec<Text>,
-    /// How far down it goes.
+    texts: Vec<Label>,
+    /// The lower end of what is laid out so far.
     y: i32,
 }
 
-/// Bytes of one kind in a row.
+/// Consecutive bytes of one state.
 #[derive(Clone, Copy, Debug)]
-struct Stretch {
-    part: Part,
+struct BlockRun {
+    part: ByteState,
     bytes: u64,
     /// Whether a block begins with it.
     starts_block: bool,
 }
 
-/// The stretches of a segment, in order.
-fn stretches(segment: &SegmentSnapshot) -> impl Iterator<Item = Stretch> {
+/// Returns the runs of a segment, in order.
+fn runs(segment: &SegmentSnapshot) -> impl Iterator<Item = BlockRun> {
     let parts = segment.blocks.iter().flat_map(|block| {
         let (part, bytes, rest) = match block.state {
             BlockState::InUse => {
                 let requested = block.requested.min(block.bytes);
-                (Part::Requested, requested, block.bytes - requested)
+                (ByteState::Requested, requested, block.bytes - requested)
             }
-            BlockState::HeldBack => (Part::HeldBack, block.bytes, 0),
-            BlockState::Cached => (Part::Cached, block.bytes, 0),
-            BlockState::Free => (Part::Free, block.bytes, 0),
+            BlockState::HeldBack => (ByteState::HeldBack, block.bytes, 0),
+            BlockState::Cached => (ByteState::Cached, block.bytes, 0),
+            BlockState::Free => (ByteState::Free, block.bytes, 0),
         };
-        let slack = Stretch { part: Part::Slack, bytes: rest, starts_block: false };
-        [Stretch { part, bytes, starts_block: true }, slack]
+        let slack = BlockRun { part: ByteState::Slack, bytes: rest, starts_block: false };
+        [BlockRun { part, bytes, starts_block: true }, slack]
     });
-    parts.filter(|stretch| stretch.bytes > 0)
+    parts.filter(|run| run.bytes > 0)
 }
 
 impl Picture {
     fn text(&mut self, x: i32, y: i32, size: i32, colour: RGBColor, text: impl Into<String>) {
-        self.texts.push(Text { x, y, size, bold: false, colour, text: text.into() });
+        self.texts.push(Label { x, y, size, bold: false, colour, text: text.into() });
     }
 
     fn header(&mut self, snapshot: &PoolSnapshot) {
         let title = snapshot.title();
-        self.texts.push(Text { x: MARGIN, y: 24, size: 15, bold: true, colour: TEXT, text: title });
+        self.texts.push(Label { x: MARGIN, y: 24, size: 15, bold: true, colour: TEXT, text: title });
         self.y = 48;
         for line in snapshot.totals() {
             self.text(MARGIN, self.y, 12, TEXT, line);
@@ -147,7 +150,7 @@ impl Picture {
         }
         self.y += 6;
         let mut x = MARGIN;
-        for part in Part::ALL {
+        for part in ByteState::ALL {
             self.rects.push(Rect { x, y: self.y - 6, width: 12, height: 12, colour: part.colour() });
             self.text(x + 18, self.y, 11, FAINT, part.legend());
             x += 18 + text_width(part.legend(), 11) + 18;
@@ -155,20 +158,20 @@ impl Picture {
         self.y += 28;
     }
 
-    /// A bar of stretches that are `width` pixels together, `total` bytes.
-    fn bar(&mut self, stretches: impl Iterator<Item = Stretch>, total: u64, width: i32) {
+    /// Lays out a bar of runs that have `total` bytes and `width` pixels together.
+    fn bar(&mut self, runs: impl Iterator<Item = BlockRun>, total: u64, width: i32) {
         let top = self.y - BAR_HEIGHT / 2;
-        let (mut from, mut offset, mut sums) = (0, 0u64, [0u64; Part::ALL.len()]);
-        for Stretch { part, bytes, starts_block } in stretches {
+        let (mut from, mut offset, mut sums) = (0, 0u64, [0u64; ByteState::ALL.len()]);
+        for BlockRun { part, bytes, starts_block } in runs {
             sums[part as usize] += bytes;
             offset += bytes;
             let to = (offset as f64 / total.max(1) as f64 * f64::from(width)).round() as i32;
             if to <= from {
                 continue;
             }
-            // Stretches of less than a pixel go by what most of them are.
-            let most = Part::ALL.into_iter().max_by_key(|part| sums[*part as usize]).unwrap_or(part);
-            // A gap between blocks that are wide enough for one.
+            // Runs narrower than a pixel are drawn together, in the colour of most of their bytes.
+            let most = ByteState::ALL.into_iter().max_by_key(|part| sums[*part as usize]).unwrap_or(part);
+            // A gap between blocks, if they are wide enough.
             let gap = i32::from(starts_block && from > 0 && to - from > 3);
             let rect = Rect {
                 x: BAR_LEFT + from + gap,
@@ -183,15 +186,15 @@ impl Picture {
                 self.text(rect.x + 4, self.y, 10, colour, label);
             }
             self.rects.push(rect);
-            (from, sums) = (to, [0; Part::ALL.len()]);
+            (from, sums) = (to, [0; ByteState::ALL.len()]);
         }
     }
 
-    fn row(&mut self, label: String, stretches: impl Iterator<Item = Stretch>, total: u64, most: u64) {
+    fn row(&mut self, label: String, runs: impl Iterator<Item = BlockRun>, total: u64, most: u64) {
         self.text(MARGIN, self.y, 11, FAINT, label);
         self.text(SIZE_LEFT, self.y, 11, FAINT, amount(total));
         let width = (total as f64 / most.max(1) as f64 * f64::from(BAR_WIDTH)).round();
-        self.bar(stretches, total, (width as i32).clamp(BAR_LEAST, BAR_WIDTH));
+        self.bar(runs, total, (width as i32).clamp(BAR_LEAST, BAR_WIDTH));
         self.y += ROW;
     }
 
@@ -205,15 +208,15 @@ impl Picture {
         let mut large = large.to_vec();
         large.sort_unstable();
         for segment in large.into_iter().map(|i| segments[i]) {
-            self.row(format!("{:#x}", segment.address), stretches(segment), segment.bytes, most);
+            self.row(format!("{:#x}", segment.address), runs(segment), segment.bytes, most);
         }
         if !small.is_empty() {
             let rest = small.iter().map(|&i| segments[i]);
             let (sums, bytes) = (Sums::of(rest.clone()), rest.map(|s| s.bytes).sum::<u64>());
             let parts = [sums.requested, sums.slack, sums.held_back, sums.cached, sums.free];
-            let stretches = Part::ALL.into_iter().zip(parts).filter(|(_, bytes)| *bytes > 0);
-            let stretches = stretches.map(|(part, bytes)| Stretch { part, bytes, starts_block: false });
-            self.row(format!("{} others", small.len()), stretches, bytes, most.max(bytes));
+            let runs = ByteState::ALL.into_iter().zip(parts).filter(|(_, bytes)| *bytes > 0);
+            let runs = runs.map(|(part, bytes)| BlockRun { part, bytes, starts_block: false });
+            self.row(format!("{} others", small.len()), runs, bytes, most.max(bytes));
         }
         self.y += 8;
     }
@@ -254,8 +257,8 @@ impl Picture {
         for Rect { x, y, width, height, colour } in &self.rects {
             backend.draw_rect((*x, *y), (x + width, y + height), colour, true)?;
         }
-        for Text { x, y, size, bold, colour, text } in &self.texts {
-            // The backend writes the size over 1.24.
+        for Label { x, y, size, bold, colour, text } in &self.texts {
+            // The backend divides the size by 1.24.
             let font = (FontFamily::Monospace, f64::from(*size) * 1.24).into_font();
             let font = font.style(if *bold { FontStyle::Bold } else { FontStyle::Normal });
             let style = TextStyle::from(font).color(colour).pos(Pos::new(HPos::Left, VPos::Center));
@@ -266,18 +269,18 @@ impl Picture {
     }
 }
 
-/// The snapshot as an SVG picture that needs nothing else, for light and dark pages: a bar for each segment, to one
-/// scale and grouped by stream, its blocks coloured by what they are; the totals above.
+/// Draws the snapshot as a self-contained SVG picture, for light and dark pages: a bar for each segment, all to one
+/// scale and grouped by stream, with the blocks coloured by state; the totals are above.
 ///
-/// The smallest of many segments share a bar, and the smallest of many streams are only counted, so that the picture
-/// is never higher than a few thousand pixels.
+/// The smallest of many segments share a bar, and the smallest of many streams are only counted, so the picture is
+/// never higher than a few thousand pixels.
 pub fn pool_svg(snapshot: &PoolSnapshot) -> String {
     let picture = Picture::of(snapshot);
     let mut svg = String::new();
     {
         let mut backend = SVGBackend::with_string(&mut svg, (WIDTH as u32, picture.y as u32));
         if let Err(e) = picture.draw(&mut backend) {
-            // Only files can fail to be written, not strings.
+            // Writing to a string does not fail.
             log::error!("drawing a pool: {e}");
         }
     }
@@ -289,12 +292,13 @@ mod tests {
     use super::*;
     use crate::sample::{pool, segment};
 
-    fn area(text: &Text) -> (i32, i32, i32, i32) {
+    fn area(text: &Label) -> (i32, i32, i32, i32) {
         let half = text.size / 2 + 1;
         (text.x, text.y - half, text.x + text_width(&text.text, text.size), text.y + half)
     }
 
-    /// No text leaves the picture or covers another, no bar leaves its column, and no text of a bar leaves its block.
+    /// Checks that no label leaves the picture or covers another, that no bar leaves its column, and that no label of a
+    /// bar leaves its block.
     fn check(snapshot: &PoolSnapshot) -> Picture {
         let picture = Picture::of(snapshot);
         for (i, text) in picture.texts.iter().enumerate() {
@@ -332,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn every_state_has_its_bytes() {
+    fn every_state_is_drawn_with_its_share_of_the_bytes() {
         let snapshot = pool(vec![
             segment(
                 1,
@@ -346,15 +350,19 @@ mod tests {
             segment(2, &[(BlockState::Free, 4 << 20, 0)]),
         ]);
         let picture = check(&snapshot);
-        let width = |part: Part| -> i32 {
-            // The legend's are 12 wide.
+        let width = |part: ByteState| -> i32 {
+            // The rectangles of the legend are 12 wide.
             let own = picture.rects.iter().filter(|r| r.colour == part.colour() && r.height == BAR_HEIGHT);
             own.map(|r| r.width).sum()
         };
         let eighth = BAR_WIDTH / 8;
-        for (part, eighths) in
-            [(Part::Requested, 3), (Part::Slack, 1), (Part::HeldBack, 2), (Part::Cached, 1), (Part::Free, 5)]
-        {
+        for (part, eighths) in [
+            (ByteState::Requested, 3),
+            (ByteState::Slack, 1),
+            (ByteState::HeldBack, 2),
+            (ByteState::Cached, 1),
+            (ByteState::Free, 5),
+        ] {
             assert!((width(part) - eighths * eighth).abs() <= 3, "{part:?}: {}", width(part));
         }
         for label in ["3 MiB", "2 MiB", "4 MiB", "in use", "The full width is 8 MiB"] {
@@ -363,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_the_largest_numbers_fit() {
+    fn an_empty_pool_and_the_largest_numbers_fit_the_picture() {
         let picture = check(&pool(Vec::new()));
         assert!(picture.texts.iter().any(|t| t.text == "it holds no memory"));
         let mut large = pool(vec![segment(1, &[(BlockState::InUse, 1 << 62, 1)])]);
@@ -376,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn many_streams_segments_and_blocks_are_summed_up() {
+    fn many_streams_segments_and_blocks_are_summarised() {
         let blocks = (0..100_000).map(|i| {
             let state = if i % 3 == 0 { BlockState::Free } else { BlockState::InUse };
             (state, 256, if i % 3 == 0 { 0 } else { 200 })

@@ -1,10 +1,10 @@
-//! Snapshots of pools for the tests.
+//! Snapshots of pools for tests.
 
 use hip_driver::DeviceId;
 use hiplaunch::memory::report::Sums;
 use hiplaunch::memory::{BlockSnapshot, BlockState, PoolCounters, PoolSnapshot, SegmentSnapshot};
 
-/// A segment whose blocks have these bytes, of which so many were asked for.
+/// Creates a segment of blocks with these sizes in bytes, and the bytes that were requested.
 pub(crate) fn segment(stream: u64, blocks: &[(BlockState, u64, u64)]) -> SegmentSnapshot {
     let mut address = 0x7000_0000_0000 + (stream << 32);
     let blocks: Vec<BlockSnapshot> = blocks

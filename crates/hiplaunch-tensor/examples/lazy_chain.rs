@@ -1,4 +1,4 @@
-//! A lazy chain: recorded without a device call, computed in one submission, with three buffers however long it is.
+//! Records a lazy chain without a device call and computes it in one submission, with three buffers for any length.
 
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::{DeviceBuffer, Launcher};
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!(m1.to_vec()?, data);
     println!("  computed with {launches} launches: [{}, {}, {}, ...]", elements[0], elements[1], elements[2]);
 
-    // A chain of 100 operations, and how many buffers of its size are there at once.
+    // A chain of 100 operations: count the buffers of its size that exist at the same time.
     drop((m1, m2, result, recorded));
     stream.synchronize()?;
     launcher.forget_graphs();
@@ -61,7 +61,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!(device.pool().counters().requested, 3 * one);
     println!("  result: {:?} of {}", out.shape(), out.to_vec(&stream)?[0]);
 
-    // With it, the same chain is one kernel and needs no temporary.
+    // With fusion, the same chain is one kernel and needs no temporary.
     let tensors = tensors.with_fusion(true);
     if !tensors.fuses() {
         println!("no hiprtc for this device: operations are launched one by one");

@@ -1,4 +1,4 @@
-//! Computing: an expression becomes a graph, the graph one submission.
+//! Computes expressions: an expression becomes a graph, and the graph one submission.
 
 use std::sync::Arc;
 
@@ -8,19 +8,19 @@ use hiplaunch::memory::DeviceBuffer;
 use super::dag::{entries, operations};
 use super::element::Element;
 use super::lazy::LazyTensor;
-use super::lowered::{self, Form};
+use super::lowered::{self, ExpressionKey};
 
 impl<T: Element> LazyTensor<T> {
-    /// Computes it, in the order of its stream and without waiting: everything that it needs and that is no data yet, each
-    /// shared part once, in one submission of one launch an operation, or of one a run where operations are
-    /// [fused](crate::Tensors::with_fusion). The result is data on the device: computing it again costs nothing. Data are their
-    /// own result; a view's elements are copied.
+    /// Computes the tensor asynchronously, in the order of its stream. All operations that are not computed yet are
+    /// submitted at once, shared ones once: each is one launch, or one for each cluster if operations are
+    /// [fused](crate::Tensors::with_fusion). The result is data on the device, so computing it again costs nothing. A
+    /// tensor of data is its own result; the elements of a view are copied.
     ///
-    /// After the first compute of an expression of the same structure and shape, the result is all that is allocated.
+    /// After the first compute of an expression of the same structure and shape, nothing but the result is allocated.
     ///
     /// # Errors
-    /// What went wrong while recording ([`Error::Operation`](crate::Error::Operation)), with nothing submitted; else as
-    /// [`Graph::compute`](hiplaunch::graph::Graph::compute).
+    /// Returns the error of recording ([`Error::Operation`](crate::Error::Operation)), with nothing submitted, or an
+    /// error of [`Graph::compute`](hiplaunch::graph::Graph::compute).
     pub fn compute(&self) -> Result<LazyTensor<T>> {
         self.shape()?;
         if self.buffer().is_some() {
@@ -28,26 +28,27 @@ impl<T: Element> LazyTensor<T> {
         }
         let mut result = DeviceBuffer::on(self.0.tensors.stream(), self.0.len)?;
         result.reshape(&self.0.shape)?;
-        lowered::compute(Form::of(&self.0), &result)?;
+        lowered::compute(ExpressionKey::of(&self.0), &result)?;
         Ok(self.0.tensors.data(Arc::new(result), self.0.shape.clone()))
     }
 
-    /// Computes it into memory that the caller owns; as [`compute`](LazyTensor::compute). Memory with room for it on the
-    /// stream's device is used as it is, and only length and shape change: nothing is allocated. Otherwise new memory is
-    /// allocated on the stream first, and the old goes back in stream order once the work was submitted. Data are copied.
+    /// Computes the tensor into memory of the caller; see [`compute`](LazyTensor::compute). If the memory is on the
+    /// stream's device and large enough, it is used, and only its length and shape change. Otherwise new memory is
+    /// allocated on the stream, and the old memory is freed in stream order after the work was submitted. A tensor of
+    /// data is copied.
     ///
-    /// The destination is no operand: a tensor owns its buffer, so nobody has it to write to, and where an operand is a
-    /// [view](crate::Tensors::from_view) of it, new memory is allocated. To update in place, swap two buffers from step to
-    /// step. Other views of the destination see the new contents.
+    /// The destination is never an operand, because a tensor owns its buffer. If an operand is a
+    /// [view](crate::Tensors::from_view) of the destination, new memory is allocated. To update in place, swap two
+    /// buffers from step to step. Other views of the destination see the new contents.
     ///
     /// # Errors
-    /// As [`compute`](LazyTensor::compute). The destination's shape is then as it was; its elements too, unless the driver
-    /// refused a node ([`Error::Node`](hiplaunch::Error::Node)).
+    /// Returns the same errors as [`compute`](LazyTensor::compute). The destination keeps its shape; it keeps its
+    /// elements unless the driver refused a node ([`Error::Node`](hiplaunch::Error::Node)).
     pub fn compute_into(&self, destination: &mut DeviceBuffer<T>) -> Result<()> {
         let shape = self.shape()?;
         let stream = self.0.tensors.stream();
-        let form = Form::of(&self.0);
-        // An empty result fits everywhere, as far as memory goes.
+        let form = ExpressionKey::of(&self.0);
+        // Any memory is large enough for an empty result.
         if !destination.fits(stream, self.0.len)
             || destination.device() != stream.device()
             || form.has_view_of(destination)
@@ -67,23 +68,23 @@ impl<T: Element> LazyTensor<T> {
         outcome
     }
 
-    /// Computes it if need be, and gives its elements in row-major order; waits.
+    /// Computes the tensor if necessary, waits, and returns its elements in row-major order.
     ///
     /// # Errors
-    /// As [`compute`](LazyTensor::compute) and [`DeviceBuffer::download`].
+    /// Returns the same errors as [`compute`](LazyTensor::compute) and [`DeviceBuffer::download`].
     pub fn to_vec(&self) -> Result<Vec<T>> {
         match self.compute()?.buffer() {
             Some(buffer) => Ok(buffer.to_vec(self.0.tensors.stream())?),
-            // What was computed is data.
+            // A computed tensor is data.
             None => Ok(Vec::new()),
         }
     }
 
-    /// How many operations computing it takes: those that it is made of and that are no data yet, shared ones once. As many
-    /// launches, where none are fused.
+    /// Returns the number of operations that computing the tensor takes: those that are not computed yet, shared ones
+    /// once. It is the number of launches if none are fused.
     ///
     /// # Errors
-    /// What went wrong while it was recorded.
+    /// Returns the error of recording, if there was one.
     pub fn operations(&self) -> Result<usize> {
         self.shape()?;
         Ok(operations(&entries(&self.0)))

@@ -1,4 +1,4 @@
-//! Where tensors are made: launcher, stream, kernels.
+//! The context in which tensors are created: a launcher, a stream and kernels.
 
 use std::sync::Arc;
 
@@ -9,29 +9,30 @@ use hiplaunch::launcher::{Launcher, Stream};
 use hiplaunch::memory::elements;
 use hiplaunch::memory::{DeviceBuffer, DeviceView};
 
-use super::dag::Mark;
+use super::dag::VisitMark;
 use super::element::Element;
 use super::error::{TensorProblem, problem};
 use super::kernels::Kernels;
 use super::lazy::LazyTensor;
 use super::lowered::Expressions;
-use super::node::{Node, Shape, Work};
+use super::node::{Node, Operation, Shape};
 
-/// Most elements of a tensor: the kernels count them in 32 bits, and whole workgroups have to be counted too.
+/// The largest number of elements of a tensor. Kernels count elements in 32 bits, including those of the last
+/// workgroup.
 pub const MAX_ELEMENTS: usize = (u32::MAX - 1023) as usize;
 
-/// Makes tensors that are computed on one stream. Cheap to clone.
+/// Creates tensors that are computed on one stream. Cheap to clone.
 ///
-/// The kernels are loaded when the first tensor is computed, and registered one by one as they are needed; whoever comes
-/// from one `Tensors`, by [`on_stream`](Tensors::on_stream) too, shares them.
+/// The kernels are loaded when the first tensor is computed, and each is registered when it is first needed. Clones,
+/// and contexts made by [`on_stream`](Tensors::on_stream), share them.
 #[derive(Clone, Debug)]
 pub struct Tensors(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    // Dropped first: their graphs hold kernels.
+    // Dropped first, because its graphs hold kernels.
     expressions: Arc<Expressions>,
-    // Then this: it unregisters its kernels, whose modules the stream then keeps for what still runs.
+    // Dropped next: it unregisters its kernels. The stream keeps their modules while work uses them.
     kernels: Arc<Kernels>,
     launcher: Launcher,
     stream: Stream,
@@ -40,10 +41,10 @@ struct Inner {
 }
 
 impl Tensors {
-    /// Tensors on `stream`.
+    /// Creates a context for tensors on `stream`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a stream of another launcher.
+    /// Returns [`Error::Invalid`] for a stream of another launcher.
     pub fn new(launcher: &Launcher, stream: &Stream) -> Result<Tensors> {
         launcher.graph(stream.device())?;
         let kernels = Arc::new(Kernels::new(launcher, stream.device()));
@@ -53,11 +54,12 @@ impl Tensors {
         Ok(Tensors(Arc::new(Inner { expressions, kernels, launcher, stream, fusion: true, branches })))
     }
 
-    /// Tensors on another stream, with the same kernels where it is on the same device. Tensors of different streams can't
-    /// be operands of one operation; a buffer can be used by both, once whoever computes it has been waited for.
+    /// Creates a context for another stream, which shares the kernels if it is on the same device. Tensors of different
+    /// streams can't be operands of one operation. Both streams can use a buffer once its computation has been waited
+    /// for.
     ///
     /// # Errors
-    /// As [`new`](Tensors::new).
+    /// Returns the same errors as [`new`](Tensors::new).
     pub fn on_stream(&self, stream: &Stream) -> Result<Tensors> {
         if stream.device() != self.device() {
             let new = Tensors::new(self.launcher(), stream)?;
@@ -73,20 +75,22 @@ impl Tensors {
         Tensors(Arc::new(Inner { expressions, kernels, launcher, stream, fusion, branches }))
     }
 
-    /// Tensors on the same stream, with the same kernels, with fusion or without; with it unless told otherwise.
+    /// Creates a context on the same stream, with the same kernels, that fuses operations if `on`. The default is to
+    /// fuse.
     ///
-    /// With fusion, elementwise operations that nothing but other such operations of one run reads become one kernel with
-    /// them (at most 128). It is compiled by the HIP runtime compiler when it is first needed, which takes a tenth of a
-    /// second or so, or found in the [cache on disk](hip_driver::compile::DiskCache), and kept for expressions of the same structure, whatever their shape and scalars. Where there is no
-    /// compiler, or it does not know the device, each operation is launched by itself, with the same bits. What decides
-    /// is the first operand's tensors.
+    /// With fusion, elementwise operations whose results only other operations of their cluster read become one kernel
+    /// with them (at most 128 operations). The HIP runtime compiler compiles a kernel when it is first needed, which
+    /// takes about a tenth of a second, unless it is in the [cache on disk](hip_driver::compile::DiskCache). The kernel
+    /// is kept for expressions of the same structure, whatever their shape and scalars. Without a compiler that
+    /// supports the device, each operation is launched separately, with the same bits. The context of the first operand
+    /// decides.
     #[must_use]
     pub fn with_fusion(&self, on: bool) -> Tensors {
         self.with(self.stream().clone(), on, self.0.branches)
     }
 
-    /// Tensors on the same stream, with the same kernels, whose independent parts run on several streams that go with it;
-    /// on one unless told otherwise. What decides is the tensor that is computed.
+    /// Creates a context on the same stream, with the same kernels, that runs independent parts of an expression on
+    /// several streams. The default is one stream. The context of the tensor that is computed decides.
     #[must_use]
     pub fn with_branches(&self, branches: Branches) -> Tensors {
         self.with(self.stream().clone(), self.0.fusion, branches)
@@ -96,38 +100,40 @@ impl Tensors {
         self.0.branches
     }
 
-    /// Whether operations are fused: that it is wanted, and there is a compiler for the device. Looks for one.
+    /// Returns whether operations are fused: fusion is on, and there is a compiler for the device. Looks for the
+    /// compiler.
     pub fn fuses(&self) -> bool {
         self.0.fusion && self.0.kernels.fused().available(self.device())
     }
 
-    /// How many fused kernels have been made for these tensors so far: compiled, or found in the cache on disk.
+    /// Returns the number of fused kernels that were created for these tensors so far, by compiling or from the cache
+    /// on disk.
     pub fn compiled(&self) -> u64 {
         self.0.kernels.fused().compiled()
     }
 
-    /// The launcher.
+    /// Returns the launcher.
     pub fn launcher(&self) -> &Launcher {
         &self.0.launcher
     }
 
-    /// The stream that computes.
+    /// Returns the stream on which tensors are computed.
     pub fn stream(&self) -> &Stream {
         &self.0.stream
     }
 
-    /// The stream's device.
+    /// Returns the device of the stream.
     pub fn device(&self) -> &Device {
         self.0.stream.device()
     }
 
-    /// How many of the library's kernels have been registered for these tensors so far.
+    /// Returns the number of this library's kernels that were registered for these tensors so far.
     pub fn registered(&self) -> usize {
         self.0.kernels.registered()
     }
 
-    /// Expressions whose graph is kept for the next one of the same structure and shape, whatever its data and scalars; at
-    /// most 64 for a stream, of which the least recently used goes first.
+    /// Returns the number of expressions whose graphs are kept for expressions of the same structure and shape. At most
+    /// 64 are kept for a stream; the least recently used one is dropped first.
     pub fn lowered(&self) -> usize {
         self.0.expressions.len()
     }
@@ -140,11 +146,11 @@ impl Tensors {
         &self.0.kernels
     }
 
-    /// A tensor of host data in row-major order: allocates and uploads at once, in the order of the stream; `data` may be
-    /// reused when this returns.
+    /// Creates a tensor from host data in row-major order. The memory is allocated and the upload enqueued at once;
+    /// `data` may be reused when this returns.
     ///
     /// # Errors
-    /// [`Error::Operation`] when `data` has another length than the shape, or too many elements; as
+    /// Returns [`Error::Operation`] if the length of `data` differs from the shape's or is too large, or an error of
     /// [`DeviceBuffer::from_slice`].
     pub fn from_slice<T: Element>(&self, data: &[T], shape: &[usize]) -> Result<LazyTensor<T>> {
         if checked_len("from_slice", shape)? != data.len() {
@@ -156,11 +162,11 @@ impl Tensors {
         Ok(self.data(Arc::new(buffer), shape.into()))
     }
 
-    /// A tensor of what a buffer holds, in the buffer's shape; takes the buffer, or a share of it, so that nobody writes it
-    /// while expressions read it. No device call. What another stream still does with it has to be waited for first.
+    /// Creates a tensor from a buffer, with its shape and without a device call. It takes the buffer, or a share of it,
+    /// so that nothing writes it while expressions read it. Wait for work of other streams on the buffer first.
     ///
     /// # Errors
-    /// [`Error::Operation`] for a buffer of another device, or too large.
+    /// Returns [`Error::Operation`] for a buffer of another device, or one that is too large.
     pub fn from_buffer<T: Element>(&self, buffer: impl Into<Arc<DeviceBuffer<T>>>) -> Result<LazyTensor<T>> {
         let buffer: Arc<DeviceBuffer<T>> = buffer.into();
         if buffer.device() != self.device() {
@@ -172,12 +178,12 @@ impl Tensors {
         Ok(self.data(buffer, shape))
     }
 
-    /// A tensor of a view's elements, which have to be contiguous, in the view's shape. No device call. The memory stays
-    /// alive, but is others' too: what is written there before the tensor's readers are computed, they see, in the order
-    /// of the stream; what another stream does with it has to be waited for.
+    /// Creates a tensor from a view of contiguous elements, with its shape and without a device call. The tensor keeps
+    /// the memory alive, but others may write it: if they do before the tensor's readers are computed, those see the
+    /// new elements, in the order of the stream. Wait for work of other streams on the memory.
     ///
     /// # Errors
-    /// [`Error::Operation`] for a view of another device, one that is not contiguous, or too large.
+    /// Returns [`Error::Operation`] for a view of another device, one that is not contiguous, or one that is too large.
     pub fn from_view<T: Element>(&self, view: &DeviceView<T>) -> Result<LazyTensor<T>> {
         if view.device() != self.device() {
             let (this, other) = (self.device().id(), view.device().id());
@@ -187,18 +193,18 @@ impl Tensors {
             let (shape, strides) = (view.shape().to_vec(), view.strides().to_vec());
             return Err(problem("from_view", TensorProblem::NotContiguous { shape, strides }));
         }
-        let (shape, tensors, mark) = (Shape::from_slice(view.shape()), self.clone(), Mark::default());
+        let (shape, tensors, mark) = (Shape::from_slice(view.shape()), self.clone(), VisitMark::default());
         let len = checked_len("from_view", &shape)?;
-        Ok(LazyTensor(Arc::new(Node { tensors, shape, len, work: Work::View(view.clone()), mark })))
+        Ok(LazyTensor(Arc::new(Node { tensors, shape, len, work: Operation::View(view.clone()), mark })))
     }
 
     pub(super) fn data<T: Element>(&self, buffer: Arc<DeviceBuffer<T>>, shape: Shape) -> LazyTensor<T> {
         let len = buffer.len();
-        let (tensors, mark) = (self.clone(), Mark::default());
-        LazyTensor(Arc::new(Node { tensors, shape, len, work: Work::Data(buffer), mark }))
+        let (tensors, mark) = (self.clone(), VisitMark::default());
+        LazyTensor(Arc::new(Node { tensors, shape, len, work: Operation::Data(buffer), mark }))
     }
 
-    /// What keeps tensors of `self` and `other` from being operands of one operation.
+    /// Returns why tensors of `self` and `other` can't be operands of one operation, or `None` if they can.
     pub(super) fn apart(&self, other: &Tensors) -> Option<TensorProblem> {
         if Arc::ptr_eq(&self.0, &other.0) || self.stream() == other.stream() {
             return None;
@@ -214,7 +220,7 @@ impl Tensors {
     }
 }
 
-/// A shape's number of elements, where the kernels can count them.
+/// Returns the number of elements of a shape, or an error if kernels can't count them.
 pub(super) fn checked_len(operation: &'static str, shape: &[usize]) -> Result<usize> {
     match elements(shape) {
         Ok(len) if len <= MAX_ELEMENTS => Ok(len),

@@ -1,4 +1,4 @@
-//! What an expression consists of: each node once, after those that it is computed from.
+//! Visits the nodes of an expression: each once, after its operands.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,24 +6,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 use smallvec::SmallVec;
 
 use super::element::Element;
-use super::node::{Node, Work};
+use super::node::{Node, Operation};
 
-/// A node and what it reads.
-pub(super) struct Entry<'a, T: Element> {
+/// A node with the nodes that it reads.
+pub(super) struct VisitedNode<'a, T: Element> {
     pub(super) node: &'a Arc<Node<T>>,
-    /// The entries of its operands that are tensors, in their order.
+    /// The indices of its tensor operands in the list of visited nodes, in order.
     pub(super) reads: SmallVec<[u32; 3]>,
 }
 
-/// Which walk came by last, and which number it gave. Read and written only by whoever holds the lock of the walks of
-/// the node's stream.
+/// The last walk that visited the node, and the number that it gave to the node. Guarded by the walk lock of the node's
+/// stream.
 #[derive(Debug, Default)]
-pub(super) struct Mark {
+pub(super) struct VisitMark {
     walk: AtomicU64,
     number: AtomicU32,
 }
 
-impl Mark {
+impl VisitMark {
     fn is_of(&self, walk: u64) -> bool {
         self.walk.load(Ordering::Relaxed) == walk
     }
@@ -33,27 +33,27 @@ impl Mark {
         self.number.store(number, Ordering::Relaxed);
     }
 
-    /// Its number in the walk that is under way.
+    /// Returns the number of the node in the current walk.
     #[inline]
     pub(super) fn number(&self) -> u32 {
         self.number.load(Ordering::Relaxed)
     }
 }
 
-/// Counts walks. All nodes of an expression are of one stream, and so under one of these locks: a mark in the node is an
-/// order of magnitude cheaper than a map of those that were seen.
+/// Counters of walks, each under a lock. All nodes of an expression are of one stream, and so under one lock. A mark in
+/// the node is an order of magnitude faster than a map of visited nodes.
 static WALKS: [Mutex<u64>; 64] = [const { Mutex::new(0) }; 64];
 
-/// Hands every node that `root` is computed from to `visit`, and itself last, each after its operands, whose
-/// [marks](Mark::number) then have their numbers, from 0 in this order. Operands come first to last, so that a chain's
-/// results are used as soon as they are there.
+/// Calls `visit` for every node that `root` is computed from, and last for `root`, each after its operands. Nodes are
+/// [numbered](VisitMark::number) in this order, from 0. Operands are visited first to last, so that the results of a
+/// chain are used soon after they are computed.
 #[inline]
 pub(super) fn walk<'a, T: Element>(root: &'a Arc<Node<T>>, mut visit: impl FnMut(&'a Arc<Node<T>>)) {
     let shard = root.tensors.stream().number() as usize % WALKS.len();
     let mut walks = WALKS[shard].lock().unwrap_or_else(PoisonError::into_inner);
     *walks += 1;
     let (walk, mut count) = (*walks, 0);
-    // On the heap: an expression may be deeper than a thread's stack.
+    // On the heap, because an expression may be deeper than a thread's stack.
     let mut open: Vec<(&'a Arc<Node<T>>, usize)> = Vec::with_capacity(64);
     open.push((root, 0));
     while let Some((node, next)) = open.last_mut() {
@@ -75,8 +75,8 @@ pub(super) fn walk<'a, T: Element>(root: &'a Arc<Node<T>>, mut visit: impl FnMut
     }
 }
 
-/// Every node that `root` is computed from, and itself last, with what they read.
-pub(super) fn entries<T: Element>(root: &Arc<Node<T>>) -> Vec<Entry<'_, T>> {
+/// Returns every node that `root` is computed from, and last `root`, with the nodes that they read.
+pub(super) fn entries<T: Element>(root: &Arc<Node<T>>) -> Vec<VisitedNode<'_, T>> {
     let mut entries = Vec::new();
     walk(root, |node| {
         let mut reads = SmallVec::new();
@@ -85,12 +85,12 @@ pub(super) fn entries<T: Element>(root: &Arc<Node<T>>) -> Vec<Entry<'_, T>> {
             reads.push(operand.mark.number());
             next = at + 1;
         }
-        entries.push(Entry { node, reads });
+        entries.push(VisitedNode { node, reads });
     });
     entries
 }
 
-/// How many of them are computed.
-pub(super) fn operations<T: Element>(entries: &[Entry<'_, T>]) -> usize {
-    entries.iter().filter(|e| !matches!(e.node.work, Work::Data(_) | Work::View(_))).count()
+/// Returns the number of nodes that are computed, as opposed to data.
+pub(super) fn operations<T: Element>(entries: &[VisitedNode<'_, T>]) -> usize {
+    entries.iter().filter(|e| !matches!(e.node.work, Operation::Data(_) | Operation::View(_))).count()
 }

@@ -1,11 +1,11 @@
-//! What tensors are made of.
+//! The element types of tensors.
 
 use bytemuck::Pod;
 
 use hiplaunch::graph::GraphArg;
 
 mod sealed {
-    /// Closes the traits here: each type has kernels of its own.
+    /// Seals the traits here, because each type has kernels of its own.
     pub trait Sealed {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}
@@ -24,10 +24,10 @@ pub enum ElementType {
 }
 
 impl ElementType {
-    /// How many there are.
+    /// The number of element types.
     pub(super) const COUNT: usize = 3;
 
-    /// Its name, in Rust and in the kernels' names.
+    /// Returns the name of the type, in Rust and in the kernels' names.
     pub const fn name(self) -> &'static str {
         match self {
             ElementType::F32 => "f32",
@@ -39,10 +39,10 @@ impl ElementType {
 
 /// `f32`, `f64` and `i32`.
 pub trait Element: sealed::Sealed + Pod + Send + Sync + std::fmt::Debug + Into<GraphArg<'static>> {
-    /// Which of them.
+    /// The corresponding [`ElementType`].
     const TYPE: ElementType;
 
-    /// Whether dividing by it has no result.
+    /// Returns whether division by this value is undefined.
     #[doc(hidden)]
     fn is_no_divisor(self) -> bool {
         false

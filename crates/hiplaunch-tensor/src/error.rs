@@ -1,19 +1,19 @@
-//! What is wrong with an operation on tensors.
+//! The errors of operations on tensors.
 
 use hip_driver::{DeviceId, ErrorCode};
-/// What every fallible function of this crate returns.
+/// The result of every fallible function of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why an expression can't be recorded or computed.
+/// The reason why an expression can't be recorded or computed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An operation can't be recorded; nothing was submitted.
+    /// An operation can't be recorded. Nothing was submitted.
     #[error("tensor operation `{operation}`: {problem}")]
     Operation {
-        /// The operation.
+        /// The name of the operation.
         operation: &'static str,
-        /// What is wrong.
+        /// The problem.
         problem: Box<TensorProblem>,
     },
     /// The launcher refused the work or failed while running it.
@@ -22,7 +22,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The driver's code, where a driver call failed.
+    /// Returns the driver's code if a driver call failed.
     pub fn code(&self) -> Option<ErrorCode> {
         match self {
             Error::Operation { .. } => None,
@@ -37,74 +37,75 @@ impl From<hip_driver::DriverError> for Error {
     }
 }
 
-/// Why an operation can't be recorded. It comes out of `compute`, and of [`error`](super::LazyTensor::error) before that.
+/// The reason why an operation can't be recorded. `compute` returns it, and [`error`](super::LazyTensor::error) shows
+/// it before that.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TensorProblem {
-    /// An elementwise operation on tensors of different shapes.
+    /// The operands of an elementwise operation have different shapes.
     #[error("the shapes {left:?} and {right:?} differ")]
     ShapesDiffer {
-        /// The first operand's shape.
+        /// The shape of the first operand.
         left: Vec<usize>,
-        /// The other one's.
+        /// The shape of the second operand.
         right: Vec<usize>,
     },
-    /// A matrix product of what are no matrices, or do not fit.
+    /// The operands of a matrix product are not matrices, or their shapes do not match.
     #[error("shapes {left:?} and {right:?} have no matrix product; it takes [m, k] and [k, n]")]
     NoProduct {
-        /// The first operand's shape.
+        /// The shape of the first operand.
         left: Vec<usize>,
-        /// The other one's.
+        /// The shape of the second operand.
         right: Vec<usize>,
     },
-    /// There is no such axis.
+    /// The tensor has no such axis.
     #[error("shape {shape:?} has no axis {axis}")]
     NoAxis {
         /// The axis, from 0 for the outermost.
         axis: usize,
-        /// The tensor's shape.
+        /// The shape of the tensor.
         shape: Vec<usize>,
     },
-    /// The data are not as many as the shape says.
-    #[error("{len} elements for the shape {shape:?}")]
+    /// The number of elements differs from that of the shape.
+    #[error("{len} elements do not fill the shape {shape:?}")]
     Length {
-        /// Elements given.
+        /// The number of elements that were given.
         len: usize,
         /// The shape.
         shape: Vec<usize>,
     },
-    /// A view's elements have others between them.
+    /// The elements of a view are not contiguous.
     #[error("a view of shape {shape:?} and strides {strides:?} is not contiguous; copy it to a buffer first")]
     NotContiguous {
-        /// The view's shape.
+        /// The shape of the view.
         shape: Vec<usize>,
-        /// Its strides in elements.
+        /// The strides of the view in elements.
         strides: Vec<isize>,
     },
-    /// More elements than the kernels count.
+    /// There are more elements than kernels can count.
     #[error("shape {shape:?} has more than {limit} elements")]
     TooLarge {
         /// The shape.
         shape: Vec<usize>,
-        /// Most elements of a tensor.
+        /// The largest number of elements of a tensor.
         limit: usize,
     },
-    /// Integers divided by the scalar 0.
-    #[error("integers divided by the scalar 0")]
+    /// Integers are divided by the scalar 0.
+    #[error("integers can't be divided by the scalar 0")]
     DivisionByZero,
-    /// The other tensor was made with another launcher.
-    #[error("its operands were made with different launchers; nothing can compute both")]
+    /// The other tensor is of another launcher.
+    #[error("its operands are of different launchers; no launcher can compute with both")]
     OtherLauncher,
     /// The other tensor, or the buffer, is on another device.
-    #[error("it is on {other}, this is on {this}; copy it first")]
+    #[error("the operand is on {other}, not on {this}; copy it first")]
     OtherDevice {
-        /// The device of the first operand or of the tensors' stream.
+        /// The device of the first operand or of the stream.
         this: DeviceId,
-        /// The other one.
+        /// The device of the other operand.
         other: DeviceId,
     },
-    /// The other tensor is for another stream.
-    #[error("its operands are for different streams; make both with the tensors of one stream")]
+    /// The other tensor is of another stream.
+    #[error("its operands are of different streams; create both with the `Tensors` of one stream")]
     OtherStream,
 }
 

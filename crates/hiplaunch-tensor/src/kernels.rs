@@ -1,4 +1,5 @@
-//! The kernels of `hip/tensor.hip` on one device: loaded when the first is needed, each registered when it is first needed.
+//! The kernels of `hip/tensor.hip` on one device. The code object is loaded when a kernel is first needed, and each
+//! kernel is registered when it is first needed.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -16,33 +17,33 @@ const GFX942: &[u8] = include_bytes!("../hip/tensor.gfx942.co");
 
 /// A kernel of the code object, for one type of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    /// An elementwise operation; bit `i` of the second says that operand `i` is a scalar.
+pub(super) enum KernelVariant {
+    /// An elementwise operation. Bit `i` of the second field says that operand `i` is a scalar.
     Elementwise(Op, u8),
     SumSerial,
     SumRows,
     Product,
 }
 
-const FORMS: usize = Op::COUNT * 8 + 3;
+const VARIANTS: usize = Op::COUNT * 8 + 3;
 
-impl Form {
+impl KernelVariant {
     fn index(self) -> usize {
         match self {
-            Form::Elementwise(op, scalars) => op as usize * 8 + usize::from(scalars & 7),
-            Form::SumSerial => Op::COUNT * 8,
-            Form::SumRows => Op::COUNT * 8 + 1,
-            Form::Product => Op::COUNT * 8 + 2,
+            KernelVariant::Elementwise(op, scalars) => op as usize * 8 + usize::from(scalars & 7),
+            KernelVariant::SumSerial => Op::COUNT * 8,
+            KernelVariant::SumRows => Op::COUNT * 8 + 1,
+            KernelVariant::Product => Op::COUNT * 8 + 2,
         }
     }
 
     fn kernel(self, element: ElementType) -> String {
         let suffix = element.name();
         match self {
-            Form::SumSerial => format!("sum_serial_{suffix}"),
-            Form::SumRows => format!("sum_rows_{suffix}"),
-            Form::Product => format!("product_{suffix}"),
-            Form::Elementwise(op, scalars) => {
+            KernelVariant::SumSerial => format!("sum_serial_{suffix}"),
+            KernelVariant::SumRows => format!("sum_rows_{suffix}"),
+            KernelVariant::Product => format!("product_{suffix}"),
+            KernelVariant::Elementwise(op, scalars) => {
                 let operands = match op {
                     Op::Neg | Op::Sqrt | Op::Exp => return format!("{}_{suffix}", op.name()),
                     Op::Fma => 3,
@@ -55,12 +56,12 @@ impl Form {
     }
 }
 
-/// Handles of the kernels on a device, given back with the last tensor that may use them.
+/// The handles of the kernels on a device. They are unregistered with the last tensor that may use them.
 #[derive(Debug)]
 pub(super) struct Kernels {
     launcher: Launcher,
     device: Device,
-    handles: [[OnceLock<KernelHandle>; FORMS]; ElementType::COUNT],
+    handles: [[OnceLock<KernelHandle>; VARIANTS]; ElementType::COUNT],
     module: Mutex<Option<Module>>,
     fused: FusedKernels,
 }
@@ -70,18 +71,18 @@ impl Kernels {
         Kernels {
             launcher: launcher.clone(),
             device: device.clone(),
-            handles: [const { [const { OnceLock::new() }; FORMS] }; ElementType::COUNT],
+            handles: [const { [const { OnceLock::new() }; VARIANTS] }; ElementType::COUNT],
             module: Mutex::new(None),
             fused: FusedKernels::default(),
         }
     }
 
-    /// A kernel's handle.
-    pub(super) fn handle(&self, element: ElementType, form: Form) -> Result<KernelHandle> {
-        let slot = &self.handles[element as usize][form.index()];
+    /// Returns the handle of a kernel.
+    pub(super) fn handle(&self, element: ElementType, variant: KernelVariant) -> Result<KernelHandle> {
+        let slot = &self.handles[element as usize][variant.index()];
         match slot.get() {
             Some(handle) => Ok(*handle),
-            None => self.register(element, form, slot),
+            None => self.register(element, variant, slot),
         }
     }
 
@@ -89,7 +90,7 @@ impl Kernels {
     fn register(
         &self,
         element: ElementType,
-        form: Form,
+        variant: KernelVariant,
         slot: &OnceLock<KernelHandle>,
     ) -> Result<KernelHandle> {
         let mut module = self.module.lock().unwrap_or_else(PoisonError::into_inner);
@@ -101,14 +102,14 @@ impl Kernels {
             None => {
                 let is_gfx942 = self.device.properties().target.processor.to_string() == "gfx942";
                 let image = if is_gfx942 { GFX942 } else { GFX90A };
-                // SAFETY: the code is this library's own; what its kernels do stands in hip/README.md.
+                // SAFETY: the code is this library's own; hip/README.md says what its kernels do.
                 let loaded = unsafe { Module::load(&self.device, image) }?;
                 module.insert(loaded).clone()
             }
         };
-        let name = form.kernel(element);
+        let name = variant.kernel(element);
         let mut kernel = Registration::new(&loaded, &name);
-        if matches!(form, Form::Elementwise(..)) {
+        if matches!(variant, KernelVariant::Elementwise(..)) {
             // SAFETY: each work-item of an elementwise kernel reads its element of every operand, and no other, before
             // it writes it.
             kernel = unsafe { kernel.in_place() };
@@ -117,12 +118,12 @@ impl Kernels {
         Ok(*slot.get_or_init(|| handle))
     }
 
-    /// The kernels that were compiled for an expression.
+    /// Returns the kernels that were compiled for clusters.
     pub(super) fn fused(&self) -> &FusedKernels {
         &self.fused
     }
 
-    /// How many kernels were registered.
+    /// Returns the number of registered kernels.
     pub(super) fn registered(&self) -> usize {
         self.handles.iter().flatten().filter(|slot| slot.get().is_some()).count()
     }
@@ -143,9 +144,9 @@ impl Drop for Kernels {
 mod tests {
     use super::*;
 
-    /// Every form that recording can ask for.
-    fn forms(element: ElementType) -> Vec<Form> {
-        let mut all = vec![Form::SumSerial, Form::SumRows, Form::Product];
+    /// Returns every variant that recording can use.
+    fn variants(element: ElementType) -> Vec<KernelVariant> {
+        let mut all = vec![KernelVariant::SumSerial, KernelVariant::SumRows, KernelVariant::Product];
         for op in Op::ALL {
             let scalars: &[u8] = match op {
                 Op::Sqrt | Op::Exp if element == ElementType::I32 => &[],
@@ -154,7 +155,7 @@ mod tests {
                 Op::Fma => &[0, 2, 4, 6],
                 _ => &[0, 2],
             };
-            all.extend(scalars.iter().map(|&s| Form::Elementwise(op, s)));
+            all.extend(scalars.iter().map(|&s| KernelVariant::Elementwise(op, s)));
         }
         all
     }
@@ -165,12 +166,12 @@ mod tests {
             let code = code_object::CodeObject::parse(image).unwrap();
             let mut names = Vec::new();
             for element in [ElementType::F32, ElementType::F64, ElementType::I32] {
-                let forms = forms(element);
+                let forms = variants(element);
                 let mut slots: Vec<usize> = forms.iter().map(|f| f.index()).collect();
                 slots.sort_unstable();
                 slots.dedup();
                 assert_eq!(slots.len(), forms.len(), "each has a slot of its own");
-                assert!(slots.iter().all(|s| *s < FORMS));
+                assert!(slots.iter().all(|s| *s < VARIANTS));
                 names.extend(forms.iter().map(|f| f.kernel(element)));
             }
             for name in &names {

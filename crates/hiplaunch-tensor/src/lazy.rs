@@ -1,4 +1,4 @@
-//! Recording: an operation on tensors makes a node that is checked at once and computed later.
+//! Records operations: each makes a node that is checked at once and computed later.
 
 use std::sync::Arc;
 
@@ -8,20 +8,21 @@ use crate::error::{Error, Result};
 use hiplaunch::memory::DeviceBuffer;
 
 use super::context::{Tensors, checked_len};
-use super::dag::Mark;
+use super::dag::VisitMark;
 use super::element::{Element, ElementType, FloatElement};
 use super::error::{TensorProblem, problem};
-use super::node::{Input, Node, Op, Shape, Work};
+use super::node::{Input, Node, Op, Operation, Shape};
 
-/// What an array will be: data on the device, or an expression of other tensors that nothing has computed yet.
+/// An array that is data on the device, or an expression of other tensors that is not computed yet.
 ///
-/// Immutable and cheap to clone: an operation makes a new tensor that shares its operands, which can be read again by
-/// others. Recording makes no device call. What is wrong with an operation (shapes that differ, a tensor of another
-/// device) is found at once and carried to [`compute`](LazyTensor::compute), so that a chain needs one `?` at its end:
-/// the first error in the order of recording comes out, and [`error`](LazyTensor::error) shows it earlier.
+/// Tensors are immutable and cheap to clone. An operation returns a new tensor that shares its operands, which other
+/// operations can read too. Recording makes no device call. An error of an operation (shapes that differ, a tensor of
+/// another device) is found at once and returned by [`compute`](LazyTensor::compute), so that a chain needs one `?` at
+/// its end. The first error in the order of recording is returned; [`error`](LazyTensor::error) shows it earlier.
 ///
-/// `f32` and `f64`: every operation is IEEE 754's, to the nearest, but for `exp` (within 1 ulp) and for `max` and `min` (a
-/// NaN gives way to a number; of equal operands the result is the first). `i32`: wraps around; division goes towards 0.
+/// For `f32` and `f64`, every operation is that of IEEE 754, rounded to nearest, except `exp` (within 1 ulp) and `max`
+/// and `min` (a number is preferred to a NaN; of equal operands the first is the result). `i32` wraps around, and
+/// division rounds toward 0.
 #[derive(Debug)]
 pub struct LazyTensor<T: Element>(pub(super) Arc<Node<T>>);
 
@@ -31,12 +32,12 @@ impl<T: Element> Clone for LazyTensor<T> {
     }
 }
 
-/// The other operand of an elementwise operation; made with `From`.
+/// The second operand of an elementwise operation, created with `From`.
 #[derive(Clone, Copy, Debug)]
 pub enum Operand<'a, T: Element> {
     /// A tensor of the same shape.
     Tensor(&'a LazyTensor<T>),
-    /// A number, for every element.
+    /// A number that is the operand for every element.
     Scalar(T),
 }
 
@@ -53,20 +54,20 @@ impl<T: Element> From<T> for Operand<'_, T> {
 }
 
 impl<T: Element> LazyTensor<T> {
-    /// The tensors that it was made with.
+    /// Returns the context that the tensor was created with.
     pub fn tensors(&self) -> &Tensors {
         &self.0.tensors
     }
 
-    /// The type of its elements.
+    /// Returns the type of the elements.
     pub fn element_type(&self) -> ElementType {
         T::TYPE
     }
 
-    /// Extents of its axes, outermost first.
+    /// Returns the extents of the axes, outermost first.
     ///
     /// # Errors
-    /// What went wrong while it was recorded.
+    /// Returns the error of recording, if there was one.
     pub fn shape(&self) -> Result<&[usize]> {
         match self.error() {
             Some(e) => Err(e.clone()),
@@ -74,40 +75,42 @@ impl<T: Element> LazyTensor<T> {
         }
     }
 
-    /// What went wrong while it, or what it is computed from, was recorded.
+    /// Returns the error of recording this tensor or one that it is computed from, if there was one.
     pub fn error(&self) -> Option<&Error> {
         match &self.0.work {
-            Work::Failed(e) => Some(e),
+            Operation::Failed(e) => Some(e),
             _ => None,
         }
     }
 
-    /// Its elements on the device, if it is data: made from a slice or a buffer, or computed; not if it is a view.
+    /// Returns the buffer of the elements if the tensor is data: created from a slice or a buffer, or computed. Returns
+    /// `None` for a view.
     pub fn buffer(&self) -> Option<&DeviceBuffer<T>> {
         match &self.0.work {
-            Work::Data(buffer) => Some(buffer),
+            Operation::Data(buffer) => Some(buffer),
             _ => None,
         }
     }
 
-    /// A share of its buffer, if it is data. The last share can be unwrapped, to be written again.
+    /// Returns a share of the buffer if the tensor is data. If it is the last share, it can be unwrapped to write the
+    /// buffer again.
     pub fn into_buffer(self) -> Option<Arc<DeviceBuffer<T>>> {
         match &self.0.work {
-            Work::Data(buffer) => Some(buffer.clone()),
+            Operation::Data(buffer) => Some(buffer.clone()),
             _ => None,
         }
     }
 
-    fn with(&self, shape: Shape, len: usize, work: Work<T>) -> LazyTensor<T> {
-        let (tensors, mark) = (self.0.tensors.clone(), Mark::default());
+    fn with(&self, shape: Shape, len: usize, work: Operation<T>) -> LazyTensor<T> {
+        let (tensors, mark) = (self.0.tensors.clone(), VisitMark::default());
         LazyTensor(Arc::new(Node { tensors, shape, len, work, mark }))
     }
 
     fn failed(&self, error: Error) -> LazyTensor<T> {
-        self.with(Shape::new(), 0, Work::Failed(error))
+        self.with(Shape::new(), 0, Operation::Failed(error))
     }
 
-    /// Why `self` and `other` can't be operands of one operation.
+    /// Returns why `self` and `other` can't be operands of one operation, or `None` if they can.
     fn refuses(&self, operation: &'static str, other: &LazyTensor<T>) -> Option<LazyTensor<T>> {
         if self.error().is_some() {
             return Some(self.clone());
@@ -141,7 +144,7 @@ impl<T: Element> LazyTensor<T> {
             }
             inputs.push(Input::Tensor(other.0.clone()));
         }
-        self.with(self.0.shape.clone(), self.0.len, Work::Elementwise(op, inputs))
+        self.with(self.0.shape.clone(), self.0.len, Operation::Elementwise(op, inputs))
     }
 
     fn unary(&self, op: Op) -> LazyTensor<T> {
@@ -176,8 +179,8 @@ impl<T: Element> LazyTensor<T> {
         self.binary(Op::Mul, other.into())
     }
 
-    /// `self / other`. Integers: an element divided by 0 is 0, as a kernel has no way to fail; a scalar 0 is known here, and
-    /// an error. The least number divided by -1 is itself.
+    /// `self / other`. An integer divided by an element 0 is 0, because a kernel can't fail; division of integers by
+    /// the scalar 0 is an error. The least integer divided by -1 is itself.
     #[must_use]
     pub fn div<'a>(&self, other: impl Into<Operand<'a, T>>) -> LazyTensor<T> {
         let other = other.into();
@@ -196,7 +199,8 @@ impl<T: Element> LazyTensor<T> {
         self.elementwise(Op::Div, [Some(Operand::Scalar(scalar)), Some(self.into()), None])
     }
 
-    /// The larger of each two elements. A NaN gives way to a number; of equal ones (0 and -0 too) it is `self`'s.
+    /// The larger of each two elements. A number is preferred to a NaN; of equal elements (also 0 and -0) the result is
+    /// that of `self`.
     #[must_use]
     pub fn max<'a>(&self, other: impl Into<Operand<'a, T>>) -> LazyTensor<T> {
         self.binary(Op::Max, other.into())
@@ -224,10 +228,12 @@ impl<T: Element> LazyTensor<T> {
         self.unary(Op::Neg)
     }
 
-    /// The sum over `axis`, counted from 0 for the outermost; that axis is gone from the shape. Over no elements it is 0.
+    /// The sum over `axis`, counted from 0 for the outermost. The axis is removed from the shape. A sum of no elements
+    /// is 0.
     ///
-    /// The order is fixed, so that results are the same bits every time: in the order of the index; where the axis is the
-    /// innermost and has [`ROW_SUM_FROM`] elements or more, 256 sums of each 256th element, which are then added pairwise.
+    /// The order of the additions is fixed, so the result has the same bits every time. Elements are added in the order
+    /// of their index. If the axis is the innermost and has [`ROW_SUM_FROM`] elements or more, 256 sums of every 256th
+    /// element are added pairwise.
     #[must_use]
     pub fn sum(&self, axis: usize) -> LazyTensor<T> {
         if self.error().is_some() {
@@ -238,15 +244,15 @@ impl<T: Element> LazyTensor<T> {
             return self.failed(problem("sum", TensorProblem::NoAxis { axis, shape: shape.to_vec() }));
         }
         shape.remove(axis);
-        // Without an axis of 0 elements there may be more of them.
+        // The result has more elements than the operand if the axis has 0 elements.
         match checked_len("sum", &shape) {
-            Ok(len) => self.with(shape, len, Work::Sum(self.0.clone(), axis)),
+            Ok(len) => self.with(shape, len, Operation::Sum(self.0.clone(), axis)),
             Err(e) => self.failed(e),
         }
     }
 
-    /// The matrix product of `self`, [m, k], and `other`, [k, n]: each element is `acc = fma(a, b, acc)` from 0 on, for the
-    /// k terms in order.
+    /// The matrix product of `self`, [m, k], and `other`, [k, n]. Each element is computed as `acc = fma(a, b, acc)`,
+    /// starting from 0, for the k terms in order.
     #[must_use]
     pub fn matmul(&self, other: &LazyTensor<T>) -> LazyTensor<T> {
         if let Some(refused) = self.refuses("matmul", other) {
@@ -256,7 +262,7 @@ impl<T: Element> LazyTensor<T> {
             (&[m, k], &[rows, n]) if k == rows => match checked_len("matmul", &[m, n]) {
                 Ok(len) => {
                     let shape = Shape::from_slice(&[m, n]);
-                    self.with(shape, len, Work::Product(self.0.clone(), other.0.clone()))
+                    self.with(shape, len, Operation::Product(self.0.clone(), other.0.clone()))
                 }
                 Err(e) => self.failed(e),
             },
@@ -275,12 +281,12 @@ impl<T: FloatElement> LazyTensor<T> {
         self.unary(Op::Sqrt)
     }
 
-    /// e to the power of each element: within 1 ulp of the exact value, within 2 of the host's.
+    /// e to the power of each element: within 1 ulp of the exact value, and within 2 ulp of the host's result.
     #[must_use]
     pub fn exp(&self) -> LazyTensor<T> {
         self.unary(Op::Exp)
     }
 }
 
-/// Sums over the innermost axis are done by a workgroup a row from so many elements on.
+/// The length of the innermost axis, in elements, from which on a workgroup sums each row.
 pub const ROW_SUM_FROM: usize = 64;

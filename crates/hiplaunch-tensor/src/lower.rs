@@ -1,4 +1,5 @@
-//! An expression as a graph: a launch for each operation or fused run, a temporary for each result but the last.
+//! Records an expression as a graph: a launch for each operation or cluster, and a temporary for each result but the
+//! last.
 
 use crate::error::Result;
 use hiplaunch::graph::{Graph, GraphArg, Value};
@@ -6,18 +7,19 @@ use hiplaunch::launcher::LaunchDims;
 use hiplaunch::memory::DeviceBuffer;
 
 use super::context::Tensors;
-use super::dag::Entry;
+use super::dag::VisitedNode;
 use super::element::Element;
 use super::fuse::{Clusters, clusters, structure};
-use super::kernels::Form;
+use super::kernels::KernelVariant;
 use super::lazy::ROW_SUM_FROM;
-use super::node::{Input, Node, Op, Work};
+use super::node::{Input, Node, Op, Operation};
 
-/// Work-items of an elementwise kernel's workgroup.
+/// The number of work-items in a workgroup of an elementwise kernel.
 const BLOCK: u32 = 256;
 /// `LANES` of hip/tensor.hip.
 const ROW_BLOCK: u32 = 256;
-/// Most workgroups that sum rows, several for each compute unit of the largest device; each takes every so manieth row.
+/// The largest number of workgroups that sum rows, several for each compute unit of the largest device. With more rows,
+/// each workgroup sums several.
 const MAX_ROW_GROUPS: u32 = 1 << 12;
 /// `TILE` of hip/tensor.hip.
 const TILE: u32 = 16;
@@ -25,17 +27,17 @@ const TILE: u32 = 16;
 /// A recorded expression.
 pub(super) struct Recorded {
     pub(super) graph: Graph,
-    /// The values of the entries that are data, in order.
+    /// The graph values of the nodes that are data, in order.
     pub(super) leaves: Vec<u32>,
-    /// The immediates of the entries' scalars, in order.
+    /// The immediates of the scalars, in order.
     pub(super) scalars: Vec<u32>,
     pub(super) result: u32,
 }
 
-/// Records what computes the last of `entries` into `result`.
+/// Records the graph that computes the last of `entries` into `result`.
 pub(super) fn record<T: Element>(
     tensors: &Tensors,
-    entries: &[Entry<'_, T>],
+    entries: &[VisitedNode<'_, T>],
     result: &DeviceBuffer<T>,
 ) -> Result<Recorded> {
     let clusters = if tensors.fuses() { clusters(entries) } else { Clusters::none() };
@@ -59,8 +61,8 @@ pub(super) fn record<T: Element>(
     let (mut leaves, mut scalars) = (Vec::new(), Vec::new());
     for ((entry, value), first) in entries.iter().zip(&values).zip(&immediates) {
         match &entry.node.work {
-            Work::Data(_) | Work::View(_) => leaves.extend(value.map(|v: Value| v.index())),
-            Work::Elementwise(_, inputs) => {
+            Operation::Data(_) | Operation::View(_) => leaves.extend(value.map(|v: Value| v.index())),
+            Operation::Elementwise(_, inputs) => {
                 let count = inputs.iter().filter(|i| matches!(i, Input::Scalar(_))).count() as u32;
                 scalars.extend(*first..*first + count);
             }
@@ -70,20 +72,20 @@ pub(super) fn record<T: Element>(
     Ok(Recorded { graph, leaves, scalars, result: result.index() })
 }
 
-/// A graph that is being made of an expression.
+/// The state of recording an expression's graph.
 struct Recording<'a, T: Element> {
     tensors: &'a Tensors,
-    entries: &'a [Entry<'a, T>],
+    entries: &'a [VisitedNode<'a, T>],
     result: Value,
     graph: Graph,
-    /// What has been recorded of the entries: where their elements will be.
+    /// For each recorded node, the graph value of its elements.
     values: Vec<Option<Value>>,
-    /// The first immediate of each entry's scalars.
+    /// The first immediate of each node's scalars.
     immediates: Vec<u32>,
 }
 
 impl<T: Element> Recording<'_, T> {
-    /// Where an entry's elements go.
+    /// Returns the graph value that a node's elements are written to.
     fn place(&mut self, index: usize) -> Result<Value> {
         if index + 1 == self.entries.len() {
             return Ok(self.result);
@@ -91,12 +93,12 @@ impl<T: Element> Recording<'_, T> {
         Ok(self.graph.temporary::<T>(self.entries[index].node.len)?)
     }
 
-    /// Operand `i` of an entry.
-    fn operand(&self, entry: &Entry<'_, T>, i: usize) -> Option<Value> {
+    /// Returns operand `i` of a node.
+    fn operand(&self, entry: &VisitedNode<'_, T>, i: usize) -> Option<Value> {
         entry.reads.get(i).and_then(|&r| self.values[r as usize])
     }
 
-    /// One entry by itself.
+    /// Records one node.
     fn operation(&mut self, index: usize) -> Result<()> {
         let (tensors, entry) = (self.tensors, &self.entries[index]);
         if let Some(memory) = entry.node.memory() {
@@ -113,15 +115,15 @@ impl<T: Element> Recording<'_, T> {
         self.immediates[index] = self.graph.immediates();
         let graph = &mut self.graph;
         match (&entry.node.work, operands) {
-            (Work::Elementwise(op, inputs), operands) => {
+            (Operation::Elementwise(op, inputs), operands) => {
                 let mut reads = operands.into_iter().flatten();
                 elementwise(tensors, graph, *op, inputs, &mut reads, value, entry.node.len)?;
             }
-            // Without results the other extents may be anything.
-            (Work::Sum(x, axis), [Some(from), ..]) if entry.node.len > 0 => {
+            // If the result is empty, the other extents may be anything.
+            (Operation::Sum(x, axis), [Some(from), ..]) if entry.node.len > 0 => {
                 sum(tensors, graph, x, *axis, from, value)?;
             }
-            (Work::Product(a, b), [Some(left), Some(right), _]) => {
+            (Operation::Product(a, b), [Some(left), Some(right), _]) => {
                 product(tensors, graph, a, b, left, right, value)?;
             }
             _ => {}
@@ -130,7 +132,7 @@ impl<T: Element> Recording<'_, T> {
         Ok(())
     }
 
-    /// A cluster as one kernel; `false`, with nothing recorded, where there is none.
+    /// Records a cluster as one kernel. Returns `false`, with nothing recorded, if there is no kernel.
     fn fused(&mut self, index: usize, members: &[u32]) -> Result<bool> {
         let (structure, arrays, scalars) = structure(self.entries, members);
         let value = self.place(index)?;
@@ -144,13 +146,13 @@ impl<T: Element> Recording<'_, T> {
         for &member in members {
             let entry = member as usize;
             self.immediates[entry] = next;
-            if let Work::Elementwise(_, inputs) = &self.entries[entry].node.work {
+            if let Operation::Elementwise(_, inputs) = &self.entries[entry].node.work {
                 next += inputs.iter().filter(|i| matches!(i, Input::Scalar(_))).count() as u32;
             }
         }
         let graph = &mut self.graph;
         let done = self.tensors.kernels().fused().with(launcher, device, &structure, |kernel| {
-            // SAFETY: every array of a cluster has as many elements as its result, as its operations' have.
+            // SAFETY: every array of a cluster has as many elements as its result, because those of its operations do.
             Ok(unsafe { graph.launch(kernel, LaunchDims::cover(n, BLOCK), &args) }?)
         })?;
         if done.is_some() {
@@ -182,8 +184,8 @@ fn elementwise<T: Element>(
     }
     let n = len as u32;
     args.extend([GraphArg::Write(result), n.into()]);
-    let kernel = tensors.kernels().handle(T::TYPE, Form::Elementwise(op, scalars))?;
-    // SAFETY: every operand has as many elements as the result, which was checked when the node was made.
+    let kernel = tensors.kernels().handle(T::TYPE, KernelVariant::Elementwise(op, scalars))?;
+    // SAFETY: every operand has as many elements as the result, which was checked when the node was created.
     unsafe { graph.launch(kernel, LaunchDims::cover(n, BLOCK), &args) }?;
     Ok(())
 }
@@ -200,12 +202,12 @@ fn sum<T: Element>(
     let (n, inner, outer) = (x.shape[axis] as u32, extent(&x.shape[axis + 1..]), extent(&x.shape[..axis]));
     let (from, to) = (GraphArg::Read(from), GraphArg::Write(to));
     if inner == 1 && n as usize >= ROW_SUM_FROM {
-        let kernel = tensors.kernels().handle(T::TYPE, Form::SumRows)?;
+        let kernel = tensors.kernels().handle(T::TYPE, KernelVariant::SumRows)?;
         let dims = LaunchDims::linear(outer.min(MAX_ROW_GROUPS), ROW_BLOCK);
         // SAFETY: `from` is `outer` rows of `n`, `to` has `outer` elements.
         unsafe { graph.launch(kernel, dims, &[from, to, n.into(), outer.into()]) }?;
     } else {
-        let kernel = tensors.kernels().handle(T::TYPE, Form::SumSerial)?;
+        let kernel = tensors.kernels().handle(T::TYPE, KernelVariant::SumSerial)?;
         let count = outer * inner;
         let dims = LaunchDims::cover(count, BLOCK);
         // SAFETY: `from` is (outer, n, inner), `to` has `outer * inner` elements.
@@ -226,12 +228,12 @@ fn product<T: Element>(
     let (&[m, k], &[_, n]) = (&a.shape[..], &b.shape[..]) else { return Ok(()) };
     let (m, n, k) = (m as u32, n as u32, k as u32);
     let tiles = m.div_ceil(TILE) as u64 * u64::from(n.div_ceil(TILE));
-    let kernel = tensors.kernels().handle(T::TYPE, Form::Product)?;
-    // More than that is refused by the launch, which names the limit.
+    let kernel = tensors.kernels().handle(T::TYPE, KernelVariant::Product)?;
+    // A larger grid is refused by the launch, which names the limit.
     let grid = u32::try_from(tiles).unwrap_or(u32::MAX);
     let dims = LaunchDims::new([grid, 1, 1], [TILE, TILE, 1]);
     let args = [GraphArg::Read(left), GraphArg::Read(right), GraphArg::Write(to)];
-    // SAFETY: the operands are m x k and k x n, the result m x n: checked when the node was made.
+    // SAFETY: the operands are m x k and k x n, the result m x n: checked when the node was created.
     unsafe { graph.launch(kernel, dims, &[args[0], args[1], args[2], m.into(), n.into(), k.into()]) }?;
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Expressions that were lowered: the graph of one is found by its structure and shapes, and takes the next one's data and
-//! scalars.
+//! Graphs of expressions that were computed before. The graph is found by the structure and shapes of an expression,
+//! and is submitted with the data and scalars of the new one.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,9 +10,9 @@ use hiplaunch::memory::DeviceBuffer;
 use super::dag::{entries, walk};
 use super::element::Element;
 use super::lower::record;
-use super::node::{Input, Node, Work};
+use super::node::{Input, Node, Operation};
 
-/// Graphs kept for a stream.
+/// The number of graphs that are kept for a stream.
 const KEPT: usize = 64;
 
 const DATA: u64 = 1;
@@ -20,56 +20,57 @@ const ELEMENTWISE: u64 = 2;
 const SUM: u64 = 3;
 const PRODUCT: u64 = 4;
 
-/// What an expression is but for its data and scalars, and these.
-pub(super) struct Form<'a, T: Element> {
+/// An expression as a key, without its data and scalars, which are listed beside it.
+pub(super) struct ExpressionKey<'a, T: Element> {
     root: &'a Arc<Node<T>>,
-    key: Words,
-    /// Nodes that are data, in the order of the walk.
+    key: KeyWords,
+    /// The nodes that are data, in the order of the walk.
     leaves: Vec<&'a Arc<Node<T>>>,
-    /// Scalars, in that order and that of the operands.
+    /// The scalars, in the order of the walk and of the operands.
     scalars: Vec<T>,
 }
 
-/// Numbers with their hash.
+/// The words of a key with their hash.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Words {
-    // First, as it differs first.
+struct KeyWords {
+    // Compared first, because it usually differs.
     hash: u64,
     words: Vec<u64>,
 }
 
-impl Words {
+impl KeyWords {
     #[inline]
     fn push(&mut self, word: u64) {
-        // The golden ratio's bits (Knuth); the rotation brings the well mixed high half down.
+        // The golden ratio's bits (Knuth). The rotation moves the well-mixed high half down.
         self.hash = (self.hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
         self.words.push(word);
     }
 }
 
-impl<'a, T: Element> Form<'a, T> {
-    pub(super) fn of(root: &'a Arc<Node<T>>) -> Form<'a, T> {
-        let key = Words { hash: 0, words: Vec::with_capacity(256) };
-        let mut form = Form { root, key, leaves: Vec::with_capacity(8), scalars: Vec::with_capacity(128) };
+impl<'a, T: Element> ExpressionKey<'a, T> {
+    pub(super) fn of(root: &'a Arc<Node<T>>) -> ExpressionKey<'a, T> {
+        let key = KeyWords { hash: 0, words: Vec::with_capacity(256) };
+        let mut form =
+            ExpressionKey { root, key, leaves: Vec::with_capacity(8), scalars: Vec::with_capacity(128) };
         let (fused, streams) = (root.tensors.fuses(), root.tensors.branches().most() as u64);
         form.key.push(T::TYPE as u64 | u64::from(fused) << 8 | streams << 16);
         walk(root, |node| form.add(node));
         form
     }
 
-    /// Whether it reads a view of memory that `destination` would have too.
+    /// Returns whether the expression reads a view of the memory of `destination`.
     pub(super) fn has_view_of(&self, destination: &DeviceBuffer<T>) -> bool {
         let Some(block) = destination.block() else { return false };
-        let is_view = |node: &&&Arc<Node<T>>| matches!(node.work, Work::View(_));
+        let is_view = |node: &&&Arc<Node<T>>| matches!(node.work, Operation::View(_));
         self.leaves.iter().filter(is_view).filter_map(|node| node.memory()).any(|m| m.is_of(block))
     }
 
-    /// Adds a node, whose operands are added. What follows from them, its shape, is no part of the key.
+    /// Adds a node after its operands. Its shape follows from them and is not part of the key.
     #[inline]
     fn add(&mut self, node: &'a Arc<Node<T>>) {
         let read = |node: &Arc<Node<T>>| u64::from(node.mark.number()) << 32;
         match &node.work {
-            Work::Elementwise(op, inputs) => {
+            Operation::Elementwise(op, inputs) => {
                 // Two bits for each operand: none, a tensor, a scalar.
                 let (mut first, mut rest, mut tensors) = (ELEMENTWISE | (*op as u64) << 8, 0u64, 0);
                 for (i, input) in inputs.iter().enumerate() {
@@ -94,56 +95,56 @@ impl<'a, T: Element> Form<'a, T> {
                     self.key.push(rest);
                 }
             }
-            Work::Data(_) | Work::View(_) => {
+            Operation::Data(_) | Operation::View(_) => {
                 self.key.push(DATA | (node.shape.len() as u64) << 8);
                 node.shape.iter().for_each(|&extent| self.key.push(extent as u64));
                 self.leaves.push(node);
             }
-            Work::Sum(x, axis) => self.key.push(SUM | (*axis as u64) << 8 | read(x)),
-            Work::Product(a, b) => {
+            Operation::Sum(x, axis) => self.key.push(SUM | (*axis as u64) << 8 | read(x)),
+            Operation::Product(a, b) => {
                 self.key.push(PRODUCT | read(a));
                 self.key.push(read(b));
             }
-            Work::Failed(_) | Work::Gone => self.key.push(0),
+            Operation::Failed(_) | Operation::Gone => self.key.push(0),
         }
     }
 }
 
-/// An expression's graph, and where in it its data and scalars are.
+/// The graph of an expression, with the positions of its data and scalars.
 #[derive(Debug)]
 pub(super) struct Lowered {
     graph: CachedGraph,
-    /// The graph's values of the leaves, in the order of the walk.
+    /// The graph values of the data nodes, in the order of the walk.
     leaves: Vec<u32>,
-    /// Its immediates of the scalars, in that order.
+    /// The immediates of the scalars, in the order of the walk.
     scalars: Vec<u32>,
     result: u32,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
-    all: Vec<(Words, Lowered, u64)>,
+struct CachedExpressions {
+    all: Vec<(KeyWords, Lowered, u64)>,
     clock: u64,
 }
 
-/// The lowered expressions of a stream; the least recently used goes first.
+/// The graphs of a stream's expressions. The least recently used one is dropped first.
 #[derive(Debug, Default)]
-pub(super) struct Expressions(Mutex<Kept>);
+pub(super) struct Expressions(Mutex<CachedExpressions>);
 
 impl Expressions {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, CachedExpressions> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes one out: whoever has it may bind and submit it with no lock held. Another thread that wants it meanwhile
-    /// lowers its own.
-    fn take(&self, key: &Words) -> Option<Lowered> {
+    /// Removes and returns a graph, which the caller binds and submits without the lock. Another thread that needs it
+    /// meanwhile records its own.
+    fn take(&self, key: &KeyWords) -> Option<Lowered> {
         let mut kept = self.lock();
         let found = kept.all.iter().position(|(k, ..)| k == key)?;
         Some(kept.all.swap_remove(found).1)
     }
 
-    fn put(&self, key: Words, lowered: Lowered) {
+    fn put(&self, key: KeyWords, lowered: Lowered) {
         let gone = {
             let mut kept = self.lock();
             kept.clock += 1;
@@ -158,19 +159,19 @@ impl Expressions {
             kept.all.push((key, lowered, used));
             gone
         };
-        // With no lock held.
+        // Dropped without the lock.
         drop(gone);
     }
 
-    /// How many are kept.
+    /// Returns the number of graphs that are kept.
     pub(super) fn len(&self) -> usize {
         self.lock().all.len()
     }
 }
 
-/// Computes an expression into `result`, which has its shape: by the graph of one that differs in data and scalars alone,
-/// if there was one, else by a new one.
-pub(super) fn compute<T: Element>(form: Form<'_, T>, result: &DeviceBuffer<T>) -> Result<()> {
+/// Computes an expression into `result`, which has its shape: with the graph of an expression that differs only in data
+/// and scalars, if there is one, otherwise with a new graph.
+pub(super) fn compute<T: Element>(form: ExpressionKey<'_, T>, result: &DeviceBuffer<T>) -> Result<()> {
     let (root, tensors) = (form.root, &form.root.tensors);
     let expressions = tensors.expressions();
     if let Some(mut lowered) = expressions.take(&form.key) {

@@ -1,4 +1,4 @@
-//! An expression's nodes: immutable, shared, checked when they are made.
+//! The nodes of expressions: immutable, shared, and checked when they are created.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use hiplaunch::graph::GraphMemory;
 use hiplaunch::memory::{DeviceBuffer, DeviceView};
 
 use super::context::Tensors;
-use super::dag::Mark;
+use super::dag::VisitMark;
 use super::element::Element;
 
-/// An elementwise operation, with the name that its kernels have.
+/// An elementwise operation. Its name is part of the kernels' names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub(super) enum Op {
@@ -50,7 +50,7 @@ impl Op {
     }
 }
 
-/// Extents, outermost first.
+/// The extents of the axes, outermost first.
 pub(super) type Shape = SmallVec<[usize; 4]>;
 
 /// An operand of an elementwise operation.
@@ -60,89 +60,94 @@ pub(super) enum Input<T: Element> {
     Scalar(T),
 }
 
-/// How a node's elements come to be.
-pub(super) enum Work<T: Element> {
-    /// They are on the device.
+/// How a node's elements are computed.
+pub(super) enum Operation<T: Element> {
+    /// Elements on the device, in a buffer of the tensor.
     Data(Arc<DeviceBuffer<T>>),
-    /// They are on the device, in memory that others have too.
+    /// Elements on the device, in memory that others may use.
     View(DeviceView<T>),
-    /// From the elements at the same place of the operands.
+    /// Computed from the elements at the same index of the operands.
     Elementwise(Op, SmallVec<[Input<T>; 3]>),
     /// The sum over an axis.
     Sum(Arc<Node<T>>, usize),
     /// The matrix product.
     Product(Arc<Node<T>>, Arc<Node<T>>),
-    /// Never: recording went wrong here.
+    /// Not computed: recording failed.
     Failed(Error),
-    /// What a node is while it is dropped.
+    /// A node that is being dropped.
     Gone,
 }
 
-/// An expression.
+/// A node of an expression.
 pub(super) struct Node<T: Element> {
     pub(super) tensors: Tensors,
     pub(super) shape: Shape,
-    /// Elements; the shape's product, which is checked when a node is made.
+    /// The number of elements: the product of the shape, which is checked when the node is created.
     pub(super) len: usize,
-    pub(super) work: Work<T>,
-    pub(super) mark: Mark,
+    pub(super) work: Operation<T>,
+    pub(super) mark: VisitMark,
 }
 
 impl<T: Element> Node<T> {
-    /// Where its elements are, if they are on the device.
+    /// Returns the memory of the elements if they are on the device.
     pub(super) fn memory(&self) -> Option<GraphMemory<'_>> {
         match &self.work {
-            Work::Data(buffer) => Some(buffer.as_ref().into()),
-            Work::View(view) => Some(view.into()),
+            Operation::Data(buffer) => Some(buffer.as_ref().into()),
+            Operation::View(view) => Some(view.into()),
             _ => None,
         }
     }
 
-    /// The first of its operands from number `from` on that is a tensor, and its number.
+    /// Returns the first operand from number `from` on that is a tensor, with its number.
     #[inline]
     pub(super) fn tensor_from(&self, from: usize) -> Option<(usize, &Arc<Node<T>>)> {
         match &self.work {
-            Work::Elementwise(_, inputs) => {
+            Operation::Elementwise(_, inputs) => {
                 inputs.iter().enumerate().skip(from).find_map(|(at, input)| match input {
                     Input::Tensor(node) => Some((at, node)),
                     Input::Scalar(_) => None,
                 })
             }
-            Work::Sum(x, _) => (from == 0).then_some((0, x)),
-            Work::Product(a, b) => [a, b].get(from).map(|node| (from, *node)),
-            Work::Data(_) | Work::View(_) | Work::Failed(_) | Work::Gone => None,
+            Operation::Sum(x, _) => (from == 0).then_some((0, x)),
+            Operation::Product(a, b) => [a, b].get(from).map(|node| (from, *node)),
+            Operation::Data(_) | Operation::View(_) | Operation::Failed(_) | Operation::Gone => None,
         }
     }
 
-    /// Its name in errors and in debug output.
+    /// Returns the name of the operation in errors and debug output.
     pub(super) fn operation(&self) -> &'static str {
         match &self.work {
-            Work::Data(_) => "data",
-            Work::View(_) => "view",
-            Work::Elementwise(op, _) => op.name(),
-            Work::Sum(..) => "sum",
-            Work::Product(..) => "matmul",
-            Work::Failed(_) | Work::Gone => "failed",
+            Operation::Data(_) => "data",
+            Operation::View(_) => "view",
+            Operation::Elementwise(op, _) => op.name(),
+            Operation::Sum(..) => "sum",
+            Operation::Product(..) => "matmul",
+            Operation::Failed(_) | Operation::Gone => "failed",
         }
     }
 
     fn leave(&mut self, to: &mut Vec<Arc<Node<T>>>) {
-        match std::mem::replace(&mut self.work, Work::Gone) {
-            Work::Elementwise(_, inputs) => to.extend(inputs.into_iter().filter_map(|input| match input {
-                Input::Tensor(node) => Some(node),
-                Input::Scalar(_) => None,
-            })),
-            Work::Sum(x, _) => to.push(x),
-            Work::Product(a, b) => to.extend([a, b]),
-            Work::Data(_) | Work::View(_) | Work::Failed(_) | Work::Gone => {}
+        match std::mem::replace(&mut self.work, Operation::Gone) {
+            Operation::Elementwise(_, inputs) => {
+                to.extend(inputs.into_iter().filter_map(|input| match input {
+                    Input::Tensor(node) => Some(node),
+                    Input::Scalar(_) => None,
+                }))
+            }
+            Operation::Sum(x, _) => to.push(x),
+            Operation::Product(a, b) => to.extend([a, b]),
+            Operation::Data(_) | Operation::View(_) | Operation::Failed(_) | Operation::Gone => {}
         }
     }
 }
 
 impl<T: Element> Drop for Node<T> {
-    /// One after the other: a chain of a million operations is dropped without a stack of that depth.
+    /// Drops operands iteratively, so that a chain of a million operations needs no stack of that depth.
     fn drop(&mut self) {
-        if matches!(self.work, Work::Data(_) | Work::View(_) | Work::Failed(_) | Work::Gone) {
+        if matches!(
+            self.work,
+            Operation::Data(_) | Operation::View(_) | Operation::Failed(_) | Operation::Gone
+        ) {
             return;
         }
         let mut pending = Vec::new();
@@ -156,7 +161,7 @@ impl<T: Element> Drop for Node<T> {
 }
 
 impl<T: Element> fmt::Debug for Node<T> {
-    /// Itself alone: what it is computed from may be a million nodes.
+    /// Formats the node alone, because it may be computed from a million nodes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LazyTensor")
             .field("type", &T::TYPE.name())

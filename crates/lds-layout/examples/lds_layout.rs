@@ -2,10 +2,10 @@
 //! buffers take 88 KiB, which no compute unit has. Reuse brings them to 48, and one barrier at the right place to 32, so
 //! that a compute unit holds two workgroups.
 
-use lds_layout::{LdsBuilder, LdsError, LdsProgram, LdsTarget, Runs};
+use lds_layout::{LdsBuilder, LdsError, LdsTarget, LdsUse, Uniformity};
 
 /// Positions are the statements' numbers. The loop over tiles is the same for all work-items and runs at least once.
-pub(crate) fn kernel() -> Result<LdsProgram, LdsError> {
+pub(crate) fn kernel() -> Result<LdsUse, LdsError> {
     let mut kernel = LdsBuilder::new(0..=100)?;
     let a = kernel.buffer("a tile", 16 << 10)?;
     let b = kernel.buffer("b tile", 16 << 10)?;
@@ -13,7 +13,7 @@ pub(crate) fn kernel() -> Result<LdsProgram, LdsError> {
     let out = kernel.buffer("out tile", 24 << 10)?;
     let transposed = kernel.alias("transposed", "out tile")?;
     let stats = kernel.buffer("statistics", 24 << 10)?;
-    kernel.begin_loop(10, Runs::Executed)?;
+    kernel.begin_loop(10, Uniformity::UniformTaken)?;
     kernel.write(a, 11)?;
     kernel.write(b, 12)?;
     kernel.barrier(13)?; // the tiles are there
@@ -42,17 +42,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let after = kernel.layout_for_occupancy(&target, wanted, 0)?;
     println!("With the fewest barriers more: {wanted}\n");
     println!("{}", after.to_text());
-    for slot in after.slots() {
+    for buffer in after.buffers() {
         println!(
             "#define {:<10} (lds + {:>5}) /* {} bytes */",
-            slot.name.replace(' ', "_"),
-            slot.offset,
-            slot.size
+            buffer.name.replace(' ', "_"),
+            buffer.offset,
+            buffer.size
         );
     }
     let verdict = after.verdict();
     println!("\nchecked: {} pairs share bytes, {} steps walked", verdict.sharing, verdict.walked);
-    // What would do is said where nothing does.
+    // LdsStatement would do is said where nothing does.
     if let Err(error) = kernel.layout_for_occupancy(&target, wanted + 1, 0) {
         println!("{error}");
     }

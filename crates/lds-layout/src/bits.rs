@@ -1,6 +1,6 @@
 //! Small sets of buffers, one machine word for every 64 of them.
 
-/// A set of indices below a limit that is given when it is made.
+/// A set of indices below a limit that is fixed when the set is created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Bits(Vec<u64>);
 
@@ -23,7 +23,7 @@ impl Bits {
         self.0.fill(0);
     }
 
-    /// Adds all of `other`; whether that added any.
+    /// Adds all of `other` and returns whether that changed the set.
     pub(super) fn add(&mut self, other: &Bits) -> bool {
         let mut more = false;
         for (word, other) in self.0.iter_mut().zip(&other.0) {
@@ -70,7 +70,7 @@ impl Relation {
         self.0.get(a).is_some_and(|row| row.contains(b))
     }
 
-    /// What is related to `a`.
+    /// Returns the buffers that are related to `a`.
     pub(super) fn of(&self, a: usize) -> impl Iterator<Item = usize> + '_ {
         self.0.get(a).into_iter().flat_map(Bits::iter)
     }

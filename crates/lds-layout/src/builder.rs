@@ -1,41 +1,41 @@
-//! Recording what a kernel does with its LDS.
+//! Records what a kernel does with its LDS.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 use super::LdsError;
-use super::program::{LdsProgram, Raw};
+use super::program::{LdsUse, RecordedStatements};
 
-/// A buffer or alias of an [`LdsBuilder`], in the order in which they were added, from 0.
+/// Names a buffer or alias of an [`LdsBuilder`]. Numbers are given in the order in which they are added, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LdsId(pub(super) u32);
+pub struct LdsBufferId(pub(super) u32);
 
-impl LdsId {
-    /// Its number, from 0.
+impl LdsBufferId {
+    /// Returns the number of the buffer or alias, from 0.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Who runs a loop's body, or a branch's arms.
+/// Says whether all work-items of a workgroup execute a loop or branch together.
 ///
-/// A barrier counts where every work-item of the workgroup comes by: not in what is divergent, and on the paths that
-/// go through it where it is uniform.
+/// A barrier separates accesses only where every work-item of the workgroup executes it: never in a divergent loop or
+/// branch, and in a uniform one only on the paths that go through the barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Runs {
-    /// Work-items of one workgroup may differ. Barriers inside do not count, and none is inserted there.
+pub enum Uniformity {
+    /// Work-items of one workgroup may take different paths. Barriers inside do not count, and none is inserted there.
     Divergent,
-    /// All work-items do the same: the loop may run zero times, and either arm of the branch may be taken.
+    /// All work-items take the same path. The loop may run zero times, and either arm of the branch may be taken.
     Uniform,
-    /// All work-items do the same, and the loop runs at least once, or the branch's condition is true: its first arm is
-    /// always taken.
-    Executed,
+    /// All work-items take the same path, and the body is executed: the loop runs at least once, or the branch takes
+    /// its first arm.
+    UniformTaken,
 }
 
-/// Bytes that the widest LDS access wants a buffer aligned to (`ds_read_b128`).
+/// The alignment in bytes of the widest LDS access (`ds_read_b128`).
 pub(super) const DEFAULT_ALIGNMENT: u64 = 16;
 
-/// What a buffer does in a statement.
+/// What a statement does with a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     Read,
@@ -44,26 +44,26 @@ pub(super) enum Access {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
-    Access(LdsId, Access),
+pub(super) enum LdsStatement {
+    Access(LdsBufferId, Access),
     Barrier,
-    LoopBegin(Runs),
+    LoopBegin(Uniformity),
     LoopEnd,
-    BranchBegin(Runs),
+    BranchBegin(Uniformity),
     Else,
     BranchEnd,
 }
 
-impl What {
+impl LdsStatement {
     pub(super) fn name(self) -> &'static str {
         match self {
-            What::Access(..) => "an access",
-            What::Barrier => "a barrier",
-            What::LoopBegin(_) => "the begin of a loop",
-            What::LoopEnd => "the end of a loop",
-            What::BranchBegin(_) => "the begin of a branch",
-            What::Else => "an `else`",
-            What::BranchEnd => "the end of a branch",
+            LdsStatement::Access(..) => "an access",
+            LdsStatement::Barrier => "a barrier",
+            LdsStatement::LoopBegin(_) => "the begin of a loop",
+            LdsStatement::LoopEnd => "the end of a loop",
+            LdsStatement::BranchBegin(_) => "the begin of a branch",
+            LdsStatement::Else => "an `else`",
+            LdsStatement::BranchEnd => "the end of a branch",
         }
     }
 }
@@ -75,36 +75,36 @@ pub(super) enum Kind {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Named {
+pub(super) struct NamedBuffer {
     pub(super) name: Box<str>,
     pub(super) kind: Kind,
 }
 
 /// Records what a kernel does with its LDS: buffers, their accesses, barriers, loops and branches, each at a position.
 ///
-/// Positions number the kernel's statements in program order; the accesses of one statement have one position, and
-/// everything else one of its own. Loops and branches are begun and ended in the order of their positions; accesses and
-/// barriers may be told in any order. A way out in the middle, such as `break` or `return`, is a branch around what it
-/// skips.
+/// Positions number the statements of the kernel in program order. The accesses of one statement share a position;
+/// every barrier, begin and end has a position of its own. Loops and branches are recorded in the order of their
+/// positions; accesses and barriers in any order. Record a `break` or `return` as a branch around the statements that
+/// it skips.
 #[derive(Clone, Debug)]
 pub struct LdsBuilder {
     first: u64,
     last: u64,
-    named: Vec<Named>,
+    named: Vec<NamedBuffer>,
     by_name: HashMap<Box<str>, u32>,
-    records: Vec<(u64, What)>,
-    /// Begins of the open loops and branches.
-    open: Vec<(u64, What)>,
+    records: Vec<(u64, LdsStatement)>,
+    /// The open loops and branches, by the position at which they begin.
+    open: Vec<(u64, LdsStatement)>,
     last_mark: Option<u64>,
-    /// All buffers end to end, each with its alignment at its worst.
+    /// An upper bound of the bytes of all buffers end to end, with padding for their alignments.
     sum: u64,
 }
 
 impl LdsBuilder {
-    /// A kernel with these positions, and no LDS yet.
+    /// Creates a builder for a kernel with these positions and no LDS.
     ///
     /// # Errors
-    /// [`LdsError::NoPositions`] for an empty range.
+    /// Returns [`LdsError::NoPositions`] for an empty range.
     pub fn new(positions: RangeInclusive<u64>) -> Result<LdsBuilder, LdsError> {
         let (first, last) = positions.into_inner();
         if last < first {
@@ -125,22 +125,22 @@ impl LdsBuilder {
     /// Adds a buffer of `size` bytes, aligned to 16, which suits every LDS access.
     ///
     /// # Errors
-    /// As [`buffer_aligned`](LdsBuilder::buffer_aligned).
-    pub fn buffer(&mut self, name: impl Into<Box<str>>, size: u64) -> Result<LdsId, LdsError> {
+    /// Returns the same errors as [`buffer_aligned`](LdsBuilder::buffer_aligned).
+    pub fn buffer(&mut self, name: impl Into<Box<str>>, size: u64) -> Result<LdsBufferId, LdsError> {
         self.buffer_aligned(name, size, DEFAULT_ALIGNMENT)
     }
 
     /// Adds a buffer of `size` bytes whose offset is a multiple of `alignment`, a power of two.
     ///
     /// # Errors
-    /// A size of 0, one that takes all buffers together over `u32::MAX`, an alignment that is no power of two, or a
-    /// name that is there already.
+    /// Returns an error if `size` is 0, if all buffers together exceed `u32::MAX` bytes, if `alignment` is not a power
+    /// of two, or if the name is already used.
     pub fn buffer_aligned(
         &mut self,
         name: impl Into<Box<str>>,
         size: u64,
         alignment: u64,
-    ) -> Result<LdsId, LdsError> {
+    ) -> Result<LdsBufferId, LdsError> {
         let name = name.into();
         if size == 0 {
             return Err(LdsError::ZeroSize { buffer: name });
@@ -159,117 +159,126 @@ impl LdsBuilder {
         Ok(id)
     }
 
-    /// Adds another name of a buffer, or of another alias, which may be added later. Both have the same memory, and
-    /// accesses of one are accesses of the other.
+    /// Adds another name for a buffer or alias, which may be added later. Both names mean the same memory.
     ///
     /// # Errors
-    /// A name that is there already. [`build`](LdsBuilder::build) refuses aliases of nothing and of each other.
-    pub fn alias(&mut self, name: impl Into<Box<str>>, of: impl Into<Box<str>>) -> Result<LdsId, LdsError> {
+    /// Returns an error if the name is already used. [`build`](LdsBuilder::build) returns an error for an alias of an
+    /// unknown name and for aliases that name each other.
+    pub fn alias(
+        &mut self,
+        name: impl Into<Box<str>>,
+        of: impl Into<Box<str>>,
+    ) -> Result<LdsBufferId, LdsError> {
         self.add(name.into(), Kind::Alias { of: of.into() })
     }
 
-    fn add(&mut self, name: Box<str>, kind: Kind) -> Result<LdsId, LdsError> {
+    fn add(&mut self, name: Box<str>, kind: Kind) -> Result<LdsBufferId, LdsError> {
         if self.by_name.contains_key(&name) {
             return Err(LdsError::DuplicateBuffer { buffer: name });
         }
-        // 2^32 names do not fit into memory together with what refers to them.
+        // 2^32 names and what refers to them do not fit into memory.
         let id = self.named.len() as u32;
         self.by_name.insert(name.clone(), id);
-        self.named.push(Named { name, kind });
-        Ok(LdsId(id))
+        self.named.push(NamedBuffer { name, kind });
+        Ok(LdsBufferId(id))
     }
 
-    /// Says that a statement reads a buffer.
+    /// Records that the statement at `position` reads a buffer.
     ///
     /// # Errors
-    /// A position outside of the kernel's, or an id of another builder.
-    pub fn read(&mut self, buffer: LdsId, position: u64) -> Result<(), LdsError> {
-        self.record(position, What::Access(buffer, Access::Read))
+    /// Returns an error if the position is outside the kernel, or if the id is of another builder.
+    pub fn read(&mut self, buffer: LdsBufferId, position: u64) -> Result<(), LdsError> {
+        self.record(position, LdsStatement::Access(buffer, Access::Read))
     }
 
-    /// Says that a statement writes a buffer, and that nothing which was in it before matters any more. One that leaves
-    /// some of it in place is an [`update`](LdsBuilder::update).
+    /// Records that the statement at `position` overwrites a whole buffer, so that its earlier contents are not needed.
+    /// Use [`update`](LdsBuilder::update) for a statement that leaves a part of the contents in place.
     ///
     /// # Errors
-    /// As [`read`](LdsBuilder::read).
-    pub fn write(&mut self, buffer: LdsId, position: u64) -> Result<(), LdsError> {
-        self.record(position, What::Access(buffer, Access::Write))
+    /// Returns the same errors as [`read`](LdsBuilder::read).
+    pub fn write(&mut self, buffer: LdsBufferId, position: u64) -> Result<(), LdsError> {
+        self.record(position, LdsStatement::Access(buffer, Access::Write))
     }
 
-    /// Says that a statement reads and writes a buffer, or writes a part of it.
+    /// Records that the statement at `position` reads and writes a buffer, or writes a part of it.
     ///
     /// # Errors
-    /// As [`read`](LdsBuilder::read).
-    pub fn update(&mut self, buffer: LdsId, position: u64) -> Result<(), LdsError> {
-        self.record(position, What::Access(buffer, Access::Update))
+    /// Returns the same errors as [`read`](LdsBuilder::read).
+    pub fn update(&mut self, buffer: LdsBufferId, position: u64) -> Result<(), LdsError> {
+        self.record(position, LdsStatement::Access(buffer, Access::Update))
     }
 
-    /// Says that the kernel has a barrier of its workgroup (`__syncthreads`) there.
+    /// Records a barrier of the workgroup (`__syncthreads`) at `position`.
     ///
     /// # Errors
-    /// A position outside of the kernel's.
+    /// Returns an error if the position is outside the kernel.
     pub fn barrier(&mut self, position: u64) -> Result<(), LdsError> {
-        self.record(position, What::Barrier)
+        self.record(position, LdsStatement::Barrier)
     }
 
-    /// Begins a loop.
+    /// Begins a loop at `position`.
     ///
     /// # Errors
-    /// A position outside of the kernel's, or not behind the last begin or end.
-    pub fn begin_loop(&mut self, position: u64, runs: Runs) -> Result<(), LdsError> {
-        self.begin(position, What::LoopBegin(runs))
+    /// Returns an error if the position is outside the kernel, or not after the last recorded begin or end.
+    pub fn begin_loop(&mut self, position: u64, runs: Uniformity) -> Result<(), LdsError> {
+        self.begin(position, LdsStatement::LoopBegin(runs))
     }
 
-    /// Ends the innermost loop: from here the body runs again.
+    /// Ends the innermost loop at `position`, from where the body repeats.
     ///
     /// # Errors
-    /// As [`begin_loop`](LdsBuilder::begin_loop), or that the innermost of what is open is no loop.
+    /// Returns the same errors as [`begin_loop`](LdsBuilder::begin_loop), and an error if the innermost open scope is
+    /// not a loop.
     pub fn end_loop(&mut self, position: u64) -> Result<(), LdsError> {
-        self.mark(position, What::LoopEnd, |open| matches!(open, What::LoopBegin(_)))?;
+        self.mark(position, LdsStatement::LoopEnd, |open| matches!(open, LdsStatement::LoopBegin(_)))?;
         self.open.pop();
         Ok(())
     }
 
-    /// Begins a branch, with its first arm.
+    /// Begins a branch, and its first arm, at `position`.
     ///
     /// # Errors
-    /// As [`begin_loop`](LdsBuilder::begin_loop).
-    pub fn begin_branch(&mut self, position: u64, runs: Runs) -> Result<(), LdsError> {
-        self.begin(position, What::BranchBegin(runs))
+    /// Returns the same errors as [`begin_loop`](LdsBuilder::begin_loop).
+    pub fn begin_branch(&mut self, position: u64, runs: Uniformity) -> Result<(), LdsError> {
+        self.begin(position, LdsStatement::BranchBegin(runs))
     }
 
-    /// Begins the second arm of the innermost branch.
+    /// Begins the second arm of the innermost branch at `position`.
     ///
     /// # Errors
-    /// As [`begin_loop`](LdsBuilder::begin_loop), or that the innermost of what is open is no branch in its first arm.
+    /// Returns the same errors as [`begin_loop`](LdsBuilder::begin_loop), and an error if the innermost open scope is
+    /// not a branch in its first arm.
     pub fn begin_else(&mut self, position: u64) -> Result<(), LdsError> {
-        self.mark(position, What::Else, |open| matches!(open, What::BranchBegin(_)))?;
+        self.mark(position, LdsStatement::Else, |open| matches!(open, LdsStatement::BranchBegin(_)))?;
         self.open.pop();
-        self.open.push((position, What::Else));
+        self.open.push((position, LdsStatement::Else));
         Ok(())
     }
 
-    /// Ends the innermost branch.
+    /// Ends the innermost branch at `position`.
     ///
     /// # Errors
-    /// As [`begin_loop`](LdsBuilder::begin_loop), or that the innermost of what is open is no branch.
+    /// Returns the same errors as [`begin_loop`](LdsBuilder::begin_loop), and an error if the innermost open scope is
+    /// not a branch.
     pub fn end_branch(&mut self, position: u64) -> Result<(), LdsError> {
-        self.mark(position, What::BranchEnd, |open| matches!(open, What::BranchBegin(_) | What::Else))?;
+        self.mark(position, LdsStatement::BranchEnd, |open| {
+            matches!(open, LdsStatement::BranchBegin(_) | LdsStatement::Else)
+        })?;
         self.open.pop();
         Ok(())
     }
 
-    /// Checks what concerns the kernel as a whole, and gives it.
+    /// Checks the kernel as a whole and returns its use of LDS, which can be laid out.
     ///
     /// # Errors
-    /// A loop or branch without an end, two things at one position that are not accesses of one statement, an alias of
-    /// nothing, or aliases that name each other.
-    pub fn build(self) -> Result<LdsProgram, LdsError> {
+    /// Returns an error for a loop or branch without an end, for two events at one position that are not accesses of
+    /// one statement, for an alias of an unknown name, and for aliases that name each other.
+    pub fn build(self) -> Result<LdsUse, LdsError> {
         if let Some(&(position, what)) = self.open.last() {
-            let what = if matches!(what, What::LoopBegin(_)) { "loop" } else { "branch" };
+            let what = if matches!(what, LdsStatement::LoopBegin(_)) { "loop" } else { "branch" };
             return Err(LdsError::Unclosed { what, position });
         }
-        LdsProgram::new(Raw {
+        LdsUse::new(RecordedStatements {
             positions: (self.first, self.last),
             named: self.named,
             by_name: self.by_name,
@@ -277,14 +286,19 @@ impl LdsBuilder {
         })
     }
 
-    fn begin(&mut self, position: u64, what: What) -> Result<(), LdsError> {
+    fn begin(&mut self, position: u64, what: LdsStatement) -> Result<(), LdsError> {
         self.mark(position, what, |_| true)?;
         self.open.push((position, what));
         Ok(())
     }
 
-    fn mark(&mut self, position: u64, what: What, fits: impl Fn(What) -> bool) -> Result<(), LdsError> {
-        let begins = matches!(what, What::LoopBegin(_) | What::BranchBegin(_));
+    fn mark(
+        &mut self,
+        position: u64,
+        what: LdsStatement,
+        fits: impl Fn(LdsStatement) -> bool,
+    ) -> Result<(), LdsError> {
+        let begins = matches!(what, LdsStatement::LoopBegin(_) | LdsStatement::BranchBegin(_));
         let open = self.open.last().map(|&(at, open)| (at, open));
         if !begins && !open.is_some_and(|(_, open)| fits(open)) {
             let open = match open {
@@ -301,9 +315,9 @@ impl LdsBuilder {
         Ok(())
     }
 
-    fn record(&mut self, position: u64, what: What) -> Result<(), LdsError> {
+    fn record(&mut self, position: u64, what: LdsStatement) -> Result<(), LdsError> {
         let name = match what {
-            What::Access(id, _) => match self.named.get(id.index()) {
+            LdsStatement::Access(id, _) => match self.named.get(id.index()) {
                 Some(named) => Some(&named.name),
                 None => {
                     return Err(LdsError::UnknownId { index: id.index(), buffers: self.named.len() });

@@ -1,20 +1,20 @@
-//! The gaps where a barrier may be worth it: of those between which nothing makes a difference, one.
+//! Finds the gaps where an inserted barrier can help. Of gaps that are equivalent, it returns one.
 //!
-//! In a stretch without begins and ends of loops and branches, a barrier can be moved on past last accesses and back past
-//! first accesses, and separates no less than before. So those right before a first access that comes behind a last one
-//! are enough, with those at the two ends of the stretch where something other than the kernel's begin or end is there.
+//! In a run of steps without begins and ends of loops and branches, a barrier that moves forward past last accesses, or
+//! back past first accesses, separates no less than before. So it is enough to try the gaps right before a first access
+//! that follows a last access, and the two ends of the run, unless these are the begin or end of the kernel.
 
 use super::bits::Bits;
-use super::program::{Event, LdsProgram};
+use super::program::{LdsEvent, LdsUse};
 
-/// Steps before which a barrier may be worth it, those in fewer loops first.
-pub(super) fn candidates(program: &LdsProgram) -> Vec<usize> {
+/// Returns the steps before which a barrier can help, those inside fewer loops first.
+pub(super) fn candidates(program: &LdsUse) -> Vec<usize> {
     let steps = &program.steps;
     let mut gaps = Vec::new();
     let mut start = 0;
     for end in 0..=steps.len() {
         let mark = steps.get(end).map(|step| step.event);
-        if matches!(mark, Some(Event::Statement { .. } | Event::Barrier)) {
+        if matches!(mark, Some(LdsEvent::Statement { .. } | LdsEvent::Barrier)) {
             continue;
         }
         stretch(program, start, end, &mut gaps);
@@ -25,10 +25,10 @@ pub(super) fn candidates(program: &LdsProgram) -> Vec<usize> {
     gaps
 }
 
-/// Those before the steps from `start` up to `end`, which begins or ends something or is the kernel's end.
-fn stretch(program: &LdsProgram, start: usize, end: usize, gaps: &mut Vec<usize>) {
+/// Adds the candidates among the steps from `start` up to `end`, where a scope begins or ends or the kernel ends.
+fn stretch(program: &LdsUse, start: usize, end: usize, gaps: &mut Vec<usize>) {
     let buffers = program.storages.len();
-    // For each step, the accesses that are the first or last of their buffer in the stretch.
+    // For each step, whether it has an access that is the first or last of its buffer in this run of steps.
     let mut first = vec![false; end - start];
     let mut last = vec![false; end - start];
     let accesses = |at: usize| program.accesses_of(program.steps[at].event).iter().map(|a| a.0 as usize);
@@ -45,7 +45,7 @@ fn stretch(program: &LdsProgram, start: usize, end: usize, gaps: &mut Vec<usize>
             last[at - start] = true;
         }
     }
-    // Whether something ended since the last candidate; what came before the stretch may have.
+    // Whether a buffer had its last access since the last candidate. One before this run of steps may have.
     let mut pending = start > 0;
     for at in start..end {
         if pending && first[at - start] {
@@ -53,7 +53,7 @@ fn stretch(program: &LdsProgram, start: usize, end: usize, gaps: &mut Vec<usize>
             pending = false;
         }
         pending |= last[at - start];
-        if matches!(program.steps[at].event, Event::Barrier) {
+        if matches!(program.steps[at].event, LdsEvent::Barrier) {
             pending = false;
         }
     }

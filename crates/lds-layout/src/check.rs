@@ -1,121 +1,121 @@
-//! The check of a layout: it walks the paths of the program from access to access, over the bytes as they were given
-//! out. It has nothing in common with what makes layouts: it knows no lifetimes, no epochs and no conflicts.
+//! Checks a layout by walking the paths of the program from access to access, over the bytes that the layout assigned.
+//! The check shares no code with the planner: it knows no lifetimes, epochs or conflicts.
 //!
-//! From each access of a buffer every path is followed as far as the first barrier, and nothing met there may have a byte
-//! in common with it. And from each access that overwrites bytes of another buffer every path is followed as far as that
-//! one is written anew, and it may not be read there.
+//! Two properties are checked. First, on every path from an access of a buffer to the next barrier, no access of
+//! another buffer uses the same bytes. Second, after an access overwrites bytes of another buffer, no path reads that
+//! buffer before it is written again.
 
 use smallvec::SmallVec;
 
-use super::builder::{Access, Runs};
-use super::program::{Event, LdsProgram};
+use super::builder::{Access, Uniformity};
+use super::program::{LdsEvent, LdsUse};
 
 /// Why a layout is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum CheckError {
-    /// There are more or fewer offsets than buffers.
+pub enum LayoutCheckError {
+    /// The number of offsets differs from the number of buffers.
     #[error("{offsets} offsets for {buffers} buffers")]
     Count {
-        /// Offsets.
+        /// The number of offsets that were given.
         offsets: usize,
-        /// Buffers that are accessed.
+        /// The number of buffers that the kernel accesses.
         buffers: usize,
     },
-    /// An offset that is no multiple of the alignment.
-    #[error("buffer `{buffer}` at {offset}: no multiple of its alignment {alignment}")]
+    /// An offset is not a multiple of the alignment of its buffer.
+    #[error("buffer `{buffer}` at {offset}: not a multiple of its alignment {alignment}")]
     Misaligned {
         /// The buffer's name.
         buffer: Box<str>,
-        /// Its offset in bytes.
+        /// The offset of the buffer in bytes.
         offset: u64,
-        /// Its alignment in bytes.
+        /// The alignment of the buffer in bytes.
         alignment: u64,
     },
-    /// A buffer that ends behind the total.
-    #[error("buffer `{buffer}` ends at {end}, behind the total of {total} bytes")]
+    /// A buffer ends after the total.
+    #[error("buffer `{buffer}` ends at {end}, after the total of {total} bytes")]
     Outside {
         /// The buffer's name.
         buffer: Box<str>,
-        /// Where it ends.
+        /// The end of the buffer in bytes.
         end: u64,
-        /// The total.
+        /// The total of the layout in bytes.
         total: u64,
     },
-    /// Two accesses of the same bytes with no barrier on a path from one to the other.
+    /// Two buffers share bytes, and no barrier is on a path between accesses of them.
     #[error(
         "buffers `{first}` and `{second}` share bytes, and a path from position {from} to {to} has no barrier"
     )]
     NotSeparated {
-        /// The buffer accessed first.
+        /// The buffer that is accessed first.
         first: Box<str>,
-        /// The one accessed next.
+        /// The buffer that is accessed next.
         second: Box<str>,
-        /// A position of the first access.
+        /// The position of the first access.
         from: u64,
-        /// Position of the second.
+        /// The position of the second access.
         to: u64,
     },
-    /// A read of bytes that another buffer took meanwhile.
-    #[error("buffer `{buffer}` is read at position {read} after `{other}` took its bytes at {taken}")]
+    /// A buffer is read after another one has overwritten its bytes.
+    #[error("buffer `{buffer}` is read at position {read} after `{other}` overwrote its bytes at {taken}")]
     Overwritten {
         /// The buffer that is read.
         buffer: Box<str>,
-        /// What overwrote it.
+        /// The buffer that overwrote it.
         other: Box<str>,
-        /// A position at which it did.
+        /// The position at which it was overwritten.
         taken: u64,
-        /// Position of the read.
+        /// The position of the read.
         read: u64,
     },
-    /// What the verifier of `offsets` says.
+    /// The verifier of `offset-planner` found an error.
     #[error(transparent)]
     Offsets(#[from] offset_planner::VerifyError),
 }
 
-/// What was checked and found right.
+/// Counts what was checked in a layout that is right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Verdict {
-    /// Pairs of buffers that have bytes in common.
+pub struct LayoutCheck {
+    /// The number of pairs of buffers that have bytes in common.
     pub sharing: usize,
-    /// Pairs that the verifier of [`offsets`](offset_planner) looked at: all of them, or, where the epochs of a kernel with
-    /// loops or branches do not say all, those that may not share.
+    /// The number of pairs that the verifier of [`offset_planner`] compared: all pairs where epochs describe the
+    /// conflicts exactly, otherwise the pairs that may not share bytes.
     pub verified: usize,
-    /// Steps that were walked along paths between accesses.
+    /// The number of steps that were walked along paths between accesses.
     pub walked: usize,
 }
 
-/// A way to another step, past what is inserted before the step `gap`.
+/// An edge to another step, past a barrier that is inserted before step `gap`, if there is one.
 #[derive(Clone, Copy)]
 struct Edge {
     to: usize,
     gap: Option<usize>,
 }
 
-/// No step has more.
+/// The edges from a step; there are at most two.
 type Edges = SmallVec<[Edge; 2]>;
 
-/// Walks all paths; gives how many pairs share bytes, and how many steps were walked.
+/// Walks all paths and returns the number of pairs that share bytes and the number of steps walked.
 pub(super) fn check(
-    program: &LdsProgram,
+    program: &LdsUse,
     inserted: &[bool],
     offsets: &[u64],
     total: u64,
-) -> Result<(usize, usize), CheckError> {
+) -> Result<(usize, usize), LayoutCheckError> {
     let storages = &program.storages;
     if offsets.len() != storages.len() {
-        return Err(CheckError::Count { offsets: offsets.len(), buffers: storages.len() });
+        return Err(LayoutCheckError::Count { offsets: offsets.len(), buffers: storages.len() });
     }
     let mut spans = Vec::with_capacity(storages.len());
     for (storage, &offset) in storages.iter().zip(offsets) {
         let buffer = || storage.name.clone();
         if offset % storage.align != 0 {
-            return Err(CheckError::Misaligned { buffer: buffer(), offset, alignment: storage.align });
+            return Err(LayoutCheckError::Misaligned { buffer: buffer(), offset, alignment: storage.align });
         }
         let end = offset.saturating_add(storage.size);
         if end > total {
-            return Err(CheckError::Outside { buffer: buffer(), end, total });
+            return Err(LayoutCheckError::Outside { buffer: buffer(), end, total });
         }
         spans.push(offset..end);
     }
@@ -140,7 +140,12 @@ pub(super) fn check(
         let name = |i: usize| storages[i].name.clone();
         paths.separated(&accesses[a], &|b| shares(a, b)).map_err(|(from, to, b)| {
             let (first, second) = (name(a), name(b));
-            CheckError::NotSeparated { first, second, from: paths.position(from), to: paths.position(to) }
+            LayoutCheckError::NotSeparated {
+                first,
+                second,
+                from: paths.position(from),
+                to: paths.position(to),
+            }
         })?;
         let reached = paths.reached(&accesses[a]);
         let takers: Vec<(usize, usize)> = others
@@ -150,7 +155,7 @@ pub(super) fn check(
             .collect();
         paths.kept(a, &takers).map_err(|(taken, b, read)| {
             let (buffer, other) = (name(a), name(b));
-            CheckError::Overwritten {
+            LayoutCheckError::Overwritten {
                 buffer,
                 other,
                 taken: paths.position(taken),
@@ -161,30 +166,30 @@ pub(super) fn check(
     Ok((sharing / 2, paths.walked))
 }
 
-/// Where control goes from each step. Loops and branches that are not executed for certain can be gone around; in a
-/// divergent branch some work-items run the second arm while others run the first.
-fn edges(program: &LdsProgram) -> Vec<Edges> {
+/// Returns the steps that control can reach from each step. A loop or branch that may not be executed can be skipped;
+/// in a divergent branch some work-items run the second arm while others run the first.
+fn edges(program: &LdsUse) -> Vec<Edges> {
     let steps = &program.steps;
     let mut edges: Vec<Edges> = vec![Edges::new(); steps.len()];
     for (at, (step, from)) in steps.iter().zip(&mut edges).enumerate() {
         let next = at + 1;
         match steps.get(next).map(|next| next.event) {
-            // The first arm ends here, and goes on behind the second.
-            Some(Event::Else { begin, end }) if runs(program, begin) != Some(Runs::Divergent) => {
+            // The first arm ends here, and control continues after the second.
+            Some(LdsEvent::Else { begin, end }) if runs(program, begin) != Some(Uniformity::Divergent) => {
                 from.push(Edge { to: end, gap: Some(next) });
             }
             Some(_) => from.push(Edge { to: next, gap: Some(next) }),
             None => {}
         }
         match step.event {
-            Event::LoopBegin { runs, end } if runs != Runs::Executed => {
+            LdsEvent::LoopBegin { runs, end } if runs != Uniformity::UniformTaken => {
                 from.push(Edge { to: end, gap: None })
             }
-            Event::LoopEnd { begin } => from.push(Edge { to: begin, gap: None }),
-            Event::BranchBegin { runs, second, end } if runs != Runs::Executed => {
+            LdsEvent::LoopEnd { begin } => from.push(Edge { to: begin, gap: None }),
+            LdsEvent::BranchBegin { runs, second, end } if runs != Uniformity::UniformTaken => {
                 from.push(Edge { to: second.unwrap_or(end), gap: None });
             }
-            Event::Else { begin, end } if runs(program, begin) == Some(Runs::Divergent) => {
+            LdsEvent::Else { begin, end } if runs(program, begin) == Some(Uniformity::Divergent) => {
                 from.push(Edge { to: end, gap: None });
             }
             _ => {}
@@ -193,15 +198,15 @@ fn edges(program: &LdsProgram) -> Vec<Edges> {
     edges
 }
 
-fn runs(program: &LdsProgram, begin: usize) -> Option<Runs> {
+fn runs(program: &LdsUse, begin: usize) -> Option<Uniformity> {
     match program.steps.get(begin)?.event {
-        Event::LoopBegin { runs, .. } | Event::BranchBegin { runs, .. } => Some(runs),
+        LdsEvent::LoopBegin { runs, .. } | LdsEvent::BranchBegin { runs, .. } => Some(runs),
         _ => None,
     }
 }
 
 struct Paths<'a> {
-    program: &'a LdsProgram,
+    program: &'a LdsUse,
     inserted: &'a [bool],
     edges: Vec<Edges>,
     walked: usize,
@@ -212,7 +217,8 @@ impl Paths<'_> {
         self.program.steps.get(step).map_or(0, |step| step.position)
     }
 
-    /// Follows the paths from some steps on; `enter` looks at each step that is come to, and says whether to go on.
+    /// Follows the paths from some steps. `enter` sees each step that is reached and returns whether to follow the path
+    /// further.
     fn walk<T>(
         &mut self,
         from: impl Iterator<Item = usize>,
@@ -235,7 +241,7 @@ impl Paths<'_> {
                 }
                 self.walked += 1;
                 let step = self.program.steps.get(edge.to);
-                let barrier = step.is_some_and(|s| matches!(s.event, Event::Barrier) && !s.divergent);
+                let barrier = step.is_some_and(|s| matches!(s.event, LdsEvent::Barrier) && !s.divergent);
                 if enter(edge.to)? && !(stop_at_barriers && barrier) {
                     queue.push(edge.to);
                 }
@@ -244,7 +250,7 @@ impl Paths<'_> {
         Ok(())
     }
 
-    /// The steps on some path from these; they themselves only if one leads back.
+    /// Returns the steps that are on a path from these; a start is among them only if a path leads back to it.
     fn reached(&mut self, from: &[usize]) -> Vec<bool> {
         let mut reached = vec![false; self.program.steps.len()];
         let all = self.walk(from.iter().copied(), false, |at| {
@@ -258,8 +264,8 @@ impl Paths<'_> {
         }
     }
 
-    /// Whether a barrier is on every path from these accesses to one of a buffer that shares bytes; or between which
-    /// two steps there is none, and the buffer.
+    /// Returns the buffer and the two steps between which no barrier lies, or `None` if a barrier is on every path from
+    /// these accesses to an access of a buffer that shares bytes.
     fn separated(
         &mut self,
         from: &[usize],
@@ -278,7 +284,7 @@ impl Paths<'_> {
         if all.is_ok() {
             return Ok(());
         }
-        // From which of them?
+        // Find the access from which the path starts.
         for &start in from {
             self.walk([start].into_iter(), true, |at| match met(at) {
                 Some(b) => Err((start, at, b)),
@@ -288,8 +294,8 @@ impl Paths<'_> {
         Ok(())
     }
 
-    /// Whether a buffer is written anew on every path from where others took its bytes to where it is read; or who took
-    /// them, and the read.
+    /// Returns the access that overwrote the buffer and the read that follows it, or `None` if the buffer is written
+    /// again on every path between the two.
     fn kept(&mut self, buffer: usize, takers: &[(usize, usize)]) -> Result<(), (usize, usize, usize)> {
         let program = self.program;
         let read = |at: usize| {
@@ -297,7 +303,7 @@ impl Paths<'_> {
             let access = program.accesses_of(step.event).iter().find(|a| a.0 as usize == buffer);
             match access {
                 Some((_, Access::Read | Access::Update)) => Err(at),
-                // Where work-items differ, those that do not write it still want what was there.
+                // In a divergent scope, work-items that do not write the buffer still need its earlier contents.
                 Some((_, Access::Write)) => Ok(step.divergent),
                 None => Ok(true),
             }

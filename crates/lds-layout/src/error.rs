@@ -1,125 +1,127 @@
-//! What can be wrong with the LDS of a kernel: each error names the buffer or the position, and says what would do.
+//! The errors of LDS layouts. Each names the buffer or the position, and says what would be accepted.
 
 use offset_planner::OffsetsError;
 
-use super::check::CheckError;
+use super::check::LayoutCheckError;
 
-/// Why a kernel's use of LDS can't be stated, or has no layout.
+/// The reason why a kernel's use of LDS is invalid, or has no layout.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LdsError {
-    /// A kernel whose last position is before its first.
+    /// The last position of the kernel is before its first.
     #[error("the kernel has no positions: its last, {last}, is before its first, {first}")]
     NoPositions {
-        /// First position.
+        /// The first position.
         first: u64,
-        /// Last position.
+        /// The last position.
         last: u64,
     },
-    /// Something at a position that the kernel does not have.
-    #[error("{what} at position {position} is outside of the kernel, whose positions are {first} to {last}")]
+    /// An event has a position that the kernel does not have.
+    #[error("{what} at position {position} is outside the kernel, whose positions are {first} to {last}")]
     OutsideOfKernel {
-        /// What was to be there; an access names its buffer.
+        /// The event; for an access, with the name of its buffer.
         what: Box<str>,
-        /// Where.
+        /// The position of the event.
         position: u64,
         /// The kernel's first position.
         first: u64,
         /// The kernel's last position.
         last: u64,
     },
-    /// Two things at one position that have an order only at different ones.
-    #[error("position {position} has {one} and {other}: which comes first is not said; give each its own")]
+    /// Two events have one position, but need an order.
+    #[error(
+        "position {position} has {one} and {other}: their order is not known; give each a position of its own"
+    )]
     PositionTaken {
-        /// Where.
+        /// The position of both events.
         position: u64,
-        /// What is there; an access names its buffer.
+        /// One event; for an access, with the name of its buffer.
         one: Box<str>,
-        /// What else is there.
+        /// The other event; for an access, with the name of its buffer.
         other: Box<str>,
     },
-    /// The begin or end of a loop or branch that is not behind the one before it.
-    #[error("{what} at position {position}: it has to be behind the one at {after}")]
+    /// The begin or end of a loop or branch is not after the previous one.
+    #[error("{what} at position {position}: it must be after the previous begin or end, at {after}")]
     NotIncreasing {
-        /// What it is.
+        /// The event.
         what: &'static str,
-        /// Where.
+        /// The position of the event.
         position: u64,
-        /// Position of the begin or end before it.
+        /// The position of the previous begin or end.
         after: u64,
     },
-    /// An end, or an `else`, that does not belong to the innermost open loop or branch.
-    #[error("{what} at position {position}, but {open} is what is open there")]
+    /// An end or an `else` does not belong to the innermost open loop or branch.
+    #[error("{what} at position {position}, but the innermost open scope there is {open}")]
     NotOpen {
-        /// What it is.
+        /// The event.
         what: &'static str,
-        /// Where.
+        /// The position of the event.
         position: u64,
         /// The innermost open loop or branch.
         open: Box<str>,
     },
-    /// A loop or branch without an end.
+    /// A loop or branch has no end.
     #[error("the {what} that begins at position {position} has no end")]
     Unclosed {
         /// `loop` or `branch`.
         what: &'static str,
-        /// Where it begins.
+        /// The position at which it begins.
         position: u64,
     },
-    /// An id that this builder did not give.
+    /// An id is not of this builder.
     #[error("no buffer of this kernel has the number {index}; it has {buffers}")]
     UnknownId {
-        /// The id's number.
+        /// The number of the id.
         index: usize,
-        /// How many buffers and aliases there are.
+        /// The number of buffers and aliases of this builder.
         buffers: usize,
     },
-    /// Two buffers or aliases of one name.
-    #[error("buffer `{buffer}` is there twice")]
+    /// Two buffers or aliases have the same name.
+    #[error("buffer `{buffer}` already exists")]
     DuplicateBuffer {
         /// The name.
         buffer: Box<str>,
     },
-    /// A buffer of 0 bytes.
-    #[error("buffer `{buffer}`: its size is 0 bytes; leave out a buffer that holds nothing")]
+    /// A buffer has a size of 0 bytes.
+    #[error("buffer `{buffer}`: its size is 0 bytes; do not add an empty buffer")]
     ZeroSize {
         /// The buffer's name.
         buffer: Box<str>,
     },
-    /// A buffer, or all of them end to end, over `u32::MAX` bytes: LDS addresses have 32 bits.
+    /// All buffers end to end take more than `u32::MAX` bytes, the limit of 32-bit LDS addresses.
     #[error(
         "buffer `{buffer}`: with {size} bytes for it, the buffers are over 4294967295 bytes, which LDS addresses end at"
     )]
     TooLarge {
-        /// The buffer at which the limit is passed.
+        /// The buffer at which the limit is exceeded.
         buffer: Box<str>,
         /// Its size in bytes.
         size: u64,
     },
-    /// An alignment that is 0 or no power of two.
-    #[error("buffer `{buffer}`: alignment {alignment} is no power of two")]
+    /// An alignment is not a power of two.
+    #[error("buffer `{buffer}`: alignment {alignment} is not a power of two")]
     Alignment {
         /// The buffer's name.
         buffer: Box<str>,
         /// The alignment in bytes.
         alignment: u64,
     },
-    /// An alias of a name that there is not.
-    #[error("alias `{alias}`: there is no buffer `{of}`")]
+    /// An alias is of a name that does not exist.
+    #[error("alias `{alias}`: no buffer has the name `{of}`")]
     AliasOfNothing {
         /// The alias.
         alias: Box<str>,
-        /// What it was to be another name of.
+        /// The name that does not exist.
         of: Box<str>,
     },
-    /// Aliases that name each other, and no buffer.
+    /// Aliases name each other, and no buffer.
     #[error("the aliases {} name each other, and no buffer", quoted(.names))]
     AliasCycle {
-        /// Their names, in the order in which one leads to the next.
+        /// The names, in the order in which each refers to the next.
         names: Vec<Box<str>>,
     },
-    /// No place for a barrier lies between two buffers: both are used under one condition that work-items may see
-    /// differently, or in one statement.
+    /// No barrier can be inserted between the accesses of two buffers: both are accessed in one statement, or under one
+    /// condition that may differ between work-items.
     #[error(
         "buffer `{buffer}`: no barrier can stand between its last access, at {last}, and position {next}, where `{other}` begins"
     )]
@@ -128,58 +130,58 @@ pub enum LdsError {
         buffer: Box<str>,
         /// Position of its last access.
         last: u64,
-        /// The buffer that was to reuse them.
+        /// The buffer that would reuse the bytes.
         other: Box<str>,
-        /// Position of that one's first access.
+        /// The position of its first access.
         next: u64,
     },
-    /// A budget that no barriers make the layout fit, or none that were found.
+    /// No layout within the budget was found, with any barriers inserted.
     #[error("{}", over_budget(*.budget, *.least, *.lower_bound, *.barriers, *.proved))]
     OverBudget {
-        /// What was allowed, in bytes.
+        /// The budget in bytes.
         budget: u64,
-        /// What would do, in bytes, with a barrier wherever one helps.
+        /// The least total that was found, in bytes, with a barrier wherever one helps.
         least: u64,
-        /// No layout needs less than this, in bytes.
+        /// A lower bound in bytes: no layout needs less.
         lower_bound: u64,
-        /// How many barriers that takes.
+        /// The number of inserted barriers with which `least` is reached.
         barriers: usize,
-        /// Whether it is proved that nothing fits.
+        /// Whether it is proved that no layout is within the budget.
         proved: bool,
     },
-    /// More workgroups on a compute unit than the LDS lets there be.
+    /// A compute unit has too little LDS for this many workgroups.
     #[error(
         "{workgroups} workgroups on a compute unit leave {available} bytes of dynamic LDS for each, {} bytes too few: the least that was found is {least}, which allows {possible}",
         least.saturating_sub(*.available)
     )]
     OverOccupancy {
-        /// What was asked for.
+        /// The number of workgroups that was asked for.
         workgroups: u32,
-        /// Bytes of dynamic LDS that this leaves for each.
+        /// The bytes of dynamic LDS that are available to each workgroup.
         available: u64,
-        /// What would do, in bytes.
+        /// The least total that was found, in bytes.
         least: u64,
-        /// How many workgroups that allows.
+        /// The number of workgroups that a compute unit can hold with `least` bytes each.
         possible: u32,
     },
-    /// Static LDS that leaves no room, or an occupancy of 0.
+    /// The static LDS leaves no bytes for dynamic LDS, or the occupancy is 0.
     #[error(
         "{workgroups} workgroups with {static_lds} bytes of static LDS each do not fit a compute unit's {bytes} bytes"
     )]
     StaticLds {
-        /// What was asked for.
+        /// The number of workgroups that was asked for.
         workgroups: u32,
-        /// Static LDS of each, in bytes.
+        /// The static LDS of each workgroup, in bytes.
         static_lds: u32,
-        /// LDS of a compute unit, in bytes.
+        /// The LDS of a compute unit, in bytes.
         bytes: u32,
     },
-    /// The planner's own.
+    /// The offset planner returned an error.
     #[error(transparent)]
     Offsets(#[from] OffsetsError),
-    /// A layout that its checks refuse: a fault of the planner, which is not handed out.
-    #[error("a layout was planned that is wrong, and is not given out: {0}")]
-    Check(#[from] CheckError),
+    /// The checks found an error in a planned layout. This is a bug of the planner; the layout is not returned.
+    #[error("the planned layout is wrong (a bug of the planner) and was not returned: {0}")]
+    Check(#[from] LayoutCheckError),
 }
 
 fn quoted(names: &[Box<str>]) -> String {

@@ -1,21 +1,22 @@
-//! The fewest barriers with which a layout fits a budget.
+//! Finds the fewest barriers with which a layout fits a budget.
 //!
-//! In a kernel without loops and branches, barriers cut time into stretches, and what is live in one stretch is the
-//! least that it needs: a sweep that puts each barrier as late as that lets it is no more than any set needs, and mostly
-//! is enough. Else the sets of candidates are tried by increasing count. More barriers never need more bytes, so a set
-//! is given up as soon as not even all further candidates with it are enough.
+//! In a kernel without loops and branches, barriers cut time into intervals, and an interval needs at least the bytes
+//! that are live in it. A sweep that inserts each barrier as late as possible gives a lower bound of the number of
+//! barriers, and its barriers are usually sufficient. Otherwise sets of candidates are tried by increasing size. More
+//! barriers never need more bytes, so a set is abandoned as soon as adding all further candidates would not be
+//! sufficient.
 
 use super::LdsError;
 use super::bits::Bits;
 use super::candidates::candidates;
 use super::layout::{self, LdsLayout};
 use super::pack::{self, Item};
-use super::place::{Fits, fits, items, place};
-use super::program::{Event, LdsProgram};
+use super::place::{FitResult, fits, items, place};
+use super::program::{LdsEvent, LdsUse};
 use super::separation::conflicts;
 
-/// Layouts that [`layout_within`](super::LdsProgram::layout_within) tries at most to prove that fewer barriers do not
-/// do, of up to 16 buffers each; of n buffers, 256 / n^2 as many.
+/// The number of layouts that [`layout_within`](super::LdsUse::layout_within) tries at most to prove that fewer
+/// barriers are not sufficient, for up to 16 buffers. For n buffers, more than 16, it is this number times 256 / n².
 pub const TRIED_LAYOUTS: u64 = 20_000;
 
 fn with(base: &[bool], gaps: &[usize]) -> Vec<bool> {
@@ -28,21 +29,21 @@ fn with(base: &[bool], gaps: &[usize]) -> Vec<bool> {
     inserted
 }
 
-/// What every candidate together brings the total to.
-pub(super) fn least(program: &LdsProgram) -> Result<u64, LdsError> {
+/// Returns the total with a barrier at every candidate, in bytes.
+pub(super) fn least(program: &LdsUse) -> Result<u64, LdsError> {
     Ok(place(program, &with(&program.inserted, &candidates(program)), u64::MAX)?.total)
 }
 
-pub(super) fn fewest(program: &LdsProgram, budget: u64) -> Result<LdsLayout, LdsError> {
+pub(super) fn fewest(program: &LdsUse, budget: u64) -> Result<LdsLayout, LdsError> {
     let base = &program.inserted;
     let as_it_is = fits(program, base, budget)?;
-    if matches!(as_it_is, Fits::Yes) {
+    if matches!(as_it_is, FitResult::Yes) {
         return layout::make(program, base, budget, true);
     }
     let candidates: Vec<usize> = candidates(program).into_iter().filter(|&gap| !base[gap]).collect();
     let everywhere = place(program, &with(base, &candidates), budget)?;
     let mut search = Search::new(program, budget, &candidates);
-    search.certain = matches!(as_it_is, Fits::No);
+    search.certain = matches!(as_it_is, FitResult::No);
     if everywhere.total > budget {
         search.budget = everywhere.total;
         let barriers = search.thinned()?.len();
@@ -55,7 +56,7 @@ pub(super) fn fewest(program: &LdsProgram, budget: u64) -> Result<LdsLayout, Lds
         });
     }
     let swept = if program.has_scopes() { None } else { search.sweep() };
-    // Fewer than the sweep's can't do, whatever the planner finds.
+    // Fewer barriers than the sweep's are never sufficient.
     let at_least = swept.as_ref().map_or(1, Vec::len);
     let gaps = match &swept {
         Some(gaps) if search.fits(gaps)? => gaps.clone(),
@@ -66,18 +67,18 @@ pub(super) fn fewest(program: &LdsProgram, budget: u64) -> Result<LdsLayout, Lds
 }
 
 struct Search<'a> {
-    program: &'a LdsProgram,
+    program: &'a LdsUse,
     candidates: &'a [usize],
     items: Vec<Item>,
     budget: u64,
-    /// Layouts that may still be tried.
+    /// The number of layouts that may still be tried.
     left: u64,
-    /// Whether for every set that did not fit it was proved.
+    /// Whether each set that did not fit was proved not to fit.
     certain: bool,
 }
 
 impl<'a> Search<'a> {
-    fn new(program: &'a LdsProgram, budget: u64, candidates: &'a [usize]) -> Search<'a> {
+    fn new(program: &'a LdsUse, budget: u64, candidates: &'a [usize]) -> Search<'a> {
         let buffers = program.storages.len() as u64;
         let left = TRIED_LAYOUTS * 256 / (buffers * buffers).max(256);
         Search { program, candidates, items: items(program), budget, left: left.max(1), certain: true }
@@ -85,11 +86,11 @@ impl<'a> Search<'a> {
 
     fn fits(&mut self, gaps: &[usize]) -> Result<bool, LdsError> {
         let fits = fits(self.program, &with(&self.program.inserted, gaps), self.budget)?;
-        self.certain &= !matches!(fits, Fits::NotFound);
-        Ok(matches!(fits, Fits::Yes))
+        self.certain &= !matches!(fits, FitResult::NotFound);
+        Ok(matches!(fits, FitResult::Yes))
     }
 
-    /// All candidates, less those that can go, the deepest in loops first.
+    /// Returns all candidates but those that can be left out; those inside the most loops are left out first.
     fn thinned(&mut self) -> Result<Vec<usize>, LdsError> {
         let certain = self.certain;
         let mut gaps = self.candidates.to_vec();
@@ -99,17 +100,17 @@ impl<'a> Search<'a> {
                 gaps.insert(at, gap);
             }
         }
-        // Which of them can go says nothing about fewer.
+        // Failing to leave one out proves nothing about smaller sets.
         self.certain = certain;
         Ok(gaps)
     }
 
-    /// For a kernel without loops and branches: the fewest barriers with which no stretch between two has more bytes
-    /// live than the budget.
+    /// For a kernel without loops and branches: returns the fewest barriers with which no interval between two barriers
+    /// has more live bytes than the budget.
     fn sweep(&self) -> Option<Vec<usize>> {
         let align = self.items.iter().map(|item| item.1).min().unwrap_or(1);
         let mut gaps = Vec::new();
-        // What is live in the stretch so far, and since the last candidate, which is where it could be cut.
+        // The buffers that are live in the interval so far, and those since the last candidate, where it can be cut.
         let empty = Bits::new(self.items.len());
         let (mut stretch, mut block, mut cut) = (empty.clone(), empty.clone(), None);
         let storages = &self.program.storages;
@@ -128,7 +129,7 @@ impl<'a> Search<'a> {
             sum - padding <= self.budget
         };
         for (at, step) in self.program.steps.iter().enumerate() {
-            let barrier = matches!(step.event, Event::Barrier) || self.program.inserted[at];
+            let barrier = matches!(step.event, LdsEvent::Barrier) || self.program.inserted[at];
             if barrier || is_candidate[at] {
                 live.retain(|&i| storages[i].live.1 >= at);
                 if barrier {
@@ -158,7 +159,8 @@ impl<'a> Search<'a> {
         Some(gaps)
     }
 
-    /// The fewest candidates that fit, tried from `least` on; all less what can go, where the trials run out.
+    /// Returns the smallest set of candidates that fits, trying sizes from `least` up. If the number of trials is
+    /// exhausted, returns the set of `thinned`.
     fn by_count(&mut self, least: usize) -> Result<Vec<usize>, LdsError> {
         let gaps = self.thinned()?;
         for count in least..gaps.len() {
@@ -171,7 +173,7 @@ impl<'a> Search<'a> {
         Ok(gaps)
     }
 
-    /// A set of `count` candidates that fits, if there is one.
+    /// Returns a set of `count` candidates that fits, if there is one.
     fn of_count(&mut self, count: usize) -> Result<Option<Vec<usize>>, LdsError> {
         let mut chosen = Vec::with_capacity(count);
         Ok(self.choose(0, count, &mut chosen)?.then_some(chosen))

@@ -1,4 +1,4 @@
-//! What a layout says: offsets, the total, and which barriers to insert and why.
+//! A layout: the offsets, the total, and the barriers to insert with their reasons.
 
 use std::fmt;
 
@@ -6,24 +6,24 @@ use offset_planner::{Buffer, Problem, verify, verify_offsets};
 
 use super::LdsError;
 use super::bits::Relation;
-use super::builder::LdsId;
-use super::check::{self, CheckError, Verdict};
-use super::place::{Ground, Placed, place};
-use super::program::{Event, LdsProgram};
+use super::builder::LdsBufferId;
+use super::check::{self, LayoutCheck, LayoutCheckError};
+use super::place::{ConflictSource, Placed, place};
+use super::program::{LdsEvent, LdsUse};
 use super::separation::conflicts;
 
-/// A buffer of a layout.
+/// A buffer with its offset in a layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct LdsSlot {
-    /// Its name.
+pub struct PlacedBuffer {
+    /// The name of the buffer.
     pub name: Box<str>,
-    /// Where it begins, in bytes from the start of the dynamic LDS.
+    /// The offset of its first byte, in bytes from the start of the dynamic LDS.
     pub offset: u32,
-    /// Bytes.
+    /// The size in bytes.
     pub size: u32,
-    /// First and last position at which it holds something: its first and last access, and all of every loop that it is
-    /// carried round.
+    /// The first and last position at which its contents are needed: from the first access to the last, extended to the
+    /// whole of every loop that carries the contents from one iteration to the next.
     pub live: (u64, u64),
 }
 
@@ -31,24 +31,25 @@ pub struct LdsSlot {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InsertedBarrier {
-    /// Right before what is at this position.
+    /// The position before which the barrier goes.
     pub before: u64,
-    /// What is there.
-    pub place: BarrierPlace,
-    /// The buffers that have bytes in common and that nothing else separates, the one that begins first in front.
+    /// What is at that position.
+    pub place: BarrierPosition,
+    /// The pairs of buffers that share bytes and that nothing but this barrier separates. Of each pair, the buffer
+    /// whose lifetime begins first comes first.
     pub separates: Vec<(Box<str>, Box<str>)>,
-    /// Bytes that the layout would need more without it.
+    /// The number of bytes that the layout would grow by without this barrier.
     pub saves: u64,
 }
 
-/// What an inserted barrier stands before.
+/// What an inserted barrier is placed before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum BarrierPlace {
+pub enum BarrierPosition {
     /// A statement, or another barrier.
     Statement,
-    /// The end of a loop's body: it separates one pass from the next.
+    /// The end of a loop's body: the barrier separates one iteration from the next.
     LoopEnd,
-    /// The begin of a loop: it runs once.
+    /// The begin of a loop: the barrier runs once, before the loop.
     LoopBegin,
     /// The begin of a branch.
     BranchBegin,
@@ -59,11 +60,11 @@ pub enum BarrierPlace {
 impl fmt::Display for InsertedBarrier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = match self.place {
-            BarrierPlace::Statement => "",
-            BarrierPlace::LoopEnd => " (the end of a loop's body)",
-            BarrierPlace::LoopBegin => " (the begin of a loop)",
-            BarrierPlace::BranchBegin => " (the begin of a branch)",
-            BarrierPlace::ArmEnd => " (the end of a branch's arm)",
+            BarrierPosition::Statement => "",
+            BarrierPosition::LoopEnd => " (the end of a loop's body)",
+            BarrierPosition::LoopBegin => " (the begin of a loop)",
+            BarrierPosition::BranchBegin => " (the begin of a branch)",
+            BarrierPosition::ArmEnd => " (the end of a branch's arm)",
         };
         write!(f, "barrier before {}{place}: saves {} bytes", self.before, self.saves)?;
         for (i, (first, second)) in self.separates.iter().enumerate() {
@@ -73,76 +74,76 @@ impl fmt::Display for InsertedBarrier {
     }
 }
 
-/// Where each buffer of a kernel goes in its dynamic LDS, checked.
+/// A checked layout: an offset in the dynamic LDS for each buffer of a kernel.
 #[derive(Clone, Debug)]
 pub struct LdsLayout {
-    pub(super) slots: Vec<LdsSlot>,
-    /// Each name, and its slot.
+    pub(super) buffers: Vec<PlacedBuffer>,
+    /// Each name, and the index of its buffer.
     named: Vec<(Box<str>, Option<u32>)>,
-    /// Positions of the kernel's own barriers, and whether they count.
+    /// The positions of the kernel's own barriers, and whether each one counts.
     pub(super) barriers: Vec<(u64, bool)>,
     pub(super) inserted: Vec<InsertedBarrier>,
     total: u32,
     lower_bound: u32,
     fewest: bool,
-    verdict: Verdict,
+    verdict: LayoutCheck,
 }
 
 impl LdsLayout {
-    /// The buffers that are accessed, in the order of their first access.
-    pub fn slots(&self) -> &[LdsSlot] {
-        &self.slots
+    /// Returns the buffers that are accessed, in the order of their first access.
+    pub fn buffers(&self) -> &[PlacedBuffer] {
+        &self.buffers
     }
 
-    /// The offset of a buffer or alias in bytes; `None` for one that is never accessed, or of another kernel.
-    pub fn offset(&self, buffer: LdsId) -> Option<u32> {
-        self.slot_of(self.named.get(buffer.index())?)
+    /// Returns the offset of a buffer or alias in bytes, or `None` if it is never accessed or its number is unknown.
+    pub fn offset(&self, buffer: LdsBufferId) -> Option<u32> {
+        self.offset_of_named(self.named.get(buffer.index())?)
     }
 
-    /// The offset of the buffer or alias of a name, in bytes; `None` for one that is never accessed, or not there.
+    /// Returns the offset of the named buffer or alias in bytes, or `None` if it is never accessed or unknown.
     pub fn offset_of(&self, name: &str) -> Option<u32> {
-        self.slot_of(self.named.iter().find(|(its, _)| &**its == name)?)
+        self.offset_of_named(self.named.iter().find(|(its, _)| &**its == name)?)
     }
 
-    fn slot_of(&self, named: &(Box<str>, Option<u32>)) -> Option<u32> {
-        Some(self.slots.get(named.1? as usize)?.offset)
+    fn offset_of_named(&self, named: &(Box<str>, Option<u32>)) -> Option<u32> {
+        Some(self.buffers.get(named.1? as usize)?.offset)
     }
 
-    /// Bytes of dynamic LDS that a launch needs.
+    /// Returns the bytes of dynamic LDS that a launch needs.
     pub fn total(&self) -> u32 {
         self.total
     }
 
-    /// No layout with these barriers needs less than this, in bytes.
+    /// Returns a lower bound in bytes: no layout with these barriers needs less.
     pub fn lower_bound(&self) -> u32 {
         self.lower_bound
     }
 
-    /// Whether it is proved that no layout with these barriers needs less.
+    /// Returns whether it is proved that no layout with these barriers needs fewer bytes.
     pub fn is_least(&self) -> bool {
         self.total == self.lower_bound
     }
 
-    /// The barriers to insert, in program order: those of [`promote_reuse`](LdsProgram::promote_reuse) among them.
+    /// Returns the barriers to insert in program order, including those of [`promote_reuse`](LdsUse::promote_reuse).
     pub fn inserted(&self) -> &[InsertedBarrier] {
         &self.inserted
     }
 
-    /// Whether it is proved that fewer barriers do not do, besides those of
-    /// [`promote_reuse`](LdsProgram::promote_reuse).
+    /// Returns whether it is proved that no smaller number of barriers is sufficient, not counting those of
+    /// [`promote_reuse`](LdsUse::promote_reuse).
     pub fn is_fewest(&self) -> bool {
         self.fewest
     }
 
-    /// What was checked; a layout that is not right is never given out.
-    pub fn verdict(&self) -> Verdict {
+    /// Returns counts of what was checked. A layout that fails a check is never returned.
+    pub fn verdict(&self) -> LayoutCheck {
         self.verdict
     }
 }
 
-/// Lays out, within the budget if that was found to be possible, checks and explains.
+/// Plans a layout, within the budget if that was found to be possible; then checks it and explains its barriers.
 pub(super) fn make(
-    program: &LdsProgram,
+    program: &LdsUse,
     inserted: &[bool],
     budget: u64,
     fewest: bool,
@@ -150,24 +151,24 @@ pub(super) fn make(
     let placed = place(program, inserted, budget)?;
     let verdict = checked(program, inserted, &placed)?;
     let narrow = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
-    let slots = program
+    let buffers = program
         .storages
         .iter()
         .zip(&placed.offsets)
-        .map(|(storage, &offset)| LdsSlot {
+        .map(|(storage, &offset)| PlacedBuffer {
             name: storage.name.clone(),
             offset: narrow(offset),
             size: narrow(storage.size),
             live: (program.position(storage.live.0), program.position(storage.live.1)),
         })
         .collect();
-    let barriers = program.steps.iter().filter(|step| matches!(step.event, Event::Barrier));
+    let barriers = program.steps.iter().filter(|step| matches!(step.event, LdsEvent::Barrier));
     Ok(LdsLayout {
-        slots,
+        buffers,
         named: program.named.clone(),
         barriers: barriers.map(|step| (step.position, !step.divergent)).collect(),
         inserted: explained(program, inserted, &placed)?,
-        // The builder keeps the sum of all buffers below this.
+        // The builder keeps the sum of all buffers below `u32::MAX`.
         total: narrow(placed.total),
         lower_bound: narrow(placed.lower_bound),
         fewest,
@@ -175,23 +176,23 @@ pub(super) fn make(
     })
 }
 
-fn checked(program: &LdsProgram, inserted: &[bool], placed: &Placed) -> Result<Verdict, LdsError> {
+fn checked(program: &LdsUse, inserted: &[bool], placed: &Placed) -> Result<LayoutCheck, LdsError> {
     let verified = match &placed.ground {
-        Ground::Epochs(ground) => {
+        ConflictSource::Epochs(ground) => {
             let (problem, plan) = &**ground;
-            verify(problem, plan).map_err(CheckError::from)?;
+            verify(problem, plan).map_err(LayoutCheckError::from)?;
             let buffers = program.storages.len();
             buffers * buffers.saturating_sub(1) / 2
         }
-        Ground::Conflicts(conflicts) => by_pairs(program, conflicts, &placed.offsets)?,
+        ConflictSource::Conflicts(conflicts) => by_pairs(program, conflicts, &placed.offsets)?,
     };
     let (sharing, walked) = check::check(program, inserted, &placed.offsets, placed.total)?;
-    Ok(Verdict { sharing, verified, walked })
+    Ok(LayoutCheck { sharing, verified, walked })
 }
 
-/// Has the verifier of `offsets` check a relation that is not one of intervals: one instant for each pair that may not
-/// share, in which both are live.
-fn by_pairs(program: &LdsProgram, conflicts: &Relation, offsets: &[u64]) -> Result<usize, LdsError> {
+/// Checks with the verifier of `offset-planner` conflicts that are not those of intervals. Each pair that may not share
+/// bytes gets an instant at which both are live.
+fn by_pairs(program: &LdsUse, conflicts: &Relation, offsets: &[u64]) -> Result<usize, LdsError> {
     let mut problem = Problem::builder();
     let mut at = Vec::new();
     let mut pairs = 0;
@@ -199,7 +200,7 @@ fn by_pairs(program: &LdsProgram, conflicts: &Relation, offsets: &[u64]) -> Resu
         for (index, side) in [(a, "first"), (b, "second")] {
             let (Some(storage), Some(&offset)) = (program.storages.get(index), offsets.get(index)) else {
                 let buffers = program.storages.len();
-                return Err(CheckError::Count { offsets: offsets.len(), buffers }.into());
+                return Err(LayoutCheckError::Count { offsets: offsets.len(), buffers }.into());
             };
             let name = format!("{} ({side} of pair {instant})", storage.name);
             let instant = instant as u64;
@@ -209,16 +210,12 @@ fn by_pairs(program: &LdsProgram, conflicts: &Relation, offsets: &[u64]) -> Resu
         }
         pairs += 1;
     }
-    verify_offsets(&problem.build()?, &at).map_err(CheckError::from)?;
+    verify_offsets(&problem.build()?, &at).map_err(LayoutCheckError::from)?;
     Ok(pairs)
 }
 
-/// What each inserted barrier is good for.
-fn explained(
-    program: &LdsProgram,
-    inserted: &[bool],
-    placed: &Placed,
-) -> Result<Vec<InsertedBarrier>, LdsError> {
+/// Says what each inserted barrier separates and saves.
+fn explained(program: &LdsUse, inserted: &[bool], placed: &Placed) -> Result<Vec<InsertedBarrier>, LdsError> {
     let mut explained = Vec::new();
     let shares = |a: usize, b: usize| {
         let span = |i: usize| (placed.offsets[i], placed.offsets[i] + program.storages[i].size);
@@ -234,11 +231,11 @@ fn explained(
         explained.push(InsertedBarrier {
             before: step.position,
             place: match step.event {
-                Event::Statement { .. } | Event::Barrier => BarrierPlace::Statement,
-                Event::LoopEnd { .. } => BarrierPlace::LoopEnd,
-                Event::LoopBegin { .. } => BarrierPlace::LoopBegin,
-                Event::BranchBegin { .. } => BarrierPlace::BranchBegin,
-                Event::Else { .. } | Event::BranchEnd => BarrierPlace::ArmEnd,
+                LdsEvent::Statement { .. } | LdsEvent::Barrier => BarrierPosition::Statement,
+                LdsEvent::LoopEnd { .. } => BarrierPosition::LoopEnd,
+                LdsEvent::LoopBegin { .. } => BarrierPosition::LoopBegin,
+                LdsEvent::BranchBegin { .. } => BarrierPosition::BranchBegin,
+                LdsEvent::Else { .. } | LdsEvent::BranchEnd => BarrierPosition::ArmEnd,
             },
             separates: separates.into_iter().map(|(a, b)| (name(a), name(b))).collect(),
             saves: place(program, &without, u64::MAX)?.total.saturating_sub(placed.total),

@@ -1,23 +1,23 @@
-//! LDS layouts: where the buffers of a kernel go in its dynamic LDS, for whoever generates the kernel.
+//! Computes LDS layouts: offsets for the buffers of a kernel in its dynamic LDS. It is for code generators.
 //!
-//! LDS limits how many workgroups a compute unit holds, and buffers that are never in use together can have the same
-//! bytes. In a workgroup that takes a barrier: it has to stand on every path from an access of the one to an access of
-//! the other, or a fast wave writes what a slow one still reads. So a builder is told the buffers, their accesses,
-//! barriers, loops and branches, and gives a layout for the barriers that there are
-//! ([`layout`](LdsProgram::layout)), or with the fewest more that bring it within a budget of bytes
-//! ([`layout_within`](LdsProgram::layout_within)) or to an occupancy
-//! ([`layout_for_occupancy`](LdsProgram::layout_for_occupancy)).
+//! LDS limits how many workgroups a compute unit holds. Buffers that are never in use at the same time can share bytes,
+//! but a barrier must be on every path from an access of one to an access of the other: otherwise a fast wave writes
+//! what a slow one still reads. [`LdsBuilder`] records the buffers, their accesses, barriers, loops and branches. The
+//! result, [`LdsUse`], is laid out with the barriers that the kernel has ([`layout`](LdsUse::layout)), or with the
+//! fewest additional ones with which it fits a budget of bytes ([`layout_within`](LdsUse::layout_within)) or an
+//! occupancy ([`layout_for_occupancy`](LdsUse::layout_for_occupancy)).
 //!
-//! What counts:
-//! - A buffer holds something from its first access to its last, reads and writes alike; and for the whole of a loop that
-//!   it is carried round: where its first access in the body is not a [`write`](LdsBuilder::write) that every pass comes
-//!   by.
-//! - Two buffers in one loop share bytes only with a barrier between them and another on the way round.
-//! - A barrier counts on the paths that go through it, so that one in a loop that may run zero times, or in one arm of a
-//!   branch, is not enough for what lies around; and not at all in what is [`Divergent`](Runs::Divergent).
+//! The rules are:
+//! A buffer is live from its first access to its last. If a loop carries its contents from one iteration to the next,
+//!   it is live in the whole loop. That is so unless its first access in the body is a [`write`](LdsBuilder::write)
+//!   that every iteration executes.
+//! Two buffers in one loop share bytes only with a barrier between them and another one before the next iteration.
+//! A barrier counts on the paths that go through it. So a barrier in a loop that may run zero times, or in one arm of a
+//!   branch, does not separate what is before that scope from what is after it. A barrier in a
+//!   [`Divergent`](Uniformity::Divergent) scope never counts.
 //!
-//! Offsets come from [`offsets`](offset_planner), of whose verifier each layout is checked, and once more by a walk over
-//! all paths that shares no code with what made it.
+//! The offsets come from [`offset_planner`]. Each layout is checked by that crate's verifier, and again by a walk over
+//! all paths that shares no code with the planner.
 //!
 //! ```
 //! use lds_layout::{LdsBuilder, LdsTarget};
@@ -56,10 +56,10 @@ mod separation;
 mod target;
 mod text;
 
-pub use builder::{LdsBuilder, LdsId, Runs};
-pub use check::{CheckError, Verdict};
+pub use builder::{LdsBufferId, LdsBuilder, Uniformity};
+pub use check::{LayoutCheck, LayoutCheckError};
 pub use error::LdsError;
 pub use fewest::TRIED_LAYOUTS;
-pub use layout::{BarrierPlace, InsertedBarrier, LdsLayout, LdsSlot};
-pub use program::LdsProgram;
+pub use layout::{BarrierPosition, InsertedBarrier, LdsLayout, PlacedBuffer};
+pub use program::LdsUse;
 pub use target::LdsTarget;

@@ -1,47 +1,47 @@
-//! When a buffer's bytes hold something: from its first access to its last, and the whole of every loop that it is
-//! carried round.
+//! Computes when the contents of a buffer are needed: from its first access to its last, extended to the whole of every
+//! loop that carries the contents from one iteration to the next.
 //!
-//! A buffer is carried round a loop's back edge unless its first access in the body is a write that every pass comes by.
-//! What is written under a condition, or in a divergent loop, may not be written at all, and what is there before is then
-//! still wanted.
+//! A loop carries the contents of a buffer unless its first access in the body is a write that every iteration
+//! executes. A write under a condition, or in a divergent loop, may not happen; then the earlier contents are still
+//! needed.
 
 use super::bits::Bits;
-use super::builder::{Access, Runs};
-use super::program::{Event, LdsProgram};
+use super::builder::{Access, Uniformity};
+use super::program::{LdsEvent, LdsUse};
 
 /// A loop or branch around the current step.
-struct Open {
-    /// For a loop, where it is in the list of loops, and what its body accessed so far.
+struct OpenScope {
+    /// For a loop, its index in the list of loops, and the buffers that its body has accessed so far.
     body: Option<(usize, Bits)>,
-    /// Whether each pass of what is around comes by here.
+    /// Whether each iteration of the enclosing scope executes this one.
     certain: bool,
 }
 
-/// First and last step of each buffer.
-pub(super) fn lifetimes(program: &LdsProgram) -> Vec<(usize, usize)> {
+/// Returns the first and last step at which each buffer is live.
+pub(super) fn lifetimes(program: &LdsUse) -> Vec<(usize, usize)> {
     let mut live: Vec<(usize, usize)> = program.storages.iter().map(|storage| storage.accessed).collect();
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenScope> = Vec::new();
     let mut loops: Vec<(usize, usize, bool)> = Vec::new();
     for (at, step) in program.steps.iter().enumerate() {
         match step.event {
-            Event::LoopBegin { runs, end } => {
+            LdsEvent::LoopBegin { runs, end } => {
                 let body = Some((loops.len(), Bits::new(live.len())));
-                loops.push((at, end, runs == Runs::Divergent));
-                open.push(Open { body, certain: runs == Runs::Executed });
+                loops.push((at, end, runs == Uniformity::Divergent));
+                open.push(OpenScope { body, certain: runs == Uniformity::UniformTaken });
             }
-            Event::BranchBegin { runs, .. } => {
-                open.push(Open { body: None, certain: runs == Runs::Executed });
+            LdsEvent::BranchBegin { runs, .. } => {
+                open.push(OpenScope { body: None, certain: runs == Uniformity::UniformTaken });
             }
-            Event::Else { .. } => {
+            LdsEvent::Else { .. } => {
                 if let Some(branch) = open.last_mut() {
                     branch.certain = false;
                 }
             }
-            Event::LoopEnd { .. } | Event::BranchEnd => {
+            LdsEvent::LoopEnd { .. } | LdsEvent::BranchEnd => {
                 open.pop();
             }
-            Event::Barrier => {}
-            Event::Statement { .. } => {
+            LdsEvent::Barrier => {}
+            LdsEvent::Statement { .. } => {
                 for &(buffer, access) in program.accesses_of(step.event) {
                     let index = buffer as usize;
                     let mut defines = access == Access::Write;

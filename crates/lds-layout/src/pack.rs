@@ -1,30 +1,30 @@
-//! Placing buffers under any relation of conflicts: what loops and branches leave is not always one of intervals, which
-//! the planner of [`offsets`](offset_planner) is for.
+//! Places buffers under an arbitrary conflict relation. Loops and branches can leave conflicts that are not those of
+//! intervals, for which [`offset_planner`] is made.
 //!
-//! First fit in several orders, then, for few buffers, every order from the lowest offset up: in some best layout each
-//! buffer lies on the highest conflicting one below it, so that placing buffers by increasing offset, each as low as
-//! those before it allow, comes by it.
+//! First fit is tried in several orders. For few buffers, an exact search then tries every order by increasing offset.
+//! In some best layout each buffer lies directly on the highest conflicting one below it, so placing buffers by
+//! increasing offset, each as low as the earlier ones allow, finds it.
 
 use std::cmp::Reverse;
 
 use super::bits::Relation;
 
-/// Up to this many buffers are placed in the best way, if the nodes allow.
+/// The largest number of buffers for which the exact search runs.
 const EXACT_BUFFERS: usize = 16;
-/// Sets of conflicting buffers that lower bounds are taken from.
+/// The number of sets of conflicting buffers from which lower bounds are computed.
 const CLIQUES: usize = 64;
-/// Nodes of the exact search.
+/// The number of nodes that the exact search visits at most.
 const NODES: u32 = 50_000;
 
-/// Bytes and alignment of what is placed.
+/// The size in bytes and the alignment of a buffer.
 pub(super) type Item = (u64, u64);
 
-/// Offsets, where the last buffer ends, and what is known about less.
+/// Offsets, with the end of the last buffer and a lower bound of it.
 #[derive(Clone, Debug)]
 pub(super) struct Packed {
     pub(super) offsets: Vec<u64>,
     pub(super) total: u64,
-    /// No layout has a smaller total.
+    /// A lower bound in bytes: no layout has a smaller total.
     pub(super) lower_bound: u64,
 }
 
@@ -32,7 +32,7 @@ pub(super) fn align_up(bytes: u64, align: u64) -> u64 {
     bytes.next_multiple_of(align.max(1))
 }
 
-/// Sets of buffers, pairwise in conflict, largest buffers first: for each of the largest buffers one with it.
+/// Returns sets of pairwise conflicting buffers: for each of the largest buffers, one that contains it.
 fn cliques(items: &[Item], conflicts: &Relation) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..items.len()).collect();
     order.sort_by_key(|&i| Reverse((items[i].0, i)));
@@ -52,7 +52,7 @@ fn cliques(items: &[Item], conflicts: &Relation) -> Vec<Vec<usize>> {
     all
 }
 
-/// The least bytes that buffers on top of each other take.
+/// Returns the least bytes that buffers on top of each other take.
 fn height(items: &[Item], clique: impl Iterator<Item = usize>, align: u64) -> u64 {
     let (mut sum, mut padding) = (0, 0);
     for i in clique {
@@ -68,14 +68,14 @@ fn least_alignment(items: &[Item]) -> u64 {
     items.iter().map(|item| item.1).min().unwrap_or(1)
 }
 
-/// No layout under these conflicts has a smaller total than this.
+/// Returns a lower bound in bytes for the total of every layout under these conflicts.
 pub(super) fn lower_bound(items: &[Item], conflicts: &Relation) -> u64 {
     let align = least_alignment(items);
     let cliques = cliques(items, conflicts);
     cliques.iter().map(|clique| height(items, clique.iter().copied(), align)).max().unwrap_or(0)
 }
 
-/// Places the items; is content with a total of `enough`.
+/// Places the items, and stops searching at a total of `enough` bytes.
 pub(super) fn pack(items: &[Item], conflicts: &Relation, enough: u64) -> Packed {
     let end = |offsets: &[u64]| offsets.iter().zip(items).map(|(at, item)| at + item.0).max().unwrap_or(0);
     let cliques = cliques(items, conflicts);
@@ -113,14 +113,14 @@ pub(super) fn pack(items: &[Item], conflicts: &Relation, enough: u64) -> Packed 
         };
         search.below(0, (0, 0), 0);
         if search.nodes > 0 && best.total > enough {
-            // Every order was tried, so that nothing is less.
+            // Every order was tried, so no layout has a smaller total.
             best.lower_bound = best.total;
         }
     }
     best
 }
 
-/// Each item in turn in the lowest gap between those it is in conflict with.
+/// Places each item in turn in the lowest gap between the placed items that it conflicts with.
 fn first_fit(items: &[Item], conflicts: &Relation, order: &[usize]) -> Vec<u64> {
     let mut offsets: Vec<Option<u64>> = vec![None; items.len()];
     let mut taken: Vec<(u64, u64)> = Vec::with_capacity(items.len());
@@ -146,7 +146,7 @@ struct Search<'a> {
     conflicts: &'a Relation,
     cliques: &'a [Vec<usize>],
     align: u64,
-    /// At this total it is enough.
+    /// The total in bytes at which the search stops.
     stop: u64,
     nodes: u32,
     placed: Vec<Option<u64>>,
@@ -154,7 +154,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Places the rest, none below the offset of the last, nor at it before the last's index.
+    /// Places the remaining items by increasing offset; of items at one offset, by increasing index.
     fn below(&mut self, count: usize, last: (u64, usize), end: u64) {
         if count == self.items.len() {
             if end < self.best.total {

@@ -1,24 +1,24 @@
-//! A layout on a grid, as text and pictures show it: columns are moments, bands are bytes.
+//! A layout on a grid, as text and pictures show it: columns are moments, rows are ranges of bytes.
 
 use super::LdsLayout;
 
 /// A layout on a grid.
 #[derive(Clone, Debug)]
 pub struct Grid {
-    /// Positions in order; an inserted barrier stands before one.
+    /// The columns in order of time. An inserted barrier is a column before that of its position.
     pub columns: Vec<Column>,
-    /// Where buffers begin and end in bytes, the lowest first, with 0 and the total.
+    /// The bytes at which a buffer begins or ends, in increasing order, with 0 and the total.
     pub bounds: Vec<u32>,
-    /// A box for each buffer.
+    /// One box for each buffer.
     pub boxes: Vec<Cell>,
 }
 
-/// A moment: a position, or an inserted barrier right before one.
+/// A moment: a position, or an inserted barrier right before a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Column {
     /// The position in the program.
     pub position: u64,
-    /// What happens there.
+    /// What happens at that moment.
     pub mark: Mark,
 }
 
@@ -27,20 +27,20 @@ pub struct Column {
 pub enum Mark {
     /// A barrier that the layout inserts.
     Inserted,
-    /// A barrier of the kernel, and whether it counts.
+    /// A barrier of the kernel; `true` if it counts.
     Barrier(bool),
     /// Buffers are read or written.
     Access,
 }
 
-/// The box of a buffer.
+/// The box of a buffer in the grid.
 #[derive(Clone, Copy, Debug)]
 pub struct Cell {
-    /// The index in [`LdsLayout::slots`].
-    pub slot: usize,
+    /// The index in [`LdsLayout::buffers`].
+    pub buffer: usize,
     /// The first and the last column.
     pub columns: (usize, usize),
-    /// The indices in [`Grid::bounds`] of where it begins and ends.
+    /// The indices in [`Grid::bounds`] of the buffer's begin and end.
     pub bounds: (usize, usize),
 }
 
@@ -50,14 +50,14 @@ impl Grid {
         let inserted = layout.inserted.iter().map(|b| Column { position: b.before, mark: Mark::Inserted });
         let own = layout.barriers.iter().map(|b| Column { position: b.0, mark: Mark::Barrier(b.1) });
         let access = |position| Column { position, mark: Mark::Access };
-        let ends = layout.slots.iter().flat_map(|slot| [access(slot.live.0), access(slot.live.1)]);
+        let ends = layout.buffers.iter().flat_map(|buffer| [access(buffer.live.0), access(buffer.live.1)]);
         let mut columns: Vec<Column> = inserted.chain(own).chain(ends).collect();
         columns.sort_unstable();
         columns.dedup();
         let mut bounds: Vec<u32> = layout
-            .slots
+            .buffers
             .iter()
-            .flat_map(|slot| [slot.offset, slot.offset.saturating_add(slot.size)])
+            .flat_map(|buffer| [buffer.offset, buffer.offset.saturating_add(buffer.size)])
             .collect();
         bounds.push(0);
         bounds.sort_unstable();
@@ -65,11 +65,11 @@ impl Grid {
         let column = |position| columns.partition_point(|&c| c < access(position));
         let bound = |bytes: u32| bounds.partition_point(|&b| b < bytes);
         let boxes = layout
-            .slots
+            .buffers
             .iter()
             .enumerate()
-            .map(|(slot, its)| Cell {
-                slot,
+            .map(|(buffer, its)| Cell {
+                buffer,
                 columns: (column(its.live.0), column(its.live.1)),
                 bounds: (bound(its.offset), bound(its.offset.saturating_add(its.size))),
             })
@@ -77,7 +77,7 @@ impl Grid {
         Grid { columns, bounds, boxes }
     }
 
-    /// One line on what the layout needs.
+    /// Returns one line that says how many bytes and barriers the layout needs.
     pub fn headline(layout: &LdsLayout) -> String {
         let barriers = match layout.inserted.len() {
             0 => "no barrier inserted".to_string(),

@@ -1,11 +1,11 @@
-//! One buffer's bytes for what comes next, as nvFuser's `promoteReuse` does it.
+//! Lets the next buffer reuse the bytes of one, as nvFuser's `promoteReuse` does.
 
 use super::LdsError;
-use super::builder::LdsId;
-use super::program::{Event, LdsProgram, Storage};
+use super::builder::LdsBufferId;
+use super::program::{LdsEvent, LdsUse, Storage};
 use super::separation::conflicts;
 
-pub(super) fn promote_reuse(program: &mut LdsProgram, buffer: LdsId) -> Result<Vec<u64>, LdsError> {
+pub(super) fn promote_reuse(program: &mut LdsUse, buffer: LdsBufferId) -> Result<Vec<u64>, LdsError> {
     let Some(own) = program.storage(buffer)? else { return Ok(Vec::new()) };
     let Some(&Storage { live: (_, last), .. }) = program.storages.get(own) else { return Ok(Vec::new()) };
     let later = program.storages.iter().enumerate().filter(|(_, other)| other.live.0 > last);
@@ -36,14 +36,14 @@ pub(super) fn promote_reuse(program: &mut LdsProgram, buffer: LdsId) -> Result<V
     Err(LdsError::NoPlaceForBarrier { buffer: name(own), last, other: name(next), next: next_at })
 }
 
-/// The gap right before the first access of what comes next, or before the outermost condition or loop around it that
-/// does not hold the last access before it.
-fn forward_gap(program: &LdsProgram, last: usize, first: usize) -> usize {
+/// Returns the gap right before the first access of the next buffer, or before the outermost condition or loop around
+/// that access that does not contain the last access of this buffer.
+fn forward_gap(program: &LdsUse, last: usize, first: usize) -> usize {
     let mut open: Vec<usize> = Vec::new();
     for (at, step) in program.steps.iter().enumerate().take(first).skip(last + 1) {
         match step.event {
-            Event::LoopBegin { .. } | Event::BranchBegin { .. } => open.push(at),
-            Event::LoopEnd { .. } | Event::BranchEnd => {
+            LdsEvent::LoopBegin { .. } | LdsEvent::BranchBegin { .. } => open.push(at),
+            LdsEvent::LoopEnd { .. } | LdsEvent::BranchEnd => {
                 open.pop();
             }
             _ => {}
@@ -52,11 +52,11 @@ fn forward_gap(program: &LdsProgram, last: usize, first: usize) -> usize {
     open.first().copied().unwrap_or(first)
 }
 
-/// The end of the innermost loop that holds both steps.
-fn common_loop(program: &LdsProgram, a: usize, b: usize) -> Option<usize> {
+/// Returns the end of the innermost loop that contains both steps.
+fn common_loop(program: &LdsUse, a: usize, b: usize) -> Option<usize> {
     let mut innermost = None;
     for step in program.steps.iter().take(a + 1) {
-        if let Event::LoopBegin { end, .. } = step.event
+        if let LdsEvent::LoopBegin { end, .. } = step.event
             && a <= end
             && b <= end
         {

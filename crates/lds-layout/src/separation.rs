@@ -1,15 +1,16 @@
-//! Which buffers no barrier separates: what is accessed, and which buffers' accesses reach it past no barrier.
+//! Finds the buffers that no barrier separates: an access of one reaches an access of the other on a path without a
+//! barrier.
 //!
-//! One pass in program order carries the set of buffers whose accesses are not yet behind a barrier; what a loop's end
-//! carries goes back to its begin, until nothing is added.
+//! One pass in program order carries the set of buffers that were accessed since the last barrier. The set at the end
+//! of a loop is carried back to its begin, until nothing is added.
 
 use super::bits::{Bits, Relation};
-use super::builder::Runs;
-use super::program::{Event, LdsProgram};
+use super::builder::Uniformity;
+use super::program::{LdsEvent, LdsUse};
 
-/// The pairs that may not have a byte in common: those live together, and those that nothing separates, on some path,
-/// with barriers inserted before the steps where `inserted` says so.
-pub(super) fn conflicts(program: &LdsProgram, inserted: &[bool]) -> Relation {
+/// Returns the pairs that may not share bytes: those that are live at the same time, and those that no barrier
+/// separates on some path. Barriers are inserted before the steps where `inserted` is true.
+pub(super) fn conflicts(program: &LdsUse, inserted: &[bool]) -> Relation {
     let mut conflicts = unsynchronised(program, inserted);
     let mut by_first: Vec<usize> = (0..program.storages.len()).collect();
     by_first.sort_by_key(|&i| program.storages[i].live.0);
@@ -22,19 +23,19 @@ pub(super) fn conflicts(program: &LdsProgram, inserted: &[bool]) -> Relation {
     conflicts
 }
 
-/// What flows through a loop or branch.
+/// The sets of accessed buffers at the ends of a loop's or branch's paths.
 struct Scope {
-    runs: Runs,
-    /// What comes in at its begin.
+    runs: Uniformity,
+    /// The set at its begin.
     entry: Bits,
-    /// What leaves its first arm.
+    /// The set at the end of its first arm.
     first_arm: Option<Bits>,
 }
 
-fn unsynchronised(program: &LdsProgram, inserted: &[bool]) -> Relation {
+fn unsynchronised(program: &LdsUse, inserted: &[bool]) -> Relation {
     let buffers = program.storages.len();
     let mut relation = Relation::new(buffers);
-    // What each loop's end carries back to its begin.
+    // The set that the end of each loop carries back to its begin.
     let mut back: Vec<Option<Bits>> = Vec::new();
     if program.has_scopes() {
         back.resize(program.steps.len(), None);
@@ -51,53 +52,53 @@ fn unsynchronised(program: &LdsProgram, inserted: &[bool]) -> Relation {
                 open.clear();
             }
             match step.event {
-                Event::Statement { .. } => {
+                LdsEvent::Statement { .. } => {
                     let accesses = program.accesses_of(step.event);
                     for &(buffer, _) in accesses {
                         open.iter().for_each(|other| relation.insert(buffer as usize, other));
                         open.insert(buffer as usize);
                     }
                 }
-                Event::Barrier if !step.divergent => open.clear(),
-                Event::Barrier => {}
-                Event::LoopBegin { runs, .. } => {
+                LdsEvent::Barrier if !step.divergent => open.clear(),
+                LdsEvent::Barrier => {}
+                LdsEvent::LoopBegin { runs, .. } => {
                     scopes.push(Scope { runs, entry: open.clone(), first_arm: None });
                     if let Some(carried) = back.get(at).and_then(Option::as_ref) {
                         open.add(carried);
                     }
                 }
-                Event::LoopEnd { begin } => {
+                LdsEvent::LoopEnd { begin } => {
                     if let Some(slot) = back.get_mut(begin) {
                         again |= slot.get_or_insert_with(|| Bits::new(buffers)).add(&open);
                     }
                     if let Some(scope) = scopes.pop()
-                        && scope.runs != Runs::Executed
+                        && scope.runs != Uniformity::UniformTaken
                     {
                         open.add(&scope.entry);
                     }
                 }
-                Event::BranchBegin { runs, .. } => {
+                LdsEvent::BranchBegin { runs, .. } => {
                     scopes.push(Scope { runs, entry: open.clone(), first_arm: None });
                 }
-                Event::Else { end, .. } => {
+                LdsEvent::Else { end, .. } => {
                     if let Some(scope) = scopes.last_mut() {
                         let first_arm = std::mem::replace(&mut open, scope.entry.clone());
                         match scope.runs {
                             // Some work-items run one arm while others run the other.
-                            Runs::Divergent => drop(open.add(&first_arm)),
-                            Runs::Uniform => {}
-                            // Nobody comes here.
-                            Runs::Executed => next = end,
+                            Uniformity::Divergent => drop(open.add(&first_arm)),
+                            Uniformity::Uniform => {}
+                            // Control never gets here.
+                            Uniformity::UniformTaken => next = end,
                         }
                         scope.first_arm = Some(first_arm);
                     }
                 }
-                Event::BranchEnd => {
+                LdsEvent::BranchEnd => {
                     if let Some(scope) = scopes.pop() {
                         match (scope.runs, scope.first_arm) {
-                            (Runs::Executed, Some(first_arm)) => open = first_arm,
+                            (Uniformity::UniformTaken, Some(first_arm)) => open = first_arm,
                             (_, Some(first_arm)) => drop(open.add(&first_arm)),
-                            (Runs::Executed, None) => {}
+                            (Uniformity::UniformTaken, None) => {}
                             (_, None) => drop(open.add(&scope.entry)),
                         }
                     }

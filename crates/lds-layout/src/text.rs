@@ -3,14 +3,15 @@
 use super::LdsLayout;
 use super::picture::{Grid, Mark};
 
-/// Characters across at most.
+/// The largest width in characters.
 const WIDTH: usize = 96;
-/// Characters of a moment at most.
+/// The largest width of a column in characters.
 const COLUMN: usize = 6;
 
 impl LdsLayout {
-    /// A picture in text: time across, bytes up. A box is a buffer, `|` a barrier of the kernel (`:` one that does not
-    /// count), `!` an inserted one; below are the positions, and what each inserted barrier is good for.
+    /// Draws the layout as text: time from left to right, bytes from bottom to top. A box is a buffer, `|` a barrier of
+    /// the kernel (`:` if it does not count), `!` an inserted one. Below are the positions, and what each inserted
+    /// barrier separates and saves.
     ///
     /// ```text
     /// 24 bytes of dynamic LDS (the least with these barriers), 1 barrier inserted
@@ -47,7 +48,7 @@ impl LdsLayout {
                 // The name is in the topmost band of the box.
                 if high == cell.bounds.1 {
                     let inner = if place.len() > 2 { 1..place.len() - 1 } else { 0..place.len() };
-                    let name = self.slots.get(cell.slot).map_or("", |slot| &slot.name);
+                    let name = self.buffers.get(cell.buffer).map_or("", |buffer| &buffer.name);
                     place[inner].iter_mut().zip(name.chars()).for_each(|(c, n)| *c = n);
                 }
                 if let [first, .., last] = place
@@ -68,7 +69,7 @@ impl LdsLayout {
                 Mark::Inserted => "!".to_string(),
                 _ => its.position.to_string(),
             };
-            // A position that has no room is left out.
+            // A position is left out if its label would overlap the previous one.
             if axis.len() <= x(column) {
                 axis.push_str(&" ".repeat(x(column) - axis.len()));
                 axis.push_str(&label);

@@ -1,11 +1,11 @@
-//! The memory planner's figures.
+//! Measures the planner.
 //!
-//! `cargo bench --bench planner` prints tables: rectangles that were cut up (the optimum is known), 100,000 buffers,
-//! 10 LDS buffers, and chains. With `PLANNING_INSTANCES=FOLDER` also the CSV files in it, in minimalloc's format;
-//! with `PLANNER_SECONDS=S` another limit than 10 s for each, and with `PLANNER_SEED=N` other rectangles.
-//! With `PLANNER_SURVEY=N` nothing but rectangles cut up in several ways, from N seeds on from `PLANNER_SEED`; those that
-//! were not solved are listed. `PLANNER_NODES=N` gives the survey a budget of nodes instead, so that a busy machine finds
-//! the same.
+//! `cargo bench --bench planner` prints tables: rectangles that were cut into pieces (the optimum is known), 100,000
+//! buffers, 10 LDS buffers, and chains. `PLANNING_INSTANCES=FOLDER` adds the CSV files in that folder, in minimalloc's
+//! format. `PLANNER_SECONDS=S` sets the time limit for each problem (default: 10 s), and `PLANNER_SEED=N` selects other
+//! rectangles. `PLANNER_SURVEY=N` plans only rectangles, of every shape, with N seeds from `PLANNER_SEED` on, and lists
+//! those that were not solved. `PLANNER_NODES=N` gives the survey a budget of nodes instead of time, so that results do
+//! not depend on the load of the machine.
 
 use std::hint::black_box;
 use std::ops::Range;
@@ -24,7 +24,7 @@ fn variable(name: &str) -> Option<u64> {
 }
 
 fn main() -> Result<(), Failed> {
-    // What cargo passes (`--bench`) means nothing here.
+    // Cargo passes `--bench`, which is ignored.
     let seconds = Duration::from_secs(variable("PLANNER_SECONDS").unwrap_or(10));
     let seed = variable("PLANNER_SEED").unwrap_or(1);
     if let Some(seeds) = variable("PLANNER_SURVEY") {
@@ -40,7 +40,7 @@ fn main() -> Result<(), Failed> {
     chains()
 }
 
-/// Plans with greedy orders alone, then with search; a line of a table.
+/// Plans with greedy orders alone, then with search, and prints a line of a table.
 fn compare(name: &str, problem: &Problem, seconds: Duration) -> Result<Plan, Failed> {
     let begun = Instant::now();
     let greedy = plan(problem, &GREEDY)?;
@@ -50,7 +50,7 @@ fn compare(name: &str, problem: &Problem, seconds: Duration) -> Result<Plan, Fai
     let time = begun.elapsed();
     verify(problem, &greedy)?;
     verify(problem, &best)?;
-    // Against the load, which the bar is about; the search may have raised the bound.
+    // The ratio is to the load, in which the goal is stated; the search may have raised the bound.
     let ratio = |plan: &Plan| plan.total() as f64 / greedy.lower_bound() as f64;
     println!(
         "{name:>12} {:>8} {:>11} {:>8.3} {:>9.2} {:>11} {:>8.4} {:>8} {:>10} {:>9.1}",
@@ -88,7 +88,7 @@ fn rectangles(seed: u64, seconds: Duration) -> Result<(), Failed> {
     Ok(())
 }
 
-/// How many of many are solved, shape by shape.
+/// Returns for each shape how many problems are solved.
 fn survey(seeds: Range<u64>, budget: Budget) -> Result<(), Failed> {
     println!("Rectangles cut up, seeds {} to {}, {budget:?} each", seeds.start, seeds.end - 1);
     for shape in Shape::ALL {
@@ -179,7 +179,7 @@ fn many() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Ten buffers of a kernel between eight barriers.
+/// Creates ten buffers of a kernel between eight barriers.
 fn ten(seed: u64) -> Result<ProblemBuilder, Failed> {
     let mut random = Random::new(seed);
     let mut problem = Problem::builder();
@@ -201,7 +201,7 @@ fn lds() -> Result<(), Failed> {
     let (mut times, mut optimal) = (Vec::with_capacity(problems.len()), 0);
     for problem in &problems {
         optimal += usize::from(plan(problem, &options)?.is_optimal());
-        // The best of some: this machine is not ours alone.
+        // The best of several runs, because other processes may use the machine.
         let mut best = Duration::MAX;
         for _ in 0..20 {
             let begun = Instant::now();

@@ -1,66 +1,69 @@
-//! Bettering a plan by simulated annealing, for what the search can't decide: items are put in an order, each on top of
-//! those before it, and the order is changed at random. A change for the worse may be kept, the less so the later it is.
+//! Improves a plan by simulated annealing, for problems that the search can't decide. The items are in an order, each
+//! on top of those before it, and the order is changed at random. A change that makes the plan worse may be kept, with
+//! a probability that decreases over time.
 //!
-//! A change is judged in about a microsecond, so that there are hundreds of thousands of them: from the first place that
-//! it touches on, and no further than until it is too bad to be kept, which is decided beforehand.
+//! Evaluating a change takes about a microsecond, so there are hundreds of thousands of them. Evaluation starts at the
+//! first place that the change affects, and ends as soon as the cost exceeds a limit that is drawn beforehand.
 //!
-//! All is in whole numbers, so that it is the same on every machine.
+//! All computation is in integers, so the result is the same on every machine.
 
 use std::ops::Range;
 
 use super::cliques::Cliques;
 use super::instance::Instance;
-use super::plan::{Best, Method};
+use super::plan::{BestPlan, Method};
 
-/// The heights are kept at each place of the order that is a multiple of this.
+/// The heights of the stacks are stored at each place of the order that is a multiple of this.
 const STEP: usize = 16;
 
-/// Heights kept at most.
+/// The number of heights that are stored at most.
 const MOST_HEIGHTS: usize = 1 << 22;
 
-/// Changes after which the order is again that of the offsets.
+/// The number of changes after which the items are sorted by their offsets again.
 const SORTED: u64 = 4096;
 
-/// At first a change is mostly kept that makes each stack higher by the bound divided by this, and in the end by a tenth.
+/// The initial temperature is the lower bound divided by this: a change that makes each stack higher by that much is
+/// usually kept. The final temperature is a tenth of it.
 const PARTS: u64 = 1024;
 
-/// A plan of intervals without fixed offsets as an order of its items. The stacks are the cliques, which are in the order
-/// of time, so that each item is in some next to each other. Bytes are counted in units.
+/// A plan of intervals without fixed offsets, as an order of its items. The stacks are the cliques in the order of
+/// time, so an item is in consecutive stacks. Bytes are counted in units.
 pub(super) struct Anneal {
     unit: u64,
     bound: u32,
     size: Vec<u32>,
-    /// The alignment less 1.
+    /// The alignment of each item minus 1, in units.
     mask: Vec<u32>,
-    /// The stacks that each item is in.
+    /// The range of stacks that each item is in.
     span: Vec<Range<usize>>,
     members: Vec<Vec<u32>>,
     order: Vec<u32>,
-    /// The place of each item in it.
+    /// The place of each item in the order.
     place: Vec<u32>,
-    /// What is made of the order, and of the changed order.
+    /// The heights for the current order and for the changed order.
     now: Stacked,
     trial: Stacked,
     changed: Vec<u32>,
-    /// How bad it is.
+    /// The cost of the current order.
     cost: u64,
-    /// Bytes that may be wasted in all stacks together at no cost.
+    /// The units that all stacks together may waste at no cost.
     slack: u64,
     random: u64,
 }
 
-/// An order with each item on top of those before it.
+/// An order in which each item is on top of those before it.
 #[derive(Clone, Default)]
 struct Stacked {
     offsets: Vec<u32>,
     heights: Vec<u32>,
-    /// At each multiple of `STEP`, the heights, and the units wasted below them.
+    /// At each multiple of `STEP`: the heights of the stacks, and the units wasted below them.
     kept: Vec<u32>,
     wasted: Vec<u64>,
 }
 
 impl Anneal {
-    /// None where items are not intervals, or fixed, or too many, or too large to count in 32 bits.
+    /// Returns `None` if the items are not intervals, if one is fixed, if there are too many, or if their units exceed
+    /// 32 bits.
     pub(super) fn new(
         instance: &Instance,
         cliques: &Cliques,
@@ -74,7 +77,7 @@ impl Anneal {
         if !instance.intervals || heights > MOST_HEIGHTS || items.iter().any(|item| item.fixed.is_some()) {
             return None;
         }
-        // No order is higher than all items with their worst alignments.
+        // No order is higher than all items end to end with the most padding.
         let most: u64 = items.iter().map(|item| (item.size + item.align) / unit + 1).sum();
         u32::try_from(most).ok().filter(|&most| most < u32::MAX / 2)?;
         let of_item = |i: usize| {
@@ -112,15 +115,15 @@ impl Anneal {
         })
     }
 
-    /// Goes through `steps` changes of the plan with these offsets of the items, in bytes, or as many as `stop` lets it. It
-    /// begins `hottest` times as hot as [`PARTS`] has it.
+    /// Tries up to `steps` changes of the plan with these offsets of the items, in bytes, until `stop` returns true.
+    /// The initial temperature is `hottest` times that of [`PARTS`].
     pub(super) fn run(
         &mut self,
         instance: &Instance,
         offsets: &[u64],
         steps: u64,
         hottest: u64,
-        best: &mut Best,
+        best: &mut BestPlan,
         mut stop: impl FnMut() -> bool,
     ) {
         for (to, from) in self.now.offsets.iter_mut().zip(offsets) {
@@ -134,7 +137,7 @@ impl Anneal {
             if step % SORTED == SORTED - 1 {
                 self.sort();
             }
-            // From 1 to 1/10, in parts of 2^16, slower and slower.
+            // The temperature falls from 1 to 1/10, in units of 2^-16, ever more slowly.
             let heat = (steps << 16) / (steps + 9 * step);
             let stacks = self.now.heights.len() as u128;
             let usual = 2 * u128::from(hottest) * stacks * u128::from(self.bound) * u128::from(heat)
@@ -152,7 +155,7 @@ impl Anneal {
         }
     }
 
-    fn offer(&mut self, instance: &Instance, best: &mut Best) {
+    fn offer(&mut self, instance: &Instance, best: &mut BestPlan) {
         let top = self.now.heights.iter().copied().max().unwrap_or(0);
         if u64::from(top) * self.unit < best.total {
             let offsets: Vec<u64> = self.now.offsets.iter().map(|&at| u64::from(at) * self.unit).collect();
@@ -172,8 +175,8 @@ impl Anneal {
         ((self.next() >> 11) % n.max(1) as u64) as usize
     }
 
-    /// A number with the exponential distribution of mean 1, roughly, in parts of 2^8: the logarithm of a uniform one, with
-    /// straight lines between powers of two.
+    /// Returns a number that is distributed approximately exponentially with mean 1, in units of 2^-8: minus the
+    /// logarithm of a uniform number, interpolated linearly between powers of two.
     fn exponential(&mut self) -> u64 {
         let uniform = self.next();
         let zeros = u64::from(uniform.leading_zeros());
@@ -182,19 +185,19 @@ impl Anneal {
         ((zeros + 1) * 256 - fraction) * 177 / 256
     }
 
-    /// Sorts the items by their offsets, so that the order says as much about what lies where as it can.
+    /// Sorts the items by their offsets. This order contains the most information about the plan.
     fn sort(&mut self) {
         let offsets = &self.now.offsets;
         self.order.sort_by_key(|&i| offsets[i as usize]);
         self.changed.clone_from(&self.order);
-        // From the start on nothing that was kept is looked at.
+        // Stacking from place 0 uses none of the stored heights.
         if let Some(cost) = self.stack(0, u64::MAX) {
             self.accept(0, self.order.len() - 1, cost);
         }
     }
 
-    /// Changes the order: an item, half the time one of a highest stack, takes the place of another that is live
-    /// together with it, or they change places. Gives the first and the last place that is another one.
+    /// Changes the order: an item takes the place of another one that is live at the same time, or both exchange
+    /// places. Half the time the item is one of a highest stack. Returns the first and the last place that changed.
     fn change(&mut self) -> Option<(usize, usize)> {
         let stacks = self.now.heights.len();
         let i = if self.below(2) == 0 {
@@ -224,9 +227,11 @@ impl Anneal {
         self.members[stack][at] as usize
     }
 
-    /// Stacks the changed order, which is as before up to a place. None as soon as it costs more than `limit`.
+    /// Stacks the changed order, which is unchanged before place `from`. Returns `None` as soon as the cost exceeds
+    /// `limit`.
     ///
-    /// The cost is twice what all stacks are above the bound, and what the highest one is, times their number.
+    /// The cost is twice the units by which all stacks exceed the bound, plus those of the highest stack times the
+    /// number of stacks.
     fn stack(&mut self, from: usize, limit: u64) -> Option<u64> {
         let Anneal { now, trial, changed, size, mask, span, bound, slack, .. } = self;
         let stacks = trial.heights.len();
@@ -248,7 +253,7 @@ impl Anneal {
                 wasted += u64::from(at) * heights.len() as u64 - sum;
                 trial.offsets[i] = at;
                 heights.fill(at + size[i]);
-                // Each stack can take what it is below the bound, no more.
+                // Each stack can waste at most what it is below the bound.
                 if 2 * wasted.saturating_sub(*slack) > limit {
                     return None;
                 }
@@ -261,7 +266,7 @@ impl Anneal {
         (cost <= limit).then_some(cost)
     }
 
-    /// Goes on from the changed order, in which the places from `low` to `high` are others.
+    /// Makes the changed order the current one. Its places from `low` to `high` differ.
     fn accept(&mut self, low: usize, high: usize, cost: u64) {
         self.cost = cost;
         let stacks = self.now.heights.len();

@@ -1,25 +1,25 @@
-//! A total that no plan can go below: the heaviest load.
+//! Lower bounds of the total: the greatest load.
 //!
-//! Buffers that are live at one position, or at one node of a graph, are pairwise apart, so that the sum of their sizes
-//! is needed. With an alignment that all buffers have, each but the topmost needs its size rounded up. A pair that may
-//! share counts its smaller buffer not at all where both are live. In a graph the heaviest set of buffers of which no
-//! two may share can be heavier than what is live at any one node; where that bound is not reached, the sets at each
-//! node are extended greedily, and the bound is the best of these.
+//! Buffers that are live at one position, or at one node of a graph, must not overlap, so a plan needs the sum of their
+//! sizes. With a common alignment, the size of each but the topmost buffer is rounded up. Of a pair that may share
+//! bytes, the smaller buffer does not count where both are live. In a graph, the heaviest set of buffers that must not
+//! overlap can be heavier than the set at any node. If the simple bound is not reached, the sets at the nodes are
+//! extended greedily, and the bound is the greatest of these.
 
 use std::collections::HashMap;
 
 use super::instance::align_up;
 use super::{Lifetime, Problem};
 
-/// Work at most that is put into extending sets, in comparisons of two buffers.
+/// The number of comparisons of two buffers that extending sets takes at most.
 const EXTENDING: usize = 2_000_000;
 
-/// A lower bound of the total, in bytes.
+/// Returns a lower bound of the total, in bytes.
 pub(super) fn lower_bound(problem: &Problem) -> u64 {
     bound(problem, 0)
 }
 
-/// A better one for a problem with a graph, which takes longer.
+/// Returns a higher lower bound for a problem with a graph. It takes longer.
 pub(super) fn extended_bound(problem: &Problem) -> u64 {
     bound(problem, EXTENDING)
 }
@@ -81,7 +81,7 @@ fn order_load(problem: &Problem, align: u64, mut work: usize) -> u64 {
     let mut by_size: Vec<u32> = (0..n as u32).collect();
     by_size.sort_by_key(|&i| (std::cmp::Reverse(size(i)), i));
     for mut set in live_at_nodes(problem) {
-        // Largest first, so that of a pair that shares the larger one stays.
+        // Largest first, so that the larger buffer of a pair that shares bytes is counted.
         set.sort_by_key(|&i| (std::cmp::Reverse(size(i)), i));
         let mut kept: Vec<u32> = Vec::with_capacity(set.len());
         for &i in &set {
@@ -103,7 +103,7 @@ fn order_load(problem: &Problem, align: u64, mut work: usize) -> u64 {
     most
 }
 
-/// Whether two buffers may share no byte.
+/// Returns whether two buffers may share no byte.
 fn apart(problem: &Problem, a: u32, b: u32) -> bool {
     let (a, b) = (a as usize, b as usize);
     let paired = || {
@@ -115,7 +115,7 @@ fn apart(problem: &Problem, a: u32, b: u32) -> bool {
     !problem.ends_before(a, b) && !problem.ends_before(b, a) && !paired()
 }
 
-/// For each node, the buffers that are defined at it or before, and used at it or after.
+/// Returns the buffers that are live at each node: those defined at it or before it, and used at it or after it.
 pub(super) fn live_at_nodes(problem: &Problem) -> Vec<Vec<u32>> {
     let Some(order) = problem.order() else { return Vec::new() };
     let mut sets = Vec::with_capacity(problem.nodes());

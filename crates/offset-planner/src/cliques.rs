@@ -1,17 +1,17 @@
-//! Sets of items that are pairwise in conflict, such that every conflict is within one of them: each is a stack in
-//! which its items lie in some order, and needs the sum of their sizes.
+//! Sets of items that are pairwise in conflict, chosen so that every conflict is inside one of them. A set is a stack:
+//! its items are above each other in some order, and take at least the sum of their sizes.
 
-use super::instance::{Instance, Lists};
+use super::instance::{Instance, ItemLists};
 
-/// The sets, and for each item those that it is in.
+/// The sets, and for each item the sets that it is in.
 #[derive(Clone, Debug)]
 pub(super) struct Cliques {
-    pub(super) members: Lists,
-    pub(super) of_item: Lists,
+    pub(super) members: ItemLists,
+    pub(super) of_item: ItemLists,
 }
 
 impl Cliques {
-    pub(super) fn new(instance: &Instance, conflicts: &Lists) -> Cliques {
+    pub(super) fn new(instance: &Instance, conflicts: &ItemLists) -> Cliques {
         let sets = match instance.intervals {
             true => of_intervals(instance),
             false => cover(instance, conflicts),
@@ -22,13 +22,14 @@ impl Cliques {
         }
         let of_item: Vec<(u32, u32)> = members.iter().map(|&(k, i)| (i, k)).collect();
         Cliques {
-            members: Lists::new(sets.len(), &members),
-            of_item: Lists::new(instance.items.len(), &of_item),
+            members: ItemLists::new(sets.len(), &members),
+            of_item: ItemLists::new(instance.items.len(), &of_item),
         }
     }
 }
 
-/// What is live each time something ends after something began: every other set of live items is within one of these.
+/// Returns the items that are live whenever an item ends after another has begun. Every other set of live items is a
+/// subset of one of these.
 fn of_intervals(instance: &Instance) -> Vec<Vec<u32>> {
     let items = &instance.items;
     let mut sets = Vec::new();
@@ -48,8 +49,8 @@ fn of_intervals(instance: &Instance) -> Vec<Vec<u32>> {
     sets
 }
 
-/// A greedy cover of all conflicts: each set starts from one that is not covered, and is made as large as it gets.
-fn cover(instance: &Instance, conflicts: &Lists) -> Vec<Vec<u32>> {
+/// Returns sets that cover all conflicts. Each starts from a conflict that is not covered yet and is extended greedily.
+fn cover(instance: &Instance, conflicts: &ItemLists) -> Vec<Vec<u32>> {
     let n = instance.items.len();
     let words = n.div_ceil(64);
     let bit = |j: u32| (j as usize / 64, 1u64 << (j % 64));

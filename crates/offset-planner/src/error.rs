@@ -1,47 +1,47 @@
-//! What can be wrong with a planning problem: each error names the buffer or node, and says what would do.
+//! The errors of planning problems. Each names the buffer or node, and says what would be accepted.
 
 use std::fmt;
 
-/// Why a problem can't be stated, or has no plan.
+/// The reason why a problem is invalid, or has no plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OffsetsError {
-    /// A closed lifetime whose last position is before its first, or a half-open one that holds no position.
+    /// A closed lifetime ends before it begins, or a half-open lifetime is empty.
     #[error("buffer `{buffer}`: its lifetime ends before it begins ({begin} to {end}{})", if *.half_open { ", half-open" } else { "" })]
     LifetimeEndsBeforeItBegins {
         /// The buffer's name.
         buffer: Box<str>,
-        /// First position.
+        /// The first position.
         begin: u64,
-        /// Last position, or the first one that is no longer part of a half-open lifetime.
+        /// The last position; for a half-open lifetime, the position after the last.
         end: u64,
-        /// Whether `end` is excluded.
+        /// Whether the lifetime is half-open, so that `end` is excluded.
         half_open: bool,
     },
-    /// A buffer of 0 bytes: nothing to place, and most likely a size that was computed wrongly.
-    #[error("buffer `{buffer}`: its size is 0 bytes; leave out a buffer that holds nothing")]
+    /// A buffer has a size of 0 bytes. Most likely its size was computed wrongly.
+    #[error("buffer `{buffer}`: its size is 0 bytes; do not add an empty buffer")]
     ZeroSize {
         /// The buffer's name.
         buffer: Box<str>,
     },
-    /// The buffers laid end to end, each with its alignment, would pass the largest offset, 2^62.
+    /// The buffers, end to end with their alignments, exceed the largest offset, 2^62 bytes.
     #[error("buffer `{buffer}`: with {size} bytes for it, the sizes add up to more than 2^62 bytes")]
     Overflow {
-        /// The buffer at which the sum passes the limit.
+        /// The buffer at which the sum exceeds the limit.
         buffer: Box<str>,
-        /// Its size in bytes.
+        /// The size of the buffer in bytes.
         size: u64,
     },
-    /// An alignment that is 0 or no power of two.
-    #[error("buffer `{buffer}`: alignment {alignment} is no power of two")]
+    /// An alignment is not a power of two.
+    #[error("buffer `{buffer}`: alignment {alignment} is not a power of two")]
     Alignment {
         /// The buffer's name.
         buffer: Box<str>,
         /// The alignment in bytes.
         alignment: u64,
     },
-    /// A fixed offset that is no multiple of the buffer's alignment.
-    #[error("buffer `{buffer}`: its fixed offset {offset} is no multiple of its alignment {alignment}")]
+    /// A fixed offset is not a multiple of the buffer's alignment.
+    #[error("buffer `{buffer}`: its fixed offset {offset} is not a multiple of its alignment {alignment}")]
     FixedMisaligned {
         /// The buffer's name.
         buffer: Box<str>,
@@ -50,53 +50,53 @@ pub enum OffsetsError {
         /// The alignment in bytes.
         alignment: u64,
     },
-    /// Two fixed buffers that are live together and overlap in bytes.
-    #[error("buffers `{first}` and `{second}` are live together, and their fixed offsets make them overlap")]
+    /// Two fixed buffers overlap in bytes and are live at the same time.
+    #[error("buffers `{first}` and `{second}` are live at the same time, and overlap at their fixed offsets")]
     FixedConflict {
-        /// One buffer's name.
+        /// The name of one buffer.
         first: Box<str>,
-        /// The other's.
+        /// The name of the other buffer.
         second: Box<str>,
     },
-    /// Two buffers of one name.
-    #[error("buffer `{buffer}` is there twice")]
+    /// Two buffers have the same name.
+    #[error("buffer `{buffer}` already exists")]
     DuplicateBuffer {
         /// The name.
         buffer: Box<str>,
     },
-    /// An id that this problem did not give.
+    /// A buffer id is not of this problem.
     #[error("no buffer of this problem has the number {index}; it has {buffers}")]
     UnknownBuffer {
-        /// The id's number.
+        /// The number of the id.
         index: usize,
-        /// How many buffers there are.
+        /// The number of buffers in the problem.
         buffers: usize,
     },
-    /// A node that this problem did not give.
+    /// A node id is not of this problem.
     #[error("{}no node of this problem has the number {index}; it has {nodes}", of_buffer(.buffer))]
     UnknownNode {
-        /// The buffer that names the node, if it is one.
+        /// The buffer whose lifetime names the node, if the node is from a lifetime.
         buffer: Option<Box<str>>,
-        /// The node's number.
+        /// The number of the node id.
         index: usize,
-        /// How many nodes there are.
+        /// The number of nodes in the problem.
         nodes: usize,
     },
-    /// Some lifetimes are intervals and some are nodes of a graph.
+    /// Some lifetimes are intervals and others are given by nodes.
     #[error("buffer `{buffer}`: its lifetime is {}, unlike that of the buffers before it", if *.interval { "an interval" } else { "given by nodes" })]
     MixedLifetimes {
-        /// The first buffer that differs.
+        /// The first buffer whose lifetime is of the other kind.
         buffer: Box<str>,
-        /// Whether it is that one that has an interval.
+        /// Whether the lifetime of this buffer is an interval.
         interval: bool,
     },
-    /// The graph has a cycle, so it is no partial order.
+    /// The graph has a cycle, so it is not a partial order.
     #[error("the nodes form a cycle: {}", cycle(.nodes))]
     Cycle {
-        /// The names of the nodes along it.
+        /// The names of the nodes on the cycle.
         nodes: Vec<Box<str>>,
     },
-    /// A use of a buffer that its definition does not reach.
+    /// A node uses a buffer, but does not come after the buffer's definition.
     #[error("buffer `{buffer}`: node `{node}` uses it, but does not come after its definition")]
     UseBeforeDefinition {
         /// The buffer's name.
@@ -104,25 +104,25 @@ pub enum OffsetsError {
         /// The node's name.
         node: Box<str>,
     },
-    /// The graph is too wide for the table of what comes before what.
-    #[error("{nodes} nodes in {chains} chains: too wide a graph to plan")]
+    /// The graph is too wide for the table of its partial order.
+    #[error("{nodes} nodes in {chains} chains: the graph is too wide to plan")]
     OrderTooWide {
-        /// Nodes.
+        /// The number of nodes.
         nodes: usize,
-        /// Chains that cover them.
+        /// The number of chains that cover the nodes.
         chains: usize,
     },
-    /// A pair that may not share: the later buffer does not begin where the earlier one ends.
+    /// A pair may not share bytes, because the later buffer does not begin where the earlier one ends.
     #[error(
-        "buffer `{later}` can't take the bytes of `{earlier}`: they are live together for longer than the one step that reads the one and writes the other"
+        "buffer `{later}` can't reuse the bytes of `{earlier}`: they are live at the same time for longer than the one step that reads the one and writes the other"
     )]
     NotInPlace {
-        /// The buffer whose bytes are to be taken.
+        /// The buffer whose bytes would be reused.
         earlier: Box<str>,
-        /// The buffer that was to take them.
+        /// The buffer that would reuse them.
         later: Box<str>,
     },
-    /// A plan to start from that is none of this problem.
+    /// The plan to start from is not a valid plan of this problem.
     #[error("the plan to start from is not valid: {0}")]
     StartPlan(Box<super::VerifyError>),
     /// No plan fits the capacity, or none was found within the budget.
@@ -130,9 +130,9 @@ pub enum OffsetsError {
     OverCapacity {
         /// The capacity in bytes.
         capacity: u64,
-        /// The least total found, in bytes; this much would do.
+        /// The least total that was found, in bytes.
         best_total: u64,
-        /// No plan needs less than this, in bytes.
+        /// A lower bound in bytes: no plan has a smaller total.
         lower_bound: u64,
         /// Whether it is proved that no plan fits.
         proved: bool,

@@ -1,17 +1,18 @@
-//! What the search is asked: whether the lower bound can be reached, and now and then whether the best plan can be
-//! bettered by a part of what is left.
+//! Drives the search: it asks whether the lower bound can be reached, and from time to time whether the best plan can
+//! be improved by a part of the remaining gap.
 //!
-//! A good plan takes hardly more nodes than there are items in some order, and very many in most. So many orders take
-//! turns that are mostly short; how long they are follows the sequence of Luby, Sinclair and Zuckerman ("Optimal speedup
-//! of Las Vegas algorithms", 1993): 1, 1, 2, 1, 1, 2, 4, 1, ...
+//! In some orders a good plan is found in hardly more nodes than there are items; in most orders it takes very many
+//! nodes. So many orders are tried in turns, most of them short. The lengths of the turns follow the sequence of Luby,
+//! Sinclair and Zuckerman ("Optimal speedup of Las Vegas algorithms", 1993): 1, 1, 2, 1, 1, 2, 4, 1, ...
 //!
-//! A turn that ran out is completed to a plan, and what ends too high in it comes earlier in the next turn of the same
-//! kind (Joslin and Clements, "Squeaky wheel optimization", 1999). Each kind of turn learns for itself: which items come
-//! too late depends on the order.
+//! When a turn exhausts its nodes, its partial result is completed to a plan, and the items that end too high in it
+//! come earlier in the next turn of the same kind (Joslin and Clements, "Squeaky wheel optimization", 1999). Each kind
+//! of turn has weights of its own, because the items that come too late depend on the order.
 //!
-//! Most turns are for an instance in which what lies together in every plan that reaches the bound is one item
-//! (`joins.rs`); what they refute is not refuted for the items apart. Between rounds the best plan is bettered
-//! without search (`anneal.rs`, `polish.rs`), which counts as nodes by the time it takes.
+//! Most turns search an instance in which items that are together in every plan that reaches the bound are merged
+//! (`merge.rs`). A total that is refuted for merged items is not refuted for the original items. Between rounds the
+//! best plan is improved without search (`anneal.rs`, `local_search.rs`), which is counted as nodes according to the
+//! time it takes.
 
 use std::cmp::Reverse;
 use std::sync::atomic::Ordering;
@@ -21,93 +22,97 @@ use super::anneal::Anneal;
 use super::cliques::Cliques;
 use super::greedy::Scratch;
 use super::instance::Instance;
-use super::joins::joined;
-use super::plan::{Best, Budget, Fit, Method, PlanOptions};
-use super::polish::Polish;
-use super::search::{Engine, Outcome, Pick};
+use super::local_search::LocalSearch;
+use super::merge::merged;
+use super::plan::{BestPlan, Budget, Fit, Method, PlanOptions};
+use super::search::{CliqueChoice, Outcome, ScaledProblem};
 
-/// Nodes of the shortest turn: three for each item, and no fewer than this but for few items.
+/// The number of nodes of the shortest turn, unless there are few items. It is otherwise three nodes for each item.
 const SHORTEST_TURN: u64 = 512;
 
-/// Steps of polishing a plan at the end of every third round, and of each while it is far from the bound.
-const POLISH: u64 = 256;
+/// The number of local search steps at the end of every third round, or of each round while the best plan is far from
+/// the bound.
+const LOCAL_STEPS: u64 = 256;
 
-/// So few items that to refute a total takes hardly any nodes, however near the best plan it is.
+/// Up to this many items, refuting a total takes hardly any nodes, however near it is to the best plan.
 const FEW: usize = 32;
 
-/// A plan is far from the lower bound when it is above it by more than one part of so many.
+/// A plan is far from the lower bound if it exceeds the bound by more than the bound divided by this.
 const FAR: u64 = 12;
 
-/// In one turn of so many a total above the least is asked for, too: where the best plan is far from the bound, and else.
+/// One turn in this many also asks for totals above the least: `OFTEN` while the best plan is far from the bound,
+/// otherwise `SELDOM`.
 const OFTEN: u64 = 4;
 const SELDOM: u64 = 13;
 
-/// With items joined, only one turn in so many is for the items as they are.
+/// If there is an instance with merged items, one turn in this many searches the original items.
 const APART: u64 = 8;
 
-/// Changes that cost as much as a node when a plan is annealed.
+/// The number of changes in annealing that count as one node.
 const CHANGES: u64 = 4;
 
-/// Changes from a plan on, the first time and at most; each time there are twice as many as before.
+/// The number of changes in the first annealing run, and at most. It doubles from one run to the next.
 const FIRST_CHANGES: u64 = 1 << 15;
 const MOST_CHANGES: u64 = 1 << 19;
 
-/// Annealing begins after so many nodes, and takes one part of so many while the best plan is far from the bound, and else.
+/// The number of nodes after which annealing begins, and the parts of all nodes that it takes while the best plan is
+/// far from the bound, and otherwise.
 const ANNEAL_AFTER: u64 = 1 << 13;
 const ANNEAL_FAR: u64 = 3;
 const ANNEAL_NEAR: u64 = 6;
 
-/// What an item weighs at first, and at most.
+/// The initial weight of an item, and the greatest one.
 const WEIGHT: u32 = 1 << 10;
 const MOST_WEIGHT: u32 = 1 << 14;
 
-/// Conflicts at most, counted from both sides: a node looks at all of them.
+/// The number of conflicts, counted from both sides, above which there is no search. A node visits all of them.
 const MOST_CONFLICTS: usize = 1_000_000;
 
-/// Which clique is next in a round's turns, and what items are sorted by, the most of it first. In every fourth round the
-/// measures are multiplied by numbers between 0.75 and 1.25, other ones each time.
-const PICKS: [Pick; 3] = [Pick::Lowest, Pick::LowestFullest, Pick::Bound];
-const MEASURES: [Measure; 4] = [Measure::Length, Measure::Area, Measure::Size, Measure::Conflicts];
+/// How a turn chooses its next clique, and the measure by which its items are sorted in decreasing order. In every
+/// fourth round the measures are multiplied by random numbers between 0.75 and 1.25.
+const CHOICES: [CliqueChoice; 3] = [CliqueChoice::Lowest, CliqueChoice::LowestFullest, CliqueChoice::Bound];
+const MEASURES: [ItemMeasure; 4] =
+    [ItemMeasure::Length, ItemMeasure::Area, ItemMeasure::Size, ItemMeasure::Conflicts];
 
-/// Turns of a round.
-const TURNS: usize = PICKS.len() * MEASURES.len();
+/// The number of turns in a round.
+const TURNS: usize = CHOICES.len() * MEASURES.len();
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Measure {
+enum ItemMeasure {
     Area,
     Size,
     Length,
     Conflicts,
 }
 
-impl Measure {
+impl ItemMeasure {
     fn of(self, instance: &Instance, i: u32) -> u128 {
         let item = &instance.items[i as usize];
         let degree = || instance.conflicts.as_ref().map_or(0, |conflicts| conflicts.of(i as usize).len());
         match self {
-            Measure::Area => item.area(),
-            Measure::Size => item.size.into(),
-            Measure::Length => item.length().into(),
-            Measure::Conflicts => degree() as u128,
+            ItemMeasure::Area => item.area(),
+            ItemMeasure::Size => item.size.into(),
+            ItemMeasure::Length => item.length().into(),
+            ItemMeasure::Conflicts => degree() as u128,
         }
     }
 }
 
-/// What is left of the budget.
-struct Left<'a> {
+/// The remaining budget.
+struct RemainingBudget<'a> {
     options: &'a PlanOptions<'a>,
     begun: Instant,
     nodes: u64,
     spent: bool,
 }
 
-impl Left<'_> {
-    /// Counts a node; true when the search has to end.
+impl RemainingBudget<'_> {
+    /// Counts a node and returns true if the search has to end.
     fn take(&mut self) -> bool {
         self.spent |= match self.options.budget {
             Budget::Greedy => true,
             Budget::Nodes(nodes) => self.nodes >= nodes,
-            // Looking at the clock costs something, too.
+            // Reading the clock takes time, so it is read once in 64 nodes.
             Budget::Time(time) => self.nodes.is_multiple_of(64) && self.begun.elapsed() >= time,
         };
         self.spent |= self.options.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed));
@@ -118,25 +123,25 @@ impl Left<'_> {
     }
 }
 
-/// Betters a plan within the budget; gives the nodes visited.
+/// Improves a plan within the budget and returns the number of nodes visited.
 pub(super) fn improve(
     instances: &[Instance],
-    best: &mut Best,
+    best: &mut BestPlan,
     options: &PlanOptions<'_>,
     begun: Instant,
 ) -> u64 {
-    let mut left = Left { options, begun, nodes: 0, spent: false };
+    let mut left = RemainingBudget { options, begun, nodes: 0, spent: false };
     // With pairs in place there are several instances, and none of them alone proves anything.
     let proves = instances.len() == 1;
     let apart = instances.len();
     let reach = best.lower_bound;
-    let joins = match instances {
-        [one] if one.items.len() > FEW && !best.is_enough() => joined(one, reach),
+    let merged = match instances {
+        [one] if one.items.len() > FEW && !best.is_enough() => merged(one, reach),
         _ => None,
     };
     let cliques: Vec<Option<Cliques>> = instances
         .iter()
-        .chain(&joins)
+        .chain(&merged)
         .map(|instance| {
             let listed = instance.conflicts.as_ref().filter(|c| c.total() <= MOST_CONFLICTS)?;
             (!instance.fixed_share).then(|| Cliques::new(instance, listed))
@@ -144,7 +149,7 @@ pub(super) fn improve(
         .collect();
     let mut searches: Vec<Search<'_>> = instances
         .iter()
-        .chain(&joins)
+        .chain(&merged)
         .zip(&cliques)
         .enumerate()
         .filter_map(|(at, (instance, cliques))| Search::new(instance, cliques.as_ref()?, at >= apart))
@@ -153,17 +158,17 @@ pub(super) fn improve(
     let (mut round, mut seed) = (0, 0);
     while !searches.is_empty() && !best.is_enough() {
         let mut open = false;
-        // Items are joined for the sake of one total.
-        searches.retain(|search| !search.joined || search.bound.max(best.lower_bound) <= reach);
-        let joined = searches.iter().any(|search| search.joined);
+        // Items are merged for one total only; the merged instance is dropped once that total is refuted.
+        searches.retain(|search| !search.merged || search.bound.max(best.lower_bound) <= reach);
+        let merged = searches.iter().any(|search| search.merged);
         for at in 0..TURNS {
-            let (pick, measure) = (PICKS[at / MEASURES.len()], MEASURES[at % MEASURES.len()]);
+            let (choice, measure) = (CHOICES[at / MEASURES.len()], MEASURES[at % MEASURES.len()]);
             let far = best.total - best.lower_bound > best.lower_bound / FAR;
             let every = if far { OFTEN } else { SELDOM };
             let parts: &[u64] =
                 if round == 0 || (at as u64 + round).is_multiple_of(every) { &[1, 2, 8] } else { &[1] };
             for search in searches.iter_mut().rev() {
-                if joined && !search.joined && !(at as u64 + round).is_multiple_of(APART) {
+                if merged && !search.merged && !(at as u64 + round).is_multiple_of(APART) {
                     open = true;
                     continue;
                 }
@@ -172,13 +177,14 @@ pub(super) fn improve(
                 let items = search.instance.items.len();
                 let parts = if items <= FEW && seed < 3 { &[1] } else { parts };
                 let turn = match (items <= FEW, seed) {
-                    // Some order mostly is lucky at once; if not, one is to see it through.
+                    // Usually one order finds a plan at once. Otherwise one order gets enough nodes to finish.
                     (true, 0..3) => 3 * items as u64 / 2,
                     (true, _) => SHORTEST_TURN << round.min(32),
                     (false, _) if round == 0 => SHORTEST_TURN,
                     (false, _) => SHORTEST_TURN.max(3 * items as u64).saturating_mul(luby(round)),
                 };
-                open |= search.turn(&rank, at, pick, turn, parts, best, &mut left, proves && !search.joined);
+                open |=
+                    search.turn(&rank, at, choice, turn, parts, best, &mut left, proves && !search.merged);
                 if left.spent || best.is_enough() {
                     return left.nodes;
                 }
@@ -191,12 +197,12 @@ pub(super) fn improve(
         round += 1;
         let far = best.total - best.lower_bound > best.lower_bound / FAR;
         for search in searches.iter().filter(|_| far || round % 3 == 0) {
-            polish(search.instance, POLISH, seed, best, &mut left);
+            search_locally(search.instance, LOCAL_STEPS, seed, best, &mut left);
             if left.spent || best.is_enough() {
                 return left.nodes;
             }
         }
-        for search in searches.iter().filter(|search| !search.joined) {
+        for search in searches.iter().filter(|search| !search.merged) {
             annealing.run(search, seed, best, &mut left);
             if left.spent || best.is_enough() {
                 return left.nodes;
@@ -206,7 +212,7 @@ pub(super) fn improve(
     left.nodes
 }
 
-/// The sequence of Luby, Sinclair and Zuckerman, from 1 on.
+/// Returns element `at` of the sequence of Luby, Sinclair and Zuckerman, counted from 1.
 fn luby(at: u64) -> u64 {
     let mut at = at.max(1);
     loop {
@@ -220,21 +226,28 @@ fn luby(at: u64) -> u64 {
     }
 }
 
-/// Betters the best plan a little, where the search may not get any further; a step costs about as much as some nodes.
-fn polish(instance: &Instance, steps: u64, seed: u64, best: &mut Best, left: &mut Left<'_>) {
+/// Improves the best plan by local search, in case the tree search makes no progress. A step costs about as much as
+/// some nodes.
+fn search_locally(
+    instance: &Instance,
+    steps: u64,
+    seed: u64,
+    best: &mut BestPlan,
+    left: &mut RemainingBudget<'_>,
+) {
     let Some(offsets) = instance.items_at(&best.offsets) else { return };
-    let mut polish = Polish::new(instance, seed);
-    polish.start(instance, &offsets);
+    let mut local = LocalSearch::new(instance, seed);
+    local.start(instance, &offsets);
     for _ in 0..steps {
         let nodes = instance.items.len() / 32 + 1;
         if best.is_enough() || (0..nodes).any(|_| left.take()) {
             return;
         }
-        polish.step(instance, best);
+        local.step(instance, best);
     }
 }
 
-/// How often the best plan was annealed, and the nodes that took.
+/// The number of annealing runs and the nodes that they took.
 #[derive(Default)]
 struct Annealing {
     times: u32,
@@ -242,8 +255,8 @@ struct Annealing {
 }
 
 impl Annealing {
-    /// Anneals the best plan if that has not had its share of the nodes.
-    fn run(&mut self, search: &Search<'_>, seed: u64, best: &mut Best, left: &mut Left<'_>) {
+    /// Anneals the best plan unless annealing has used its share of the nodes.
+    fn run(&mut self, search: &Search<'_>, seed: u64, best: &mut BestPlan, left: &mut RemainingBudget<'_>) {
         let far = best.total - best.lower_bound > best.lower_bound / FAR;
         let share = if far { ANNEAL_FAR } else { ANNEAL_NEAR };
         if search.instance.items.len() <= FEW
@@ -257,7 +270,7 @@ impl Annealing {
         let Some(mut anneal) = anneal else { return };
         let (changes, begun) = ((FIRST_CHANGES << self.times.min(32)).min(MOST_CHANGES), left.nodes);
         let mut change = 0u64;
-        // What one heat leaves as it is, the other may better.
+        // Alternate between two temperatures: each may improve plans that the other does not.
         let hottest = 1 + u64::from(self.times % 2);
         anneal.run(search.instance, &offsets, changes, hottest, best, || {
             change += 1;
@@ -268,28 +281,29 @@ impl Annealing {
     }
 }
 
-/// One instance at the scale of the search.
+/// An instance at the scale of the search.
 struct Search<'a> {
     instance: &'a Instance,
-    /// Whether items are joined in it: it then has plans with the least total, but maybe no others.
-    joined: bool,
-    engine: Engine<'a>,
-    /// Bytes of one unit: all sizes and offsets are multiples of it.
+    /// Whether items are merged. A merged instance has plans with the least total, but may have no others.
+    merged: bool,
+    engine: ScaledProblem<'a>,
+    /// The bytes of one unit. All sizes and offsets are multiples of it.
     unit: u64,
-    /// Below this, in bytes, this instance has no plan.
+    /// A lower bound of this instance's total, in bytes.
     bound: u64,
-    /// Of the last plan that was completed.
+    /// The order of the items in the last plan that was completed.
     order: Vec<u32>,
-    /// What measures are multiplied by in each turn of a round: more for items that stuck out.
+    /// For each turn of a round, the weights with which measures are multiplied. They are higher for items that ended
+    /// too high.
     weights: Vec<Vec<u32>>,
     scratch: Scratch,
 }
 
 impl<'a> Search<'a> {
-    fn new(instance: &'a Instance, cliques: &'a Cliques, joined: bool) -> Option<Search<'a>> {
+    fn new(instance: &'a Instance, cliques: &'a Cliques, merged: bool) -> Option<Search<'a>> {
         let items = &instance.items;
         let mut unit = items.iter().fold(0, |g, item| gcd(gcd(g, item.size), item.fixed.unwrap_or(0)));
-        // An alignment that divides the unit holds by itself; another has to be a multiple of it.
+        // An alignment that divides the unit always holds. Any other must be a multiple of the unit.
         for item in items {
             if !unit.is_multiple_of(item.align) {
                 unit = gcd(unit, item.align);
@@ -300,7 +314,7 @@ impl<'a> Search<'a> {
             .iter()
             .map(|item| if unit.is_multiple_of(item.align) { 1 } else { scale(item.align) })
             .collect();
-        let engine = Engine::new(
+        let engine = ScaledProblem::new(
             items.iter().map(|item| scale(item.size)).collect(),
             align,
             items.iter().map(|item| item.fixed.map_or(u64::MAX, scale)).collect(),
@@ -310,7 +324,7 @@ impl<'a> Search<'a> {
         );
         Some(Search {
             instance,
-            joined,
+            merged,
             engine,
             unit,
             bound: 0,
@@ -320,35 +334,37 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// The least total from `least` units on at which an item can end: offsets are multiples of the common alignment.
+    /// Returns the least total, from `least` units on, at which an item can end. Offsets are multiples of the common
+    /// alignment.
     fn end_from(&self, least: u64) -> u64 {
         let common = self.engine.common;
         let end = |&size: &u64| size + least.saturating_sub(size).next_multiple_of(common);
-        // Fixed items have been counted in the lower bound, and end where they do.
+        // Fixed items are included in the lower bound, and end at their fixed positions.
         self.engine.size.iter().map(end).min().unwrap_or(least)
     }
 
-    /// One turn of one order: for each of `parts`, at a total that is this part of the way from the best plan to the least
-    /// that may be possible. Whether it can go on.
+    /// Runs one turn of one order. For each of `parts` it asks for a total that is this fraction of the distance from
+    /// the best plan down to the least possible total. Returns whether the turn can continue.
     #[allow(clippy::too_many_arguments)]
     fn turn(
         &mut self,
         rank: &[u32],
         at: usize,
-        pick: Pick,
+        pick: CliqueChoice,
         turn: u64,
         parts: &[u64],
-        best: &mut Best,
-        left: &mut Left<'_>,
+        best: &mut BestPlan,
+        left: &mut RemainingBudget<'_>,
         proves: bool,
     ) -> bool {
         for &part in parts {
-            // Each answer moves the bound or the best plan; ask until a turn runs out. Behind a total that was refuted the
-            // next ones mostly are too: ask further and further on, and for few items at once below the best plan.
+            // Each answer changes the bound or the best plan; ask until the turn's nodes are exhausted. After a refuted
+            // total the next ones are usually refuted too, so ask in growing strides, and for few items right below the
+            // best plan.
             let mut skip = 0u64;
             loop {
                 let possible = self.end_from(self.bound.max(best.lower_bound).div_ceil(self.unit));
-                // What is enough need not be a total that there is: one below it is enough too.
+                // The sufficient total need not be attainable; then the next lower one that is attainable is asked for.
                 let least = possible.max(best.enough.min(best.total - 1) / self.unit);
                 let below = (best.total - 1) / self.unit;
                 if proves {
@@ -361,7 +377,7 @@ impl<'a> Search<'a> {
                 if part > 1 && target == least {
                     break;
                 }
-                // With room to spare a plan is found soon or not at all.
+                // If there is slack, a plan is found soon or not at all.
                 let few = 4 * self.instance.items.len() as u64;
                 let end = left.nodes.saturating_add(if part == 1 { turn } else { turn.min(few) });
                 match self.engine.run(target, rank, pick, || left.nodes >= end || left.take()) {
@@ -400,9 +416,9 @@ impl<'a> Search<'a> {
 }
 
 impl Search<'_> {
-    /// Makes plans of where the search got furthest: what it had placed lies as it did, the rest in the gaps and on top.
-    /// What then ends above the target comes earlier the next time in the turn `at`.
-    fn complete(&mut self, rank: &[u32], target: u64, at: Option<usize>, best: &mut Best) {
+    /// Completes the deepest state of the search to plans: the placed items keep their order, the others go into the
+    /// gaps and on top. Items that end above the target come earlier in the next turn `at`.
+    fn complete(&mut self, rank: &[u32], target: u64, at: Option<usize>, best: &mut BestPlan) {
         let Some(conflicts) = &self.instance.conflicts else { return };
         let items = &self.instance.items;
         let deepest = self.engine.deepest();
@@ -414,8 +430,8 @@ impl Search<'_> {
         self.order.extend_from_slice(deepest);
         self.order.extend((0..items.len() as u32).filter(|&i| !placed[i as usize]));
         let open = deepest.len();
-        // By rank, and many items also by what mostly sticks out.
-        let by = [None, Some(Measure::Size), Some(Measure::Length), Some(Measure::Area)];
+        // Sort by rank; for many items also by the measures of items that often end too high.
+        let by = [None, Some(ItemMeasure::Size), Some(ItemMeasure::Length), Some(ItemMeasure::Area)];
         for (k, by) in by.into_iter().enumerate().take(if items.len() <= FEW { 1 } else { 4 }) {
             if let Some(open) = self.order.get_mut(open..) {
                 match by {
@@ -424,7 +440,7 @@ impl Search<'_> {
                 }
             }
             for fit in [Fit::First, Fit::Best] {
-                // The first plan is learned from even if it is no better.
+                // The weights are updated from the first plan even if it is no improvement.
                 let learns = at.filter(|_| k == 0 && fit == Fit::First);
                 let limit = if learns.is_some() { u64::MAX } else { best.total };
                 let placed = self.scratch.place(self.instance, conflicts, &self.order, fit, limit);
@@ -438,7 +454,8 @@ impl Search<'_> {
     }
 }
 
-/// Items that end above a limit weigh more the next time, and the others slowly as much as at first again.
+/// Raises the weights of items that end above a limit, and lets the weights of the others decay slowly to their initial
+/// value.
 fn learn(weights: &mut [u32], instance: &Instance, offsets: &[u64], limit: u64) {
     let ends = offsets.iter().zip(&instance.items).map(|(offset, item)| offset + item.size);
     for (weight, end) in weights.iter_mut().zip(ends) {
@@ -449,8 +466,8 @@ fn learn(weights: &mut [u32], instance: &Instance, offsets: &[u64], limit: u64) 
     }
 }
 
-/// The place of each item in an order by a measure, changed a little at random by a seed.
-fn ranks(instance: &Instance, measure: Measure, seed: Option<u64>, weights: &[u32]) -> Vec<u32> {
+/// Returns the place of each item in an order by a measure, perturbed at random if there is a seed.
+fn ranks(instance: &Instance, measure: ItemMeasure, seed: Option<u64>, weights: &[u32]) -> Vec<u32> {
     let mut random = seed.unwrap_or(0).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut factor = || {
         if seed.is_none() {
@@ -475,7 +492,7 @@ fn ranks(instance: &Instance, measure: Measure, seed: Option<u64>, weights: &[u3
     ranks
 }
 
-/// Items that differ in nothing get one number.
+/// Gives the same number to items that do not differ in any respect.
 fn classes(instance: &Instance) -> Vec<u32> {
     let n = instance.items.len();
     if !instance.intervals {

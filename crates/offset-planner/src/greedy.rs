@@ -1,15 +1,16 @@
-//! Greedy plans in one pass over an order of the items, each put into a gap between those already placed that conflict
-//! with it: the lowest gap that is large enough (first fit), or the tightest (best fit).
+//! Greedy plans in one pass over an order of the items. Each item goes into a gap between the placed items that it
+//! conflicts with: the lowest gap that is large enough (first fit), or the smallest (best fit).
 
 use std::cmp::Reverse;
 
-use super::instance::{Instance, Item, Lists, align_up};
+use super::instance::{Instance, Item, ItemLists, align_up};
 use super::plan::{Fit, SortBy};
 
-/// No offset yet.
+/// Marks an item that has no offset yet.
 const OPEN: u64 = u64::MAX;
 
-/// An order of the items, deterministic: ties go to the one that begins first, then to the one added first.
+/// Returns a deterministic order of the items. Of equal items, the one that begins first, then the one added first,
+/// comes first.
 pub(super) fn sorted(instance: &Instance, by: SortBy) -> Vec<u32> {
     let mut order = instance.by_first.clone();
     let item = |i: &u32| -> &Item { &instance.items[*i as usize] };
@@ -26,7 +27,7 @@ pub(super) fn sorted(instance: &Instance, by: SortBy) -> Vec<u32> {
     order
 }
 
-/// Working memory, used again from one order to the next.
+/// Buffers that are reused from one order to the next.
 #[derive(Default)]
 pub(super) struct Scratch {
     offsets: Vec<u64>,
@@ -34,11 +35,11 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// Places all items in an order, fixed ones first. `None` as soon as it passes `limit`, which a better plan has.
+    /// Places all items in an order, fixed ones first. Returns `None` as soon as the total exceeds `limit`.
     pub(super) fn place(
         &mut self,
         instance: &Instance,
-        conflicts: &Lists,
+        conflicts: &ItemLists,
         order: &[u32],
         fit: Fit,
         limit: u64,
@@ -67,7 +68,7 @@ impl Scratch {
     }
 }
 
-/// Where an item goes between spans that are sorted by their start.
+/// Returns the offset of an item in a gap between spans that are sorted by their start.
 fn gap(spans: &[(u64, u64)], item: &Item, fit: Fit) -> u64 {
     let mut floor = 0;
     let mut best: Option<(u64, u64)> = None;

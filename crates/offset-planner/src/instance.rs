@@ -1,24 +1,25 @@
-//! What the algorithms work on: items to place (a buffer, or several in place of one another), and which may not
-//! overlap.
+//! The input of the algorithms: items to place (a buffer, or several in place of one another), and the items that may
+//! not overlap.
 
 use super::Problem;
 
-/// Conflicts are only listed up to this many, each counted from both sides; beyond, only what needs no list is run.
+/// The number of conflicts, counted from both sides, above which they are not listed. Then only algorithms without a
+/// list are run.
 const MOST_CONFLICTS: u64 = 8_000_000;
 
-/// Something to place.
+/// An item to place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Item {
     pub(super) size: u64,
     pub(super) align: u64,
     pub(super) fixed: Option<u64>,
-    /// First and last position; in a partial order a place in one order that agrees with it, to sort by only.
+    /// The first and last position. In a partial order, the place in one linear extension, used for sorting only.
     pub(super) first: u64,
     pub(super) last: u64,
 }
 
 impl Item {
-    /// Positions it is live at.
+    /// Returns the number of positions at which the item is live.
     pub(super) fn length(&self) -> u64 {
         (self.last - self.first).saturating_add(1)
     }
@@ -28,21 +29,21 @@ impl Item {
     }
 }
 
-/// `value` rounded up to a multiple of `align`, a power of two.
+/// Returns `value` rounded up to a multiple of `align`, a power of two.
 pub(super) fn align_up(value: u64, align: u64) -> u64 {
     (value + (align - 1)) & !(align - 1)
 }
 
-/// For each item a list of numbers.
+/// A list of numbers for each item.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Lists {
+pub(super) struct ItemLists {
     start: Vec<u32>,
     all: Vec<u32>,
 }
 
-impl Lists {
-    /// From pairs (item, number); a stable counting sort.
-    pub(super) fn new(items: usize, pairs: &[(u32, u32)]) -> Lists {
+impl ItemLists {
+    /// Creates the lists from pairs (item, number) with a stable counting sort.
+    pub(super) fn new(items: usize, pairs: &[(u32, u32)]) -> ItemLists {
         let mut start = vec![0u32; items + 1];
         for &(item, _) in pairs {
             start[item as usize + 1] += 1;
@@ -56,57 +57,57 @@ impl Lists {
             all[next[item as usize] as usize] = number;
             next[item as usize] += 1;
         }
-        Lists { start, all }
+        ItemLists { start, all }
     }
 
     pub(super) fn of(&self, item: usize) -> &[u32] {
         &self.all[self.start[item] as usize..self.start[item + 1] as usize]
     }
 
-    /// Where the list of an item begins among the numbers of all items.
+    /// Returns where the list of an item begins among the numbers of all items.
     pub(super) fn begin(&self, item: usize) -> usize {
         self.start[item] as usize
     }
 
-    /// The numbers of all items, list after list.
+    /// Returns the numbers of all items, list after list.
     pub(super) fn all(&self) -> &[u32] {
         &self.all
     }
 
-    /// How many lists there are.
+    /// Returns the number of lists.
     pub(super) fn len(&self) -> usize {
         self.start.len().saturating_sub(1)
     }
 
-    /// The numbers of all items together.
+    /// Returns the number of numbers in all lists.
     pub(super) fn total(&self) -> usize {
         self.all.len()
     }
 }
 
-/// The items of a problem, with some pairs put in place.
+/// The items of a problem, with some pairs put in place of one another.
 #[derive(Clone, Debug)]
 pub(super) struct Instance {
     pub(super) items: Vec<Item>,
     /// The item of each buffer.
     item_of: Vec<u32>,
-    /// How far each buffer is above its item's first byte; empty where all are at it.
+    /// The distance of each buffer from its item's first byte in bytes; empty if all distances are 0.
     above: Vec<u64>,
     /// Whether items conflict exactly when their positions overlap.
     pub(super) intervals: bool,
-    /// The items with which each conflicts; none where there are too many to list.
-    pub(super) conflicts: Option<Lists>,
-    /// Whether two fixed items share bytes, as pairs may.
+    /// The items that each item conflicts with, or `None` if there are too many to list.
+    pub(super) conflicts: Option<ItemLists>,
+    /// Whether two fixed items share bytes, which pairs may do.
     pub(super) fixed_share: bool,
-    /// The items by their first position.
+    /// The items in the order of their first position.
     pub(super) by_first: Vec<u32>,
 }
 
-/// Which pairs are put in place of one another.
+/// The pairs that are put in place of one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum InPlace {
     None,
-    /// Those of one size.
+    /// The pairs of equal size.
     SameSize,
     All,
 }
@@ -142,17 +143,17 @@ impl Instance {
             false => Some(instance.order_conflicts(problem)),
         };
         if let Some(mut pairs) = pairs {
-            // Fixed items are known to be compatible; two that have a byte in common are a pair that shares.
+            // Fixed items were checked before. Two that have a byte in common are a pair that may share.
             let count = pairs.len();
             pairs.retain(|&(a, b)| !instance.share(a, b));
             instance.fixed_share = pairs.len() < count;
-            instance.conflicts = Some(Lists::new(instance.items.len(), &pairs));
+            instance.conflicts = Some(ItemLists::new(instance.items.len(), &pairs));
         }
         instance
     }
 
-    /// The same buffers as other items: of each item here, the new one that it is part of, and how far above that one's
-    /// first byte it is.
+    /// Returns an instance with the same buffers and other items. `place` has, for each item here, the new item that
+    /// contains it and the distance in bytes from that item's first byte.
     pub(super) fn with_items(&self, items: Vec<Item>, place: &[(u32, u64)]) -> Option<Instance> {
         let item_of = self.item_of.iter().map(|&i| place[i as usize].0).collect();
         let above = self.item_of.iter().map(|&i| place[i as usize].1).collect();
@@ -167,17 +168,18 @@ impl Instance {
             fixed_share: false,
             by_first,
         };
-        instance.conflicts = Some(Lists::new(instance.items.len(), &instance.interval_conflicts()?));
+        instance.conflicts = Some(ItemLists::new(instance.items.len(), &instance.interval_conflicts()?));
         Some(instance)
     }
 
-    /// The offset of each buffer, from those of the items.
+    /// Returns the offset of each buffer, given the offsets of the items.
     pub(super) fn offsets(&self, of_items: &[u64]) -> Vec<u64> {
         let above = self.above.iter().copied().chain(std::iter::repeat(0));
         self.item_of.iter().zip(above).map(|(&item, above)| of_items[item as usize] + above).collect()
     }
 
-    /// The offset of each item in a plan of the buffers; none if a plan does not have all of an item at one offset.
+    /// Returns the offset of each item in a plan of the buffers, or `None` if the plan does not place all buffers of an
+    /// item consistently.
     pub(super) fn items_at(&self, of_buffers: &[u64]) -> Option<Vec<u64>> {
         if !self.above.is_empty() {
             return None;
@@ -191,7 +193,7 @@ impl Instance {
         offsets.into_iter().collect()
     }
 
-    /// Where the last item ends.
+    /// Returns the end of the last item.
     pub(super) fn total(&self, offsets: &[u64]) -> u64 {
         self.items.iter().zip(offsets).map(|(item, offset)| offset + item.size).max().unwrap_or(0)
     }
@@ -204,7 +206,7 @@ impl Instance {
         }
     }
 
-    /// Both directions of every conflict, unless there are too many.
+    /// Returns both directions of every conflict, or `None` if there are too many.
     fn interval_conflicts(&self) -> Option<Vec<(u32, u32)>> {
         let items = &self.items;
         let mut ends: Vec<u64> = items.iter().map(|item| item.last).collect();
@@ -250,8 +252,8 @@ impl Instance {
     }
 }
 
-/// The item of each buffer, and how many items there are. Pairs become chains: each buffer gives its bytes to one other
-/// at most, and takes those of one other at most.
+/// Returns the item of each buffer, and the number of items. Pairs form chains: a buffer hands its bytes to at most one
+/// other, and reuses those of at most one other.
 fn group(problem: &Problem, rule: InPlace) -> (Vec<u32>, usize) {
     let buffers = problem.buffers();
     let n = buffers.len();
@@ -273,7 +275,7 @@ fn group(problem: &Problem, rule: InPlace) -> (Vec<u32>, usize) {
         if given[a] || taken[b] || la == lb {
             continue;
         }
-        // Only the pair itself may be live at one time.
+        // Only the two buffers of the pair may be live at the same time.
         let apart = members[la].iter().all(|&x| {
             members[lb]
                 .iter()

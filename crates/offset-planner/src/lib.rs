@@ -1,8 +1,8 @@
-//! Where buffers go in one block of memory: offsets for buffers whose lifetimes are known, so that no two that are live
-//! together overlap, in as few bytes as possible.
+//! Assigns offsets in one block of memory to buffers whose lifetimes are known, so that no two that are live at the
+//! same time overlap, in as few bytes as possible.
 //!
-//! This is dynamic storage allocation, which lays out the LDS of a kernel, the temporaries of a graph, and any arena of
-//! scratch. It is pure: no device, no memory, nothing else of this crate.
+//! The problem is known as dynamic storage allocation. It arises for the LDS of a kernel, the temporaries of a graph,
+//! and any preallocated memory. This crate only computes: it uses no device and allocates no memory for the buffers.
 //!
 //! ```text
 //! bytes ^
@@ -13,10 +13,10 @@
 //!    0  +------+---+-------+--> time
 //! ```
 //!
-//! [`plan`] takes the best of several greedy orders, and where that is above the lower bound, a branch-and-bound search
-//! and simulated annealing within a budget. The answer depends on the problem and a budget of nodes alone; a budget of
-//! time makes it depend on the machine. [`verify`](verify()) shares no code with any, and accepts every plan that `plan`
-//! gives.
+//! [`plan`] takes the best of several greedy plans. If it is above the lower bound, branch and bound and simulated
+//! annealing improve it within a budget. With a budget of nodes the result depends on the problem and the budget alone;
+//! with a budget of time it depends on the machine. [`verify`](verify()) shares no code with the algorithms, and
+//! accepts every plan that `plan` returns.
 //!
 //! ```
 //! use offset_planner::{Buffer, PlanOptions, Problem, plan, verify};
@@ -41,11 +41,11 @@ mod error;
 mod exact;
 mod greedy;
 mod instance;
-mod joins;
+mod local_search;
+mod merge;
 mod online;
 mod order;
 mod plan;
-mod polish;
 mod problem;
 pub mod rectangle;
 mod search;

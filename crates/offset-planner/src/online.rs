@@ -1,15 +1,15 @@
-//! Plans that walk through time once and need no list of conflicts, for any number of items: best fit as an allocator
-//! does it, a stack, and a skyline. All are for intervals without fixed offsets.
+//! Algorithms that process time once and need no list of conflicts, for any number of items: best fit as in an
+//! allocator, a stack, and a skyline. They are for intervals without fixed offsets.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::instance::{Instance, align_up};
 
-/// Gaps tried at most for one item: a gap can be long enough and still be too short once aligned.
+/// The number of gaps that are tried for one item. A gap can be large enough and yet too small once aligned.
 const TRIES: usize = 16;
 
-/// The items by first position, at one position in the order given by `key`.
+/// Returns the items by first position; those that begin at the same position are in the order of `key`.
 fn arrivals<K: Ord>(instance: &Instance, key: impl Fn(u32) -> K) -> Vec<u32> {
     let mut order = instance.by_first.clone();
     order.sort_by_cached_key(|&i| (instance.items[i as usize].first, key(i)));
@@ -24,13 +24,13 @@ fn departures(instance: &Instance) -> Vec<u32> {
 
 /// The free bytes below the top, by offset and by length.
 #[derive(Default)]
-struct Free {
+struct FreeRanges {
     by_offset: BTreeMap<u64, u64>,
     by_length: BTreeSet<(u64, u64)>,
     top: u64,
 }
 
-impl Free {
+impl FreeRanges {
     fn add(&mut self, offset: u64, length: u64) {
         if length > 0 {
             self.by_offset.insert(offset, length);
@@ -53,7 +53,7 @@ impl Free {
         let (length, offset) = match fits {
             Some(gap) => gap,
             None => {
-                // At the top, over what is free right below it.
+                // Allocate at the top, using the free bytes right below it.
                 let last = self.by_offset.last_key_value().map(|(&offset, &length)| (offset, length));
                 let start = last.filter(|(o, l)| o + l == self.top).map_or(self.top, |(offset, _)| offset);
                 let end = align_up(start, align) + size;
@@ -61,7 +61,7 @@ impl Free {
                 if below > 0 {
                     self.remove(start, below);
                 }
-                // The gap was too short, or too short once aligned, or is not among those tried.
+                // No gap that was tried is large enough once aligned.
                 self.top = self.top.max(end);
                 self.add(start, self.top - start);
                 (self.top - start, start)
@@ -89,11 +89,11 @@ impl Free {
     }
 }
 
-/// Allocates each item when it begins, in the tightest free gap, and frees it when it ends; of those that begin
-/// together the longest-lived first. O(n log n).
+/// Allocates each item when it begins, in the smallest free gap, and frees it when it ends. Of items that begin at the
+/// same position, the longest-lived comes first. O(n log n).
 pub(super) fn best_fit(instance: &Instance) -> Vec<u64> {
     let mut offsets = vec![0; instance.items.len()];
-    let mut free = Free::default();
+    let mut free = FreeRanges::default();
     let departures = departures(instance);
     let mut departures = departures.iter().peekable();
     let arrivals = arrivals(instance, |i| {
@@ -114,9 +114,9 @@ pub(super) fn best_fit(instance: &Instance) -> Vec<u64> {
     offsets
 }
 
-/// nvFuser's stack of shared memory, with a barrier between any two positions: items wait until one that waits is dead;
-/// then all that wait are pushed, the longest-lived first, and what is dead on top is popped. While something waits
-/// nothing is popped, so that it can be pushed on top of all that was live with it. O(n log n).
+/// Runs nvFuser's stack of shared memory, with a barrier between any two positions. Items wait until one of the waiting
+/// items has ended; then all of them are pushed, the longest-lived first, and ended items are popped from the top.
+/// Nothing is popped while an item waits, so it is pushed on top of all items that were live with it. O(n log n).
 pub(super) fn stack(instance: &Instance) -> Vec<u64> {
     let items = &instance.items;
     let mut offsets = vec![0; items.len()];
@@ -148,13 +148,14 @@ pub(super) fn stack(instance: &Instance) -> Vec<u64> {
     offsets
 }
 
-/// Puts each item, in a given order, on top of all before it that overlap it in time; gaps below stay empty.
-/// O(n log n) with a tree of the heights over time.
+/// Puts each item, in a given order, on top of all earlier ones that overlap it in time; gaps below stay empty. O(n log
+/// n) with a tree of the heights over time.
 pub(super) fn skyline(instance: &Instance, order: &[u32], limit: u64) -> Option<Vec<u64>> {
     let mut starts: Vec<u64> = instance.items.iter().map(|item| item.first).collect();
     starts.sort_unstable();
     starts.dedup();
-    // Only positions where something begins matter: what overlaps has the first position of one of the two in common.
+    // Only positions where an item begins matter: two items that overlap are both live at the first position of one of
+    // them.
     let ranks: Vec<(u32, u32)> = instance
         .items
         .iter()
@@ -164,7 +165,7 @@ pub(super) fn skyline(instance: &Instance, order: &[u32], limit: u64) -> Option<
             (from as u32, to as u32)
         })
         .collect();
-    let mut heights = Heights::new(starts.len());
+    let mut heights = Skyline::new(starts.len());
     let mut offsets = vec![0; instance.items.len()];
     for &i in order {
         let item = &instance.items[i as usize];
@@ -179,18 +180,18 @@ pub(super) fn skyline(instance: &Instance, order: &[u32], limit: u64) -> Option<
     Some(offsets)
 }
 
-/// Heights over time, where a range is raised to a new height that is above all in it: a segment tree from the leaves
-/// up, in which a node's `all` holds for its whole range and `highest` is the most in it.
-struct Heights {
+/// The heights over time, as a segment tree stored from the leaves up. A range is only raised to heights above all in
+/// it. A node's `all` applies to its whole range, and `highest` is the greatest height in it.
+struct Skyline {
     leaves: usize,
     all: Vec<u64>,
     highest: Vec<u64>,
 }
 
-impl Heights {
-    fn new(positions: usize) -> Heights {
+impl Skyline {
+    fn new(positions: usize) -> Skyline {
         let leaves = positions.max(1);
-        Heights { leaves, all: vec![0; leaves * 2], highest: vec![0; leaves * 2] }
+        Skyline { leaves, all: vec![0; leaves * 2], highest: vec![0; leaves * 2] }
     }
 
     fn highest(&self, from: usize, to: usize) -> u64 {
@@ -208,8 +209,8 @@ impl Heights {
             }
             (l, r) = (l >> 1, r >> 1);
         }
-        // What holds for a whole range around a part of the asked one; where the tree is not full, the walk up from
-        // the first and the last position passes all of them.
+        // Heights that apply to a whole range around a part of the requested one. If the tree is not full, the paths up
+        // from the first and the last position pass all of them.
         for mut at in [l0, r0] {
             while at > 1 {
                 at >>= 1;
@@ -222,7 +223,7 @@ impl Heights {
     fn raise(&mut self, from: usize, to: usize, height: u64) {
         let (mut l, mut r) = (from + self.leaves, to + self.leaves);
         let (l0, r0) = (l, r - 1);
-        let set = |tree: &mut Heights, at: usize| {
+        let set = |tree: &mut Skyline, at: usize| {
             tree.all[at] = tree.all[at].max(height);
             tree.highest[at] = tree.highest[at].max(height);
         };

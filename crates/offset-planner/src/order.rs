@@ -1,20 +1,20 @@
-//! What happens before what in a graph: nodes are laid in chains, and each knows how far along every chain its
-//! predecessors reach, as vector clocks do.
+//! The partial order of a graph. Nodes are divided into chains, and each node knows how far its predecessors reach
+//! along every chain, as in vector clocks.
 
 use super::{NodeId, OffsetsError};
 
-/// Entries of the table at most: 256 MiB.
+/// The number of entries in the table at most: 256 MiB.
 const MOST_ENTRIES: usize = 1 << 26;
 
 /// The partial order of a graph without cycles.
 #[derive(Clone, Debug)]
 pub(super) struct HappensBefore {
-    /// Of each node its chain, and its place in it from 1.
+    /// For each node its chain, and its place in the chain from 1.
     place: Vec<(u32, u32)>,
-    /// Of each node, for each chain, the last place that happens before the node or is it; 0 for none.
+    /// For each node and chain, the last place that is the node itself or happens before it; 0 for none.
     clock: Vec<u32>,
     chains: usize,
-    /// The place of each node in an order in which each is after all that happen before it.
+    /// The place of each node in a topological order.
     rank: Vec<u64>,
 }
 
@@ -76,19 +76,19 @@ impl HappensBefore {
         Ok(HappensBefore { place, clock, chains, rank })
     }
 
-    /// Whether there is a path from `a` to `b`, which is another node.
+    /// Returns whether there is a path from `a` to another node `b`.
     pub(super) fn before(&self, a: NodeId, b: NodeId) -> bool {
         let (chain, at) = self.place[a.index()];
         a != b && self.clock[b.index() * self.chains + chain as usize] >= at
     }
 
-    /// The place of a node in an order in which each node is after all that happen before it.
+    /// Returns the place of a node in a topological order.
     pub(super) fn place(&self, node: NodeId) -> u64 {
         self.rank[node.index()]
     }
 }
 
-/// A topological order, of all nodes that are neither on a cycle nor behind one.
+/// Returns a topological order of the nodes that are neither on a cycle nor after one.
 fn sort(after: &[Vec<u32>], mut missing: Vec<usize>) -> Vec<u32> {
     let mut sorted: Vec<u32> = (0..after.len() as u32).filter(|&v| missing[v as usize] == 0).collect();
     let mut next = 0;
@@ -104,8 +104,8 @@ fn sort(after: &[Vec<u32>], mut missing: Vec<usize>) -> Vec<u32> {
     sorted
 }
 
-/// The names along one cycle: behind every node that can't be sorted there is another one before it, so that walking
-/// back comes round.
+/// Returns the names along one cycle. Every node that can't be sorted has a predecessor that can't be sorted either, so
+/// walking back reaches a cycle.
 fn cycle(names: &[Box<str>], after: &[Vec<u32>], sorted: &[u32]) -> Vec<Box<str>> {
     let mut stuck = vec![true; after.len()];
     for &v in sorted {

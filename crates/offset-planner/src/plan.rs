@@ -1,4 +1,4 @@
-//! Making a plan: the best of the greedy orders, then the exact search, within a budget.
+//! Makes a plan: the best of the greedy plans, improved by the exact search within a budget.
 
 use std::fmt;
 use std::sync::atomic::AtomicBool;
@@ -9,95 +9,95 @@ use super::greedy::{Scratch, sorted};
 use super::instance::{InPlace, Instance};
 use super::{BufferId, OffsetsError, Problem, exact, online, verify_offsets};
 
-/// Visits of conflicting items at most over all greedy orders that list them; the first order is always run.
+/// The number of conflicting items that the greedy orders visit together at most. The first order is always run.
 const GREEDY_WORK: usize = 12_000_000;
 
-/// How much the exact search may do.
+/// A limit for the exact search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Budget {
-    /// None: the best greedy plan.
+    /// No search: the best greedy plan is returned.
     Greedy,
-    /// As many search nodes; the same problem gives the same plan on every machine.
+    /// A number of search nodes. The same problem gives the same plan on every machine.
     Nodes(u64),
-    /// As much time, from the call on.
+    /// A duration from the call of [`plan`] on.
     Time(Duration),
 }
 
-/// When the planner has done enough.
+/// The goal at which the planner stops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Goal {
-    /// When the total is proved to be the least, or the budget is spent.
+    /// Stop when the total is proved to be the least, or the budget is spent.
     #[default]
     Least,
-    /// When the total is at most the problem's capacity; without a capacity, after the greedy orders.
+    /// Stop when the total is at most the problem's capacity. Without a capacity, stop after the greedy plans.
     Fits,
 }
 
-/// How to plan.
+/// Options of [`plan`].
 #[derive(Clone, Copy, Debug)]
 pub struct PlanOptions<'a> {
-    /// How much the exact search may do.
+    /// The limit for the exact search.
     pub budget: Budget,
-    /// When it has done enough.
+    /// The goal at which the planner stops.
     pub goal: Goal,
-    /// Ends the search soon after it becomes true, with the best plan so far.
+    /// Cancels the search soon after it becomes true. The best plan so far is returned.
     pub cancel: Option<&'a AtomicBool>,
-    /// Offsets in bytes known to be valid, of each buffer in the order in which they were added: the plan is never
-    /// worse.
+    /// A valid plan to start from: the offset in bytes of each buffer, in the order in which they were added. The
+    /// result is never worse.
     pub start: Option<&'a [u64]>,
 }
 
 impl Default for PlanOptions<'_> {
-    /// A budget of 20,000 nodes, which takes a fraction of a second at most.
+    /// A budget of 20,000 nodes, which takes at most a fraction of a second.
     fn default() -> Self {
         PlanOptions { budget: Budget::Nodes(20_000), goal: Goal::Least, cancel: None, start: None }
     }
 }
 
-/// What items are sorted by, the most of it first except for [`Start`](SortBy::Start).
+/// The measure by which items are sorted: in decreasing order, except for [`Start`](SortBy::Start).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SortBy {
-    /// First position.
+    /// The first position.
     Start,
-    /// Bytes.
+    /// The size in bytes.
     Size,
-    /// Positions.
+    /// The number of positions in the lifetime.
     Lifetime,
-    /// Bytes times positions.
+    /// The size in bytes times the number of positions.
     Area,
-    /// How many others it may not share with.
+    /// The number of items that the item may not overlap.
     Conflicts,
 }
 
-/// Which gap an item goes to.
+/// The gap that an item is placed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
-    /// The lowest that is large enough.
+    /// The lowest gap that is large enough.
     First,
-    /// The tightest.
+    /// The smallest gap that is large enough.
     Best,
 }
 
-/// What found a plan.
+/// The algorithm that found a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Method {
-    /// There is nothing to place.
+    /// There were no buffers to place.
     Empty,
-    /// It was given to start from, and nothing better was found.
+    /// The plan to start from, which was not improved.
     Start,
     /// Items in an order, each in a gap between those before it.
     Greedy(SortBy, Fit),
-    /// Items by first position, each in the tightest free gap at that time.
+    /// Items by first position, each in the smallest free gap at that time.
     OnlineBestFit,
     /// Items by first position on a stack.
     Stack,
     /// Items in an order, each on top of those before it.
     Skyline(SortBy),
-    /// First fit over an order that was changed step by step.
-    Polished,
-    /// Items on top of each other in an order that was changed by simulated annealing.
+    /// First fit over an order that was improved by local search.
+    LocalSearch,
+    /// Items on top of each other, in an order that was improved by simulated annealing.
     Annealed,
     /// Branch and bound.
     Search,
@@ -120,14 +120,14 @@ impl fmt::Display for Method {
             Method::OnlineBestFit => f.write_str("online best fit"),
             Method::Stack => f.write_str("stack"),
             Method::Skyline(sort) => write!(f, "skyline by {}", by(sort)),
-            Method::Polished => f.write_str("polished first fit"),
+            Method::LocalSearch => f.write_str("first fit with local search"),
             Method::Annealed => f.write_str("annealed stacks"),
             Method::Search => f.write_str("exact search"),
         }
     }
 }
 
-/// Offsets for the buffers of a problem.
+/// A plan: offsets for the buffers of a problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub(super) offsets: Vec<u64>,
@@ -138,53 +138,54 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The offset in bytes of each buffer, in the order in which they were added.
+    /// Returns the offset in bytes of each buffer, in the order in which they were added.
     pub fn offsets(&self) -> &[u64] {
         &self.offsets
     }
 
-    /// The offset of a buffer in bytes; `None` for one of another problem that has more buffers.
+    /// Returns the offset of a buffer in bytes, or `None` if the plan has no buffer with this number.
     pub fn offset(&self, buffer: BufferId) -> Option<u64> {
         self.offsets.get(buffer.index()).copied()
     }
 
-    /// Where the last buffer ends, in bytes.
+    /// Returns the end of the last buffer in bytes.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// No plan has a smaller total than this, in bytes.
+    /// Returns a lower bound in bytes: no plan has a smaller total.
     pub fn lower_bound(&self) -> u64 {
         self.lower_bound
     }
 
-    /// Whether it is proved that no plan has a smaller total.
+    /// Returns whether it is proved that no plan has a smaller total.
     pub fn is_optimal(&self) -> bool {
         self.total == self.lower_bound
     }
 
-    /// What found it.
+    /// Returns the algorithm that found the plan.
     pub fn method(&self) -> Method {
         self.method
     }
 
-    /// Nodes that the exact search visited; steps that better a plan without it are counted as nodes, too.
+    /// Returns the number of nodes that the exact search visited, including the nodes as which annealing and local
+    /// search are counted.
     pub fn nodes(&self) -> u64 {
         self.nodes
     }
 }
 
-/// The best plan so far, and what is known about better ones.
-pub(super) struct Best {
+/// The best plan so far, with the bound that it is compared to.
+pub(super) struct BestPlan {
     pub(super) offsets: Vec<u64>,
     pub(super) total: u64,
     pub(super) method: Method,
     pub(super) lower_bound: u64,
-    /// At this total it is enough.
+    /// The total in bytes at which planning stops.
     pub(super) enough: u64,
 }
 
-impl Best {
+impl BestPlan {
     pub(super) fn offer(&mut self, instance: &Instance, of_items: &[u64], method: Method) {
         let total = instance.total(of_items);
         if total < self.total {
@@ -197,11 +198,11 @@ impl Best {
     }
 }
 
-/// Plans a problem.
+/// Plans a problem: returns offsets for its buffers.
 ///
 /// # Errors
-/// [`OverCapacity`](OffsetsError::OverCapacity) when no plan fits the problem's capacity or none was found, and
-/// [`StartPlan`](OffsetsError::StartPlan) when the plan to start from is not valid.
+/// Returns [`OverCapacity`](OffsetsError::OverCapacity) if no plan fits the problem's capacity or none was found, and
+/// [`StartPlan`](OffsetsError::StartPlan) if the plan to start from is not valid.
 pub fn plan(problem: &Problem, options: &PlanOptions<'_>) -> Result<Plan, OffsetsError> {
     let begun = Instant::now();
     if problem.buffers().is_empty() {
@@ -212,7 +213,8 @@ pub fn plan(problem: &Problem, options: &PlanOptions<'_>) -> Result<Plan, Offset
         Goal::Least => lower_bound,
         Goal::Fits => problem.capacity().unwrap_or(u64::MAX),
     };
-    let mut best = Best { offsets: Vec::new(), total: u64::MAX, method: Method::Empty, lower_bound, enough };
+    let mut best =
+        BestPlan { offsets: Vec::new(), total: u64::MAX, method: Method::Empty, lower_bound, enough };
     if let Some(start) = options.start {
         let total =
             verify_offsets(problem, start).map_err(|error| OffsetsError::StartPlan(Box::new(error)))?;
@@ -241,7 +243,7 @@ pub fn plan(problem: &Problem, options: &PlanOptions<'_>) -> Result<Plan, Offset
         Budget::Greedy => 0,
         _ => exact::improve(&instances, &mut best, options, begun),
     };
-    let Best { offsets, total, method, lower_bound, .. } = best;
+    let BestPlan { offsets, total, method, lower_bound, .. } = best;
     match problem.capacity() {
         Some(capacity) if total > capacity => Err(OffsetsError::OverCapacity {
             capacity,
@@ -253,8 +255,8 @@ pub fn plan(problem: &Problem, options: &PlanOptions<'_>) -> Result<Plan, Offset
     }
 }
 
-/// The greedy orders, the most promising first, until one is as good as can be.
-fn greedy(instance: &Instance, best: &mut Best) {
+/// Runs the greedy orders, the most promising first, until one reaches the bound.
+fn greedy(instance: &Instance, best: &mut BestPlan) {
     use SortBy::{Area, Conflicts, Lifetime, Size, Start};
     let online = instance.intervals && instance.items.iter().all(|item| item.fixed.is_none());
     if online {

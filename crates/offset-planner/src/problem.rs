@@ -1,4 +1,4 @@
-//! Stating a planning problem: buffers, when they are live, and what may share.
+//! Planning problems: buffers, their lifetimes, and the pairs that may share bytes.
 
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
@@ -6,55 +6,55 @@ use std::ops::{Range, RangeInclusive};
 use super::OffsetsError;
 use super::order::HappensBefore;
 
-/// No offset, size or total passes this, so that sums of two never overflow.
+/// The limit in bytes for offsets, sizes and totals, so that sums of two never overflow.
 pub(super) const LARGEST: u64 = 1 << 62;
 
-/// A buffer of a [`Problem`], in the order in which they were added, from 0.
+/// Names a buffer of a [`Problem`]. Numbers are given in the order in which buffers are added, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BufferId(pub(super) u32);
 
 impl BufferId {
-    /// Its index into [`Plan::offsets`](super::Plan::offsets) and [`Problem::buffers`].
+    /// Returns the buffer's index into [`Plan::offsets`](super::Plan::offsets) and [`Problem::buffers`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// A node of the graph that orders a [`Problem`], in the order in which they were added, from 0.
+/// Names a node of the graph of a [`Problem`]. Numbers are given in the order in which nodes are added, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub(super) u32);
 
 impl NodeId {
-    /// Its number, from 0.
+    /// Returns the number of the node, from 0.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// When a buffer holds something.
+/// The time in which the contents of a buffer are needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Lifetime {
-    /// From `first` to `last`, both included: two that have one position in common may not share bytes.
+    /// From `first` to `last`, both included. Two buffers that have a position in common may not share bytes.
     Closed {
-        /// First position.
+        /// The first position.
         first: u64,
-        /// Last position.
+        /// The last position.
         last: u64,
     },
-    /// From `start` to before `end`: one may end where the next starts, and share its bytes.
+    /// From `start` up to, but not including, `end`. A buffer may reuse the bytes of one that ends where it starts.
     HalfOpen {
-        /// First position.
+        /// The first position.
         start: u64,
         /// The first position at which the buffer is no longer live.
         end: u64,
     },
-    /// From a node of a graph to others: two buffers may share bytes exactly when every use of one happens before the
+    /// From a node of a graph to others. Two buffers may share bytes exactly if every use of one happens before the
     /// definition of the other.
     Nodes {
-        /// The node that writes it first.
+        /// The node that first writes the buffer.
         definition: NodeId,
-        /// The last nodes to use it; with none, its definition is its only use.
+        /// The last nodes that use the buffer. If empty, its definition is its only use.
         uses: Vec<NodeId>,
     },
 }
@@ -62,31 +62,31 @@ pub enum Lifetime {
 /// A buffer to place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Buffer {
-    /// What errors and pictures call it.
+    /// The name in errors and pictures.
     pub name: Box<str>,
-    /// Bytes; not 0.
+    /// The size in bytes; not 0.
     pub size: u64,
-    /// Its offset is a multiple of this many bytes, a power of two.
+    /// The alignment of the offset in bytes, a power of two.
     pub alignment: u64,
-    /// When it is live.
+    /// The time in which the buffer is live.
     pub lifetime: Lifetime,
-    /// The offset in bytes that it has to have.
+    /// The offset in bytes that the buffer must have, if it is fixed.
     pub fixed: Option<u64>,
 }
 
 impl Buffer {
-    /// A buffer of `size` bytes that is live at every position of `lifetime`, its last one included.
+    /// Creates a buffer of `size` bytes that is live at every position of `lifetime`, including the last.
     pub fn closed(name: impl Into<Box<str>>, size: u64, lifetime: RangeInclusive<u64>) -> Buffer {
         let (first, last) = lifetime.into_inner();
         Buffer::new(name.into(), size, Lifetime::Closed { first, last })
     }
 
-    /// A buffer of `size` bytes that is live from the start of `lifetime` to before its end.
+    /// Creates a buffer of `size` bytes that is live from the start of `lifetime` up to, but not including, its end.
     pub fn half_open(name: impl Into<Box<str>>, size: u64, lifetime: Range<u64>) -> Buffer {
         Buffer::new(name.into(), size, Lifetime::HalfOpen { start: lifetime.start, end: lifetime.end })
     }
 
-    /// A buffer of `size` bytes that is live from a node of the problem's graph to the last nodes that use it.
+    /// Creates a buffer of `size` bytes that is live from a node of the problem's graph to the last nodes that use it.
     pub fn nodes(
         name: impl Into<Box<str>>,
         size: u64,
@@ -100,18 +100,18 @@ impl Buffer {
         Buffer { name, size, alignment: 1, lifetime, fixed: None }
     }
 
-    /// The same with an alignment in bytes, a power of two. Without it the alignment is 1.
+    /// Sets the alignment in bytes, a power of two. The default is 1.
     pub fn aligned(self, alignment: u64) -> Buffer {
         Buffer { alignment, ..self }
     }
 
-    /// The same at a given offset in bytes.
+    /// Fixes the offset in bytes.
     pub fn fixed_at(self, offset: u64) -> Buffer {
         Buffer { fixed: Some(offset), ..self }
     }
 }
 
-/// Builds a [`Problem`]. What is wrong with a buffer is said when it is added, the rest by
+/// Builds a [`Problem`]. Errors of a single buffer are returned when it is added, all others by
 /// [`build`](ProblemBuilder::build).
 #[derive(Clone, Debug, Default)]
 pub struct ProblemBuilder {
@@ -120,13 +120,13 @@ pub struct ProblemBuilder {
     edges: Vec<(NodeId, NodeId)>,
     in_place: Vec<(BufferId, BufferId)>,
     capacity: Option<u64>,
-    /// End to end, with every alignment at its worst, and behind every fixed buffer.
+    /// The bytes of all buffers end to end with the most padding, after all fixed buffers.
     sum: u64,
     fixed_end: u64,
 }
 
 impl ProblemBuilder {
-    /// A problem without buffers.
+    /// Creates a problem without buffers.
     pub fn new() -> ProblemBuilder {
         ProblemBuilder::default()
     }
@@ -134,9 +134,9 @@ impl ProblemBuilder {
     /// Adds a buffer. All buffers of a problem have intervals, or all have nodes.
     ///
     /// # Errors
-    /// A lifetime that ends before it begins, a size of 0, an alignment that is no power of two, a fixed offset that is
-    /// not aligned, sizes that add up to more than 2^62 bytes, a lifetime of another kind than those before it, or a
-    /// node that is not of this problem.
+    /// Returns an error for a lifetime that ends before it begins, a size of 0, an alignment that is not a power of
+    /// two, a fixed offset that is not aligned, sizes that add up to more than 2^62 bytes, a lifetime of another kind
+    /// than those of earlier buffers, and a node that is not of this problem.
     pub fn add(&mut self, buffer: Buffer) -> Result<BufferId, OffsetsError> {
         let name = || buffer.name.clone();
         match &buffer.lifetime {
@@ -204,7 +204,7 @@ impl ProblemBuilder {
         }
     }
 
-    /// Adds a node to the graph that says what happens before what. `name` is for errors.
+    /// Adds a node to the graph that orders the problem. `name` is used in errors.
     pub fn node(&mut self, name: impl Into<Box<str>>) -> NodeId {
         // 2^32 names do not fit into memory together with what refers to them.
         let id = NodeId(self.nodes.len() as u32);
@@ -212,10 +212,10 @@ impl ProblemBuilder {
         id
     }
 
-    /// Says that `before` happens before `after`.
+    /// Records that `before` happens before `after`.
     ///
     /// # Errors
-    /// A node that is not of this problem.
+    /// Returns an error if a node is not of this problem.
     pub fn edge(&mut self, before: NodeId, after: NodeId) -> Result<(), OffsetsError> {
         if let Some(node) = [before, after].into_iter().find(|node| node.index() >= self.nodes.len()) {
             return Err(OffsetsError::UnknownNode {
@@ -228,12 +228,12 @@ impl ProblemBuilder {
         Ok(())
     }
 
-    /// Says that `later` may begin at the first byte of `earlier` although both are live at the one step that reads the
-    /// one and writes the other. They then have the same offset, or have no byte in common. Their lifetimes may have
-    /// one position in common, or the node that defines `later` is a last use of `earlier`.
+    /// Lets `later` begin at the first byte of `earlier` although both are live at the step that reads one and writes
+    /// the other. The two then either have the same offset, or share no byte. Their lifetimes have at most one position
+    /// in common, or the node that defines `later` is a last use of `earlier`.
     ///
     /// # Errors
-    /// A buffer that is not of this problem.
+    /// Returns an error if a buffer is not of this problem.
     pub fn in_place(&mut self, earlier: BufferId, later: BufferId) -> Result<(), OffsetsError> {
         if let Some(id) = [earlier, later].into_iter().find(|id| id.index() >= self.buffers.len()) {
             return Err(OffsetsError::UnknownBuffer { index: id.index(), buffers: self.buffers.len() });
@@ -242,16 +242,18 @@ impl ProblemBuilder {
         Ok(())
     }
 
-    /// Limits the total to `bytes`: a plan that needs more is an error that says how much would do.
+    /// Limits the total to `bytes`. If a plan needs more, planning returns an error with the least total that was
+    /// found.
     pub fn capacity(&mut self, bytes: u64) {
         self.capacity = Some(bytes);
     }
 
-    /// Checks what concerns several buffers, and gives the problem.
+    /// Checks the problem as a whole and returns it.
     ///
     /// # Errors
-    /// A name that is there twice, a cycle of nodes, a use that does not come after the definition, fixed buffers that
-    /// overlap while both are live, or a pair that is live together for longer than one step.
+    /// Returns an error for a name that two buffers have, a cycle of nodes, a use that does not come after the
+    /// definition, fixed buffers that overlap while both are live, and a pair that is live at the same time for longer
+    /// than one step.
     pub fn build(self) -> Result<Problem, OffsetsError> {
         let mut names: Vec<&str> = self.buffers.iter().map(|buffer| &*buffer.name).collect();
         names.sort_unstable();
@@ -264,7 +266,7 @@ impl ProblemBuilder {
             false => Some(HappensBefore::new(&self.nodes, &self.edges)?),
         };
         if self.buffers.first().is_some_and(|first| !matches!(first.lifetime, Lifetime::Nodes { .. })) {
-            // A graph that no lifetime refers to.
+            // No lifetime refers to the graph.
             order = None;
         }
         let ProblemBuilder { buffers, nodes, edges, in_place, capacity, .. } = self;
@@ -276,7 +278,7 @@ impl ProblemBuilder {
     }
 }
 
-/// Buffers and when they are live: what [`plan`](super::plan) places.
+/// Buffers with their lifetimes: the input of [`plan`](super::plan).
 #[derive(Clone, Debug)]
 pub struct Problem {
     buffers: Vec<Buffer>,
@@ -288,32 +290,32 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Starts a problem.
+    /// Returns a builder for a problem.
     pub fn builder() -> ProblemBuilder {
         ProblemBuilder::new()
     }
 
-    /// The buffers, in the order in which they were added.
+    /// Returns the buffers in the order in which they were added.
     pub fn buffers(&self) -> &[Buffer] {
         &self.buffers
     }
 
-    /// How many nodes the graph has.
+    /// Returns the number of nodes in the graph.
     pub fn nodes(&self) -> usize {
         self.nodes.len()
     }
 
-    /// The graph's edges, as they were added.
+    /// Returns the edges of the graph in the order in which they were added.
     pub fn edges(&self) -> &[(NodeId, NodeId)] {
         &self.edges
     }
 
-    /// The pairs that may share, the earlier buffer first.
+    /// Returns the pairs that may share bytes, the earlier buffer first.
     pub fn in_place_pairs(&self) -> &[(BufferId, BufferId)] {
         &self.in_place
     }
 
-    /// What the total may not pass, in bytes.
+    /// Returns the limit of the total in bytes, if there is one.
     pub fn capacity(&self) -> Option<u64> {
         self.capacity
     }
@@ -322,17 +324,18 @@ impl Problem {
         self.order.as_ref()
     }
 
-    /// First and last position of a buffer whose lifetime is an interval.
+    /// Returns the first and last position of a buffer whose lifetime is an interval.
     pub(super) fn interval(&self, buffer: usize) -> Option<(u64, u64)> {
         match self.buffers.get(buffer)?.lifetime {
             Lifetime::Closed { first, last } => Some((first, last)),
-            // Never empty, so that `end` is not 0.
+            // A half-open lifetime is not empty, so `end` is not 0.
             Lifetime::HalfOpen { start, end } => Some((start, end - 1)),
             Lifetime::Nodes { .. } => None,
         }
     }
 
-    /// First and last position of any buffer; in a graph, the places of its nodes in one order that agrees with it.
+    /// Returns the first and last position of any buffer. In a graph, these are the places of its nodes in one
+    /// topological order.
     pub fn span(&self, buffer: usize) -> (u64, u64) {
         let place = |node: &NodeId| self.order.as_ref().map_or(0, |order| order.place(*node));
         match self.buffers.get(buffer).map(|buffer| &buffer.lifetime) {
@@ -344,7 +347,7 @@ impl Problem {
         }
     }
 
-    /// Whether every use of `a` happens before the definition of `b`.
+    /// Returns whether every use of `a` happens before the definition of `b`.
     pub(super) fn ends_before(&self, a: usize, b: usize) -> bool {
         if let (Some((_, last)), Some((first, _))) = (self.interval(a), self.interval(b)) {
             return last < first;
@@ -352,7 +355,7 @@ impl Problem {
         self.ends_at(a, b, |order, use_, definition| order.before(use_, definition))
     }
 
-    /// Whether `b` may begin at the first byte of `a`, which it may read for the last time while it is written.
+    /// Returns whether `b` may begin at the first byte of `a`: the last use of `a` may be the step that writes `b`.
     pub(super) fn ends_at_start_of(&self, a: usize, b: usize) -> bool {
         if let (Some((_, last)), Some((first, _))) = (self.interval(a), self.interval(b)) {
             return last <= first;
@@ -434,9 +437,9 @@ impl Problem {
         OffsetsError::FixedConflict { first: self.name(a), second: self.name(b) }
     }
 
-    /// By a sweep over time, with the live ones by offset.
+    /// Sweeps over time, with the live buffers by offset.
     fn check_fixed_intervals(&self, fixed: &[(usize, u64, u64)]) -> Result<(), OffsetsError> {
-        // At one position buffers begin before others end: lifetimes are closed here.
+        // At one position buffers begin before others end, because lifetimes are closed here.
         let mut events: Vec<(u64, bool, usize)> = Vec::with_capacity(fixed.len() * 2);
         for (k, &(i, _, _)) in fixed.iter().enumerate() {
             let Some((first, last)) = self.interval(i) else { continue };
@@ -456,7 +459,7 @@ impl Problem {
                 if other_end > start && !self.may_overlap(i, other, start == other_start) {
                     return Err(self.fixed_conflict(other, i));
                 }
-                // Without pairs the live ones are disjoint, so that one look below is enough.
+                // Without pairs the live buffers are disjoint, so it is enough to look at the next one below.
                 if other_start < start && self.in_place.is_empty() {
                     break;
                 }

@@ -1,35 +1,35 @@
-//! Planning problems with a known answer: a full rectangle of time and bytes is cut up, so that the pieces fit into it
-//! again with nothing to spare. For tests and benchmarks of planners, in the style of minimalloc's `challenging` instances (154 to 454 buffers, 2^20 bytes,
-//! everything a multiple of 1024).
+//! Planning problems with a known answer: a full rectangle of time and bytes is cut into pieces, so the pieces fit into
+//! it without a gap. They are for tests and benchmarks of planners, in the style of minimalloc's `challenging`
+//! instances (154 to 454 buffers, 2^20 bytes, all sizes multiples of 1024).
 
-/// Bytes of the whole rectangle: the optimum.
+/// The height of the rectangle in bytes: the least total.
 pub const BYTES: u64 = 1 << 20;
 
-/// One unit of time and bytes.
+/// The number of bytes, and of time steps, in one unit.
 const UNIT: u64 = 1024;
 
-/// A buffer: half-open lifetime, and bytes.
+/// A buffer with a half-open lifetime.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece {
-    /// The first moment at which it is live.
+    /// The first moment at which the buffer is live.
     pub lower: u64,
-    /// The first moment at which it is no longer live.
+    /// The first moment at which the buffer is no longer live.
     pub upper: u64,
-    /// Bytes.
+    /// The size in bytes.
     pub size: u64,
 }
 
-/// xorshift64*, so that every run has the same instances.
+/// A random number generator (xorshift64*) that gives the same instances in every run.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// Numbers that follow from `seed`.
+    /// Creates a generator from a seed.
     pub fn new(seed: u64) -> Random {
         Random(seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    /// The next number, below `n`.
+    /// Returns the next number, which is below `n`.
     pub fn below(&mut self, n: u64) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -38,23 +38,24 @@ impl Random {
     }
 }
 
-/// Left, bottom, width (time), height (bytes), in units.
+/// Left, bottom, width (time) and height (bytes) of a piece, in units.
 type Cut = (u64, u64, u64, u64);
 
-/// How a rectangle is cut up.
+/// How a rectangle is cut into pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Two cuts of three go through a whole piece; the third is a pinwheel of five, which no such cuts can make.
+    /// Two of three cuts go through a whole piece. The third makes a pinwheel of five pieces, which straight cuts can't
+    /// make.
     Mixed,
-    /// Through whole pieces only.
+    /// All cuts go through whole pieces.
     Straight,
-    /// Pinwheels wherever they fit.
+    /// Pinwheels are cut wherever they fit.
     Pinwheels,
-    /// As mixed, with every cut near the middle: the pieces are alike in size.
+    /// As `Mixed`, with every cut near the middle: the pieces have similar sizes.
     Even,
-    /// As mixed, with twice as many cuts across time: many short-lived buffers of many bytes.
+    /// As `Mixed`, with twice as many cuts across time: many short-lived buffers of many bytes.
     Tall,
-    /// As mixed, with twice as many cuts across bytes: many long-lived buffers of few bytes.
+    /// As `Mixed`, with twice as many cuts across bytes: many long-lived buffers of few bytes.
     Flat,
 }
 
@@ -63,7 +64,7 @@ impl Shape {
     pub const ALL: [Shape; 6] =
         [Shape::Mixed, Shape::Straight, Shape::Pinwheels, Shape::Even, Shape::Tall, Shape::Flat];
 
-    /// One of the places 1 to `n` - 1 to cut at.
+    /// Returns a position from 1 to `n` - 1 at which to cut.
     fn place(self, random: &mut Random, n: u64) -> u64 {
         match self {
             Shape::Even if n >= 4 => n / 4 + random.below(n / 2) + 1,
@@ -72,12 +73,12 @@ impl Shape {
     }
 }
 
-/// Cuts the rectangle into `count` pieces, in random order.
+/// Cuts the rectangle into `count` pieces and returns them in random order.
 pub fn cut(shape: Shape, count: usize, seed: u64) -> Vec<Piece> {
     let mut random = Random::new(seed);
     let mut pieces: Vec<Cut> = vec![(0, 0, BYTES / UNIT, BYTES / UNIT)];
     while pieces.len() < count {
-        // One of the larger pieces: the largest of three.
+        // Take the largest of three random pieces.
         let at = (0..3)
             .map(|_| random.below(pieces.len() as u64) as usize)
             .max_by_key(|&i| pieces[i].2 * pieces[i].3)
@@ -95,7 +96,7 @@ pub fn cut(shape: Shape, count: usize, seed: u64) -> Vec<Piece> {
             _ => random.below(2) == 0,
         };
         let new: Vec<Cut> = if pinwheel {
-            // Two different cuts each way.
+            // Draw two different cuts in each direction.
             let a = shape.place(&mut random, w - 1);
             let b = a + shape.place(&mut random, w - a);
             let c = shape.place(&mut random, h - 1);
@@ -129,5 +130,5 @@ pub fn cut(shape: Shape, count: usize, seed: u64) -> Vec<Piece> {
         .collect()
 }
 
-/// How many pieces the eleven instances of the benchmark have.
+/// The numbers of pieces in the eleven instances of the benchmark.
 pub const COUNTS: [usize; 11] = [154, 170, 203, 213, 215, 245, 276, 307, 343, 399, 454];

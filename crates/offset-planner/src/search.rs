@@ -1,102 +1,102 @@
-//! Branch and bound: whether the items fit into a capacity.
+//! Decides by branch and bound whether the items fit into a capacity.
 //!
-//! A clique is a stack of items, and a decision says which item comes next on one of them: with no other item that is
-//! still open below it anywhere, or, as the last choice, that whichever comes next there has another open item below it
-//! elsewhere. Both only push lower bounds of offsets up, so that the first leaf is a plan in which every item is as low
-//! as it gets, and no plan is met twice.
+//! A clique is a stack of items. A decision says which item comes next in one of the cliques: either an item that has
+//! no open item below it in any of its cliques, or, as the last choice, whichever comes next has another open item
+//! below it in another clique (the clique is deferred). Both decisions only raise lower bounds of offsets. So the first
+//! leaf is a plan in which every item is as low as possible, and no plan is visited twice.
 //!
-//! - Bound: in each clique the lowest open item's least offset plus the sizes of all open items.
-//! - A clique with a single choice is taken at once, else a low one: there nearly every item is ruled out, because it
-//!   would leave bytes free below it that the clique can't spare.
-//! - Each bound knows the decision that pushed it up. A dead end is traced to the decisions that it rests on, and the
-//!   search goes back to the last of these, over decisions that have nothing to do with it: parts of the problem that
-//!   do not touch are so solved apart from each other.
-//! - Items that are alike in everything are taken in one order.
+//! Bound: the least offset of the lowest open item of a clique plus the sizes of all its open items.
+//! A clique with a single choice is decided at once, otherwise a low one. There nearly every item is excluded, because
+//!   it would leave bytes free below it that the clique can't spare.
+//! Each bound records the decision that raised it. A dead end is traced to the decisions that caused it, and the search
+//!   goes back to the last of these, skipping unrelated decisions. So independent parts of the problem are solved
+//!   separately.
+//! Items that do not differ in any respect are placed in one order only.
 
 use std::ops::Range;
 
 use super::cliques::Cliques;
-use super::instance::{Lists, align_up};
+use super::instance::{ItemLists, align_up};
 
-/// No level, no item.
+/// Marks the absence of a level or an item.
 const NONE: u32 = u32::MAX;
 
-/// The problem at a fixed scale.
-pub(super) struct Engine<'a> {
+/// The problem in units of a fixed number of bytes.
+pub(super) struct ScaledProblem<'a> {
     pub(super) size: Vec<u64>,
     pub(super) align: Vec<u64>,
-    /// `u64::MAX` for none.
+    /// The fixed offset of each item; `u64::MAX` for none.
     pub(super) fixed: Vec<u64>,
-    pub(super) conflicts: &'a Lists,
+    pub(super) conflicts: &'a ItemLists,
     pub(super) cliques: &'a Cliques,
-    /// The alignment that all have.
+    /// The alignment that all items have.
     pub(super) common: u64,
-    /// Items that are alike have one number.
+    /// A number for each item; equal for items that do not differ in any respect.
     pub(super) class: Vec<u32>,
     state: State,
 }
 
-/// How a search ended.
+/// The result of a search.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Found(Vec<u64>),
     Infeasible,
-    /// Nodes or time ran out, or it was cancelled.
+    /// The nodes or the time were exhausted, or the search was cancelled.
     Stopped,
 }
 
-/// Which clique is taken next where every one has several choices.
+/// Which clique is decided next if every one has several choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pick {
-    /// The lowest, of several the one with the fewest choices.
+pub(super) enum CliqueChoice {
+    /// The lowest clique; of several, the one with the fewest choices.
     Lowest,
-    /// The lowest, of several the one that had the most items at the start.
+    /// The lowest clique; of several, the one that had the most items at the start.
     LowestFullest,
-    /// One in which putting off is no choice, of several the one with the fewest choices; else the lowest.
+    /// A clique that can't be deferred, of several the one with the fewest choices; if there is none, the lowest.
     Bound,
 }
 
 #[derive(Default)]
 struct State {
-    items: Vec<Open>,
-    /// Of each clique, the open items' sizes, each rounded up to the common alignment.
+    items: Vec<OpenItem>,
+    /// For each clique, the sum of the sizes of its open items, each rounded up to the common alignment.
     open: Vec<u64>,
-    /// The members of all cliques, of each one the open ones first, and how many are open.
+    /// The members of all cliques, in each the open ones first; and the number of open members of each clique.
     members: Vec<u32>,
     open_members: Vec<u32>,
     trail: Vec<Change>,
-    frames: Vec<Frame>,
-    /// The items placed where the search got furthest, in that order, and how many decisions that took.
+    frames: Vec<SearchFrame>,
+    /// The items placed at the deepest node, in that order, and the number of decisions that led there.
     deepest: Vec<u32>,
     depth: usize,
     choices: Vec<u32>,
-    /// For each level, the earlier levels that its failure rests on.
-    blame: Vec<u64>,
+    /// For each level, the set of earlier levels that caused its failure.
+    causes: Vec<u64>,
     words: usize,
-    // What the last nodes have seen of each clique, and what has changed since.
+    // The results of the last evaluation of each clique and item, and which of them are out of date.
     stacks: Vec<Stack>,
     stack_changed: Vec<bool>,
-    /// Choices to make, with putting off as one of them; none where that would change nothing.
+    /// The number of choices of a clique, including deferring it; `None` if deferring it would change nothing.
     counts: Vec<Option<u32>>,
-    /// Whether putting off is one of them.
+    /// Whether deferring the clique is one of the choices.
     defers: Vec<bool>,
     choices_changed: Vec<bool>,
     item_changed: Vec<bool>,
 }
 
-/// What is known of an item while it is open, in one place, as a node looks at many of them.
+/// The state of an item while it is open. It is in one struct because a node visits many items.
 #[derive(Clone, Copy, Default)]
-struct Open {
+struct OpenItem {
     least: u64,
-    /// Where it ends at `least`.
+    /// Where the item ends if its offset is `least`.
     top: u64,
-    /// Where a stack of items with rounded sizes may end if it is topmost.
+    /// The limit for the end of a stack of items with rounded sizes if this item is topmost.
     cap: u64,
-    /// How high it is at least if another item is below it.
+    /// A lower bound of the item's offset if another item is below it.
     deferred: u64,
-    /// The level that pushed `least` up.
+    /// The level that raised `least`.
     cause: u32,
-    /// The level that put it off until another one conflicting with it is placed.
+    /// The level that deferred the item until another one that conflicts with it is placed.
     put_off: u32,
     placed: bool,
     available: bool,
@@ -106,13 +106,13 @@ struct Open {
 /// The open items of a clique at one node.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Stack {
-    /// The lowest least offset.
+    /// The lowest least offset of the open items.
     floor: u64,
-    /// The sizes, each rounded up to the common alignment.
+    /// The sum of the sizes, each rounded up to the common alignment.
     open: u64,
-    /// How far they may go with sizes rounded up.
+    /// The limit for the end of the stack with sizes rounded up.
     room: u64,
-    /// The item that can have the lowest top, that top, and the lowest one of the others.
+    /// The item that can have the lowest end, that end, and the lowest end of the others.
     first: u32,
     first_top: u64,
     second_top: u64,
@@ -124,59 +124,59 @@ enum Change {
     PutOff { item: u32, level: u32 },
 }
 
-struct Frame {
+struct SearchFrame {
     clique: u32,
-    /// Where its choices start in `choices`, and which is next.
+    /// Where its choices start in `choices`, and the next one to try.
     choices: usize,
     next: usize,
     end: usize,
     trail: usize,
-    /// The item placed now; `NONE` for what is put off.
+    /// The item that is placed now; `NONE` if the clique is deferred.
     item: u32,
-    /// Whether to put off is still to be tried, and how high the next item of the clique then is at least.
+    /// Whether deferring is still to be tried, and the lower bound of the next item's offset in that case.
     defer_next: bool,
     deferred: u64,
 }
 
-/// What a node is like before any choice.
-enum Node {
+/// The result of evaluating a node before any choice.
+enum SearchNode {
     Leaf,
-    /// A dead end; the levels it rests on are in the row of the level.
+    /// A dead end. The levels that caused it are in the level's row of `causes`.
     Dead,
     Branch,
 }
 
-impl<'a> Engine<'a> {
+impl<'a> ScaledProblem<'a> {
     pub(super) fn new(
         size: Vec<u64>,
         align: Vec<u64>,
         fixed: Vec<u64>,
-        conflicts: &'a Lists,
+        conflicts: &'a ItemLists,
         cliques: &'a Cliques,
         class: Vec<u32>,
-    ) -> Engine<'a> {
+    ) -> ScaledProblem<'a> {
         let common = align.iter().copied().min().unwrap_or(1);
-        Engine { size, align, fixed, conflicts, cliques, common, class, state: State::default() }
+        ScaledProblem { size, align, fixed, conflicts, cliques, common, class, state: State::default() }
     }
 
-    /// The items that the last run had placed where it got furthest, lowest stacks first; those not among them did not
+    /// Returns the items that were placed at the deepest node of the last run, lowest stacks first. The others did not
     /// find a place.
     pub(super) fn deepest(&self) -> &[u32] {
         &self.state.deepest
     }
 
-    /// Looks for a plan with a total of at most `capacity`. Of choices that are equally low, that of the item with the
-    /// lower rank comes first. `stop` is asked at each node.
+    /// Searches for a plan with a total of at most `capacity`. Of choices that are equally low, the item with the lower
+    /// rank comes first. `stop` is called at each node.
     pub(super) fn run(
         &mut self,
         capacity: u64,
         rank: &[u32],
-        pick: Pick,
+        pick: CliqueChoice,
         mut stop: impl FnMut() -> bool,
     ) -> Outcome {
         let n = self.size.len();
         let common = self.common;
-        // With sizes rounded up, a stack may end above the capacity by what its topmost item was rounded up by.
+        // With rounded sizes, a stack may end above the capacity by the rounding of its topmost item.
         let cap = |&size: &u64| match capacity.checked_sub(size) {
             Some(offset) => offset / common * common + align_up(size, common),
             None => 0,
@@ -185,9 +185,9 @@ impl<'a> Engine<'a> {
         self.state.items.extend(self.size.iter().zip(&self.fixed).map(|(size, &fixed)| {
             let least = if fixed == u64::MAX { 0 } else { fixed };
             let top = least + size;
-            Open { least, top, cap: cap(size), cause: NONE, put_off: NONE, ..Open::default() }
+            OpenItem { least, top, cap: cap(size), cause: NONE, put_off: NONE, ..OpenItem::default() }
         }));
-        let mut run = Run {
+        let mut run = SearchRun {
             n,
             capacity,
             size: &self.size,
@@ -206,35 +206,35 @@ impl<'a> Engine<'a> {
     }
 }
 
-struct Run<'e> {
+struct SearchRun<'e> {
     n: usize,
     capacity: u64,
     size: &'e [u64],
     align: &'e [u64],
     fixed: &'e [u64],
-    conflicts: &'e Lists,
+    conflicts: &'e ItemLists,
     cliques: &'e Cliques,
     common: u64,
     class: &'e [u32],
     rank: &'e [u32],
-    pick: Pick,
+    pick: CliqueChoice,
     s: &'e mut State,
 }
 
-impl Open {
+impl OpenItem {
     fn raise(&mut self, least: u64, cause: u32) {
         (self.top, self.least, self.cause) = (self.top - self.least + least, least, cause);
     }
 }
 
 impl State {
-    /// Where the open items of a clique are in `members`.
+    /// Returns where the open items of a clique are in `members`.
     fn open_of(&self, cliques: &Cliques, clique: usize) -> Range<usize> {
         let begin = cliques.members.begin(clique);
         begin..begin + self.open_members[clique] as usize
     }
 
-    /// An open item's least offset has changed, or it is open again, or no longer.
+    /// Marks an item whose least offset changed, or that was placed or opened again.
     fn changed(&mut self, item: usize, cliques: &Cliques) {
         self.item_changed[item] = true;
         for &k in cliques.of_item.of(item) {
@@ -243,7 +243,7 @@ impl State {
     }
 }
 
-impl Run<'_> {
+impl SearchRun<'_> {
     fn start(&mut self) {
         let (n, k) = (self.n, self.cliques.members.len());
         let open = (0..k)
@@ -263,7 +263,7 @@ impl Run<'_> {
         s.depth = 0;
         s.choices.clear();
         s.words = (2 * n + 2).div_ceil(64);
-        s.blame.clear();
+        s.causes.clear();
         s.stacks.resize(k, Stack::default());
         s.counts.resize(k, None);
         s.defers.resize(k, false);
@@ -281,12 +281,14 @@ impl Run<'_> {
                 return Outcome::Stopped;
             }
             let level = self.s.frames.len();
-            self.s.blame.resize(level * self.s.words, 0);
-            self.s.blame.resize((level + 1) * self.s.words, 0);
+            self.s.causes.resize(level * self.s.words, 0);
+            self.s.causes.resize((level + 1) * self.s.words, 0);
             let dead = match self.node(level) {
-                Node::Leaf => return Outcome::Found(self.s.items.iter().map(|item| item.least).collect()),
-                Node::Dead => true,
-                Node::Branch => false,
+                SearchNode::Leaf => {
+                    return Outcome::Found(self.s.items.iter().map(|item| item.least).collect());
+                }
+                SearchNode::Dead => true,
+                SearchNode::Branch => false,
             };
             if level > self.s.depth {
                 let s = &mut *self.s;
@@ -301,7 +303,7 @@ impl Run<'_> {
         }
     }
 
-    /// Goes on from a new frame, or from a dead end: to the next choice that there is. False when there is none left.
+    /// Continues from a new frame, or from a dead end, to the next choice. Returns false if there is none left.
     fn advance(&mut self, mut failed: bool) -> bool {
         loop {
             if failed && !self.back() {
@@ -314,7 +316,8 @@ impl Run<'_> {
         }
     }
 
-    /// Takes the next choice of the last frame. False when there is none: the frame is gone then, and its row says why.
+    /// Takes the next choice of the last frame. Returns false if there is none; the frame has been removed then, and
+    /// its row of `causes` says why.
     fn choose(&mut self) -> bool {
         loop {
             let level = self.s.frames.len().wrapping_sub(1);
@@ -337,20 +340,20 @@ impl Run<'_> {
             if fits {
                 return true;
             }
-            // It pushes a fixed item away.
+            // The choice would move a fixed item.
             self.undo(level);
             self.resolve(level);
         }
     }
 
-    /// The node after the last frame has failed for what its row says: goes back to the last level in it.
+    /// Goes back to the last level that caused the failure of the node after the last frame.
     fn back(&mut self) -> bool {
         loop {
             let failed = self.s.frames.len();
             let Some(level) = failed.checked_sub(1) else { return false };
             self.undo(level);
             let words = self.s.words;
-            let (own, child) = self.s.blame.split_at_mut(failed * words);
+            let (own, child) = self.s.causes.split_at_mut(failed * words);
             let own = &mut own[level * words..];
             let child = &child[..words];
             if child[level / 64] >> (level % 64) & 1 != 0 {
@@ -361,7 +364,7 @@ impl Run<'_> {
                 self.resolve(level);
                 return true;
             }
-            // Whatever is chosen here, it fails.
+            // The failure does not depend on the choice of this level.
             own.copy_from_slice(child);
             if let Some(frame) = self.s.frames.pop() {
                 self.s.choices.truncate(frame.choices);
@@ -369,42 +372,43 @@ impl Run<'_> {
         }
     }
 
-    /// In a row, what the choice of the last frame itself rests on takes the place of the choice.
+    /// Replaces, in a row of `causes`, the choice of the last frame by the levels that caused that choice.
     fn resolve(&mut self, level: usize) {
         let Some(frame) = self.s.frames.last() else { return };
         match frame.item {
-            NONE => self.blame_deferred(level, frame.clique as usize, frame.deferred),
+            NONE => self.explain_deferred(level, frame.clique as usize, frame.deferred),
             item if self.fixed[item as usize] == u64::MAX => {
-                self.blame(level, self.s.items[item as usize].cause)
+                self.add_cause(level, self.s.items[item as usize].cause)
             }
             _ => {}
         }
     }
 
-    fn blame(&mut self, level: usize, on: u32) {
+    fn add_cause(&mut self, level: usize, on: u32) {
         if on != NONE {
-            self.s.blame[level * self.s.words + on as usize / 64] |= 1 << (on % 64);
+            self.s.causes[level * self.s.words + on as usize / 64] |= 1 << (on % 64);
         }
     }
 
-    /// That a clique's next item has to be at least at `least` where another one is below it elsewhere rests on what
-    /// pushed the one or the other up.
-    fn blame_deferred(&mut self, level: usize, clique: usize, least: u64) {
+    /// Adds the levels that imply that the next item of a deferred clique is at `least` or above: those that raised the
+    /// clique's items, or the items below them in other cliques.
+    fn explain_deferred(&mut self, level: usize, clique: usize, least: u64) {
         for at in self.s.open_of(self.cliques, clique) {
             let c = self.s.members[at] as usize;
             if self.s.items[c].least >= least {
-                self.blame(level, self.s.items[c].cause);
+                self.add_cause(level, self.s.items[c].cause);
                 continue;
             }
             for &y in self.conflicts.of(c) {
                 if !self.s.items[y as usize].placed && self.size[y as usize] < least {
-                    self.blame(level, self.s.items[y as usize].cause);
+                    self.add_cause(level, self.s.items[y as usize].cause);
                 }
             }
         }
     }
 
-    /// Puts an item at its least offset, below all open ones that conflict with it. False if a fixed one can't be.
+    /// Places an item at its least offset, below all open items that conflict with it. Returns false if that moves a
+    /// fixed item.
     fn place(&mut self, item: usize, level: u32) -> bool {
         let s = &mut *self.s;
         s.items[item].placed = true;
@@ -416,7 +420,7 @@ impl Run<'_> {
             if let (Some(at), Some(last)) =
                 (open.iter().position(|&i| i == item as u32), open.len().checked_sub(1))
             {
-                // What is taken back later comes from the end again.
+                // `undo` takes items from the end again.
                 open.swap(at, last);
                 s.open_members[k as usize] -= 1;
             }
@@ -440,7 +444,7 @@ impl Run<'_> {
         fits
     }
 
-    /// Puts an item no lower than `least`. False if it is a fixed one and would be.
+    /// Raises an item to `least` or above. Returns false if it is fixed and would move.
     #[inline(always)]
     fn raise(&mut self, item: usize, least: u64, level: u32) -> bool {
         let s = &mut *self.s;
@@ -454,7 +458,7 @@ impl Run<'_> {
         self.fixed[item] == u64::MAX
     }
 
-    /// Whichever open item of the clique comes next has another below it elsewhere.
+    /// Defers a clique: whichever of its open items comes next has another item below it in another clique.
     fn put_off(&mut self, clique: usize, least: u64, level: u32) -> bool {
         let mut fits = true;
         for at in self.s.open_of(self.cliques, clique) {
@@ -470,7 +474,7 @@ impl Run<'_> {
         fits
     }
 
-    /// Takes back what the frame at a level has done.
+    /// Undoes the decision of the frame at a level.
     fn undo(&mut self, level: usize) {
         let s = &mut *self.s;
         let Some(frame) = s.frames.get(level) else { return };
@@ -501,13 +505,13 @@ impl Run<'_> {
         }
     }
 
-    /// Looks at a new node: adds a frame with its choices, or says why there are none. What is known of cliques and items
-    /// is kept from node to node, and only what has changed since is looked at again.
-    fn node(&mut self, level: usize) -> Node {
+    /// Evaluates a new node: adds a frame with its choices, or records why there are none. Results for cliques and
+    /// items are kept from node to node; only what has changed is evaluated again.
+    fn node(&mut self, level: usize) -> SearchNode {
         for k in 0..self.cliques.members.len() {
             if self.s.stack_changed[k] && self.s.open[k] > 0 && !self.look_at_stack(k) {
-                self.blame_floor(level, k);
-                return Node::Dead;
+                self.explain_floor(level, k);
+                return SearchNode::Dead;
             }
         }
         let mut all_placed = true;
@@ -518,29 +522,29 @@ impl Run<'_> {
             all_placed = false;
             if self.s.item_changed[i] {
                 if self.s.items[i].top > self.capacity {
-                    self.blame(level, self.s.items[i].cause);
-                    return Node::Dead;
+                    self.add_cause(level, self.s.items[i].cause);
+                    return SearchNode::Dead;
                 }
                 self.look_at_item(i);
             }
         }
         if all_placed {
-            return Node::Leaf;
+            return SearchNode::Leaf;
         }
         let Some(clique) = self.select() else {
             // In any plan the lowest open item would be available.
             for i in 0..self.n {
                 if !self.s.items[i].placed {
-                    self.blame_unavailable(level, i);
+                    self.explain_unavailable(level, i);
                 }
             }
-            return Node::Dead;
+            return SearchNode::Dead;
         };
         self.branch(level, clique);
-        Node::Branch
+        SearchNode::Branch
     }
 
-    /// Where the open items of a clique begin and how far they may go. False if they do not fit.
+    /// Computes where the open items of a clique begin and how far they may reach. Returns false if they do not fit.
     fn look_at_stack(&mut self, k: usize) -> bool {
         let s = &mut *self.s;
         let mut stack = Stack {
@@ -564,7 +568,7 @@ impl Run<'_> {
             }
         }
         s.stack_changed[k] = false;
-        // Nothing that is kept rests on the floor alone.
+        // No kept result depends on the floor alone.
         s.stacks[k].floor = stack.floor;
         if s.stacks[k] != stack {
             s.stacks[k] = stack;
@@ -576,7 +580,7 @@ impl Run<'_> {
         stack.floor + stack.open <= stack.room
     }
 
-    /// Whether an open item may come next wherever it is, and how high it is if another is below it.
+    /// Computes whether an open item may come next in all its cliques, and its lower bound if another item is below it.
     fn look_at_item(&mut self, i: usize) {
         let s = &mut *self.s;
         let item = &mut s.items[i];
@@ -598,7 +602,7 @@ impl Run<'_> {
         }
     }
 
-    /// A clique with no choice or a single one, else the one to pick.
+    /// Returns a clique with at most one choice, otherwise the one that `CliqueChoice` prefers.
     fn select(&mut self) -> Option<usize> {
         let mut best: Option<((u32, u64, u32), usize)> = None;
         for k in 0..self.cliques.members.len() {
@@ -623,19 +627,19 @@ impl Run<'_> {
         best.map(|(_, k)| k)
     }
 
-    /// What a clique with several choices is picked by, the least first.
+    /// Returns the key by which a clique with several choices is preferred, the smallest first.
     fn key(&self, k: usize, choices: u32) -> (u32, u64, u32) {
         let floor = self.s.stacks[k].floor;
         match self.pick {
-            Pick::Lowest => (2, floor, choices),
-            Pick::LowestFullest => (2, floor, u32::MAX - self.cliques.members.of(k).len() as u32),
+            CliqueChoice::Lowest => (2, floor, choices),
+            CliqueChoice::LowestFullest => (2, floor, u32::MAX - self.cliques.members.of(k).len() as u32),
             // Offsets are far below 2^62.
-            Pick::Bound if self.s.defers[k] => (3, floor, choices),
-            Pick::Bound => (2, choices.into(), 0),
+            CliqueChoice::Bound if self.s.defers[k] => (3, floor, choices),
+            CliqueChoice::Bound => (2, choices.into(), 0),
         }
     }
 
-    /// Counts the choices of a clique; none are counted where all there is to do is to put off again.
+    /// Counts the choices of a clique. None are counted if the only choice is to defer it again.
     fn look_at_choices(&mut self, k: usize) {
         let s = &mut *self.s;
         let (mut choices, mut put_off, mut least) = (0u32, false, u64::MAX);
@@ -662,12 +666,12 @@ impl Run<'_> {
             if self.s.items[i].available {
                 self.s.choices.push(c);
             } else {
-                self.blame_unavailable(level, i);
+                self.explain_unavailable(level, i);
             }
         }
         let s = &mut *self.s;
         let (class, rank) = (self.class, self.rank);
-        // Of those that are alike only the first one.
+        // Of items that do not differ, keep the first one.
         s.choices[start..].sort_unstable_by_key(|&c| (s.items[c as usize].least, class[c as usize], c));
         let mut kept = start;
         for at in start..s.choices.len() {
@@ -681,7 +685,7 @@ impl Run<'_> {
         s.choices[start..].sort_unstable_by_key(|&c| (s.items[c as usize].least, rank[c as usize]));
         let Stack { open, room, .. } = s.stacks[clique];
         let defer_next = least.saturating_add(open) <= room;
-        let frame = Frame {
+        let frame = SearchFrame {
             clique: clique as u32,
             choices: start,
             next: start,
@@ -693,22 +697,22 @@ impl Run<'_> {
         };
         s.frames.push(frame);
         if !defer_next {
-            self.blame_deferred(level, clique, room - open + 1);
+            self.explain_deferred(level, clique, room - open + 1);
         }
     }
 
-    fn blame_floor(&mut self, level: usize, clique: usize) {
+    fn explain_floor(&mut self, level: usize, clique: usize) {
         for at in self.s.open_of(self.cliques, clique) {
             let item = self.s.members[at] as usize;
-            self.blame(level, self.s.items[item].cause);
+            self.add_cause(level, self.s.items[item].cause);
         }
     }
 
-    fn blame_unavailable(&mut self, level: usize, item: usize) {
+    fn explain_unavailable(&mut self, level: usize, item: usize) {
         let on = match self.s.items[item].put_off {
             NONE => self.s.items[item].cause,
             put_off => put_off,
         };
-        self.blame(level, on);
+        self.add_cause(level, on);
     }
 }

@@ -1,82 +1,82 @@
-//! Checking a plan from the problem's plain data alone: nothing here is shared with what makes plans, so that an error
-//! there is found here.
+//! Checks a plan with the problem's plain data alone. The check shares no code with the planner, so it finds the
+//! planner's errors.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use super::{Lifetime, Plan, Problem};
 
-/// Why a plan is wrong.
+/// The reason why a plan is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum VerifyError {
-    /// There are more or fewer offsets than buffers.
+    /// The number of offsets differs from the number of buffers.
     #[error("{offsets} offsets for {buffers} buffers")]
     Count {
-        /// Offsets.
+        /// The number of offsets.
         offsets: usize,
-        /// Buffers.
+        /// The number of buffers.
         buffers: usize,
     },
-    /// An offset that is no multiple of the alignment.
-    #[error("buffer `{buffer}` at {offset}: no multiple of its alignment {alignment}")]
+    /// An offset is not a multiple of its buffer's alignment.
+    #[error("buffer `{buffer}` at {offset}: not a multiple of its alignment {alignment}")]
     Misaligned {
         /// The buffer's name.
         buffer: Box<str>,
-        /// Its offset in bytes.
+        /// The offset of the buffer in bytes.
         offset: u64,
-        /// Its alignment in bytes.
+        /// The alignment of the buffer in bytes.
         alignment: u64,
     },
-    /// A buffer that is not where it has to be.
-    #[error("buffer `{buffer}` at {offset}: it has to be at {fixed}")]
+    /// A fixed buffer has another offset than the fixed one.
+    #[error("buffer `{buffer}` at {offset}: it must be at the fixed offset {fixed}")]
     NotFixed {
         /// The buffer's name.
         buffer: Box<str>,
-        /// Its offset in bytes.
+        /// The offset of the buffer in bytes.
         offset: u64,
-        /// The offset that the problem fixes.
+        /// The offset in bytes that the problem fixes.
         fixed: u64,
     },
-    /// A buffer that ends behind 2^64.
+    /// The end of a buffer is above 2^64.
     #[error("buffer `{buffer}` at {offset}: its end overflows")]
     Overflow {
         /// The buffer's name.
         buffer: Box<str>,
-        /// Its offset in bytes.
+        /// The offset of the buffer in bytes.
         offset: u64,
     },
-    /// Two buffers that are live together and have a byte in common.
-    #[error("buffers `{first}` and `{second}` are live together and overlap")]
+    /// Two buffers share bytes and are live at the same time.
+    #[error("buffers `{first}` and `{second}` are live at the same time and overlap")]
     Overlap {
-        /// One buffer's name.
+        /// The name of one buffer.
         first: Box<str>,
-        /// The other's.
+        /// The name of the other buffer.
         second: Box<str>,
     },
-    /// A total that is not the end of the last buffer.
-    #[error("the total is given as {total} bytes and is {end}")]
+    /// The total is not the end of the last buffer.
+    #[error("the plan has a total of {total} bytes, but its last buffer ends at {end}")]
     Total {
-        /// What the plan says.
+        /// The total of the plan in bytes.
         total: u64,
-        /// Where the buffers end.
+        /// The end of the last buffer in bytes.
         end: u64,
     },
-    /// A lower bound above the total, or a plan that is called optimal and is above its bound.
-    #[error("lower bound {lower_bound} and total {total}, optimal: {optimal}: this can't be")]
+    /// The lower bound is above the total, or the plan is marked optimal and its total is above the bound.
+    #[error("lower bound {lower_bound} and total {total}, optimal: {optimal}: these are inconsistent")]
     Bound {
-        /// What the plan says.
+        /// The lower bound of the plan in bytes.
         lower_bound: u64,
-        /// What the plan says.
+        /// The total of the plan in bytes.
         total: u64,
-        /// What the plan says.
+        /// Whether the plan is marked optimal.
         optimal: bool,
     },
-    /// A total that is above the problem's capacity.
+    /// The total is above the problem's capacity.
     #[error("the total of {total} bytes is above the capacity of {capacity}")]
     Capacity {
-        /// What the plan says.
+        /// The total of the plan in bytes.
         total: u64,
-        /// What the problem allows.
+        /// The capacity of the problem in bytes.
         capacity: u64,
     },
 }
@@ -87,7 +87,7 @@ pub enum VerifyError {
 /// O(n (V + E) + n^2).
 ///
 /// # Errors
-/// The first thing found wrong.
+/// Returns the first error found.
 pub fn verify(problem: &Problem, plan: &Plan) -> Result<(), VerifyError> {
     let end = verify_offsets(problem, plan.offsets())?;
     if end != plan.total() {
@@ -103,10 +103,11 @@ pub fn verify(problem: &Problem, plan: &Plan) -> Result<(), VerifyError> {
     }
 }
 
-/// Checks offsets in bytes, one for each buffer in the order in which they were added, and gives the end of the last.
+/// Checks offsets in bytes, one for each buffer in the order in which they were added, and returns the end of the last
+/// buffer.
 ///
 /// # Errors
-/// The first thing found wrong.
+/// Returns the first error found.
 pub fn verify_offsets(problem: &Problem, offsets: &[u64]) -> Result<u64, VerifyError> {
     let buffers = problem.buffers();
     if offsets.len() != buffers.len() {
@@ -151,10 +152,10 @@ struct Placed {
     top: u64,
 }
 
-/// Steps through time with the live buffers by offset. What is live does not overlap (or is at one offset, for a pair
-/// that shares), so a new one has only its neighbours to fear.
+/// Steps through time with the live buffers by offset. Live buffers do not overlap (or are at one offset, for a pair
+/// that shares), so a new one is compared with its neighbours only.
 fn sweep(problem: &Problem, placed: &[Placed], pairs: &HashSet<(usize, usize)>) -> Option<(usize, usize)> {
-    // Half positions keep both kinds of lifetime apart: [a, b] lives to 2b + 1, [a, b) to 2b - 1; ends sort first.
+    // Half positions distinguish both kinds of lifetime: [a, b] lives to 2b + 1, [a, b) to 2b - 1; ends sort first.
     let mut steps: Vec<(u128, bool, usize)> = Vec::with_capacity(placed.len() * 2);
     for (buffer, p) in problem.buffers().iter().zip(placed) {
         let (from, to) = match buffer.lifetime {
@@ -199,8 +200,8 @@ fn sweep(problem: &Problem, placed: &[Placed], pairs: &HashSet<(usize, usize)>) 
     None
 }
 
-/// For each buffer, a walk over the graph from its last uses: only what is defined at a node reached behind all of them
-/// may have its bytes.
+/// Walks the graph from the last uses of each buffer: only buffers that are defined at a node after all of them may
+/// have its bytes.
 fn by_reachability(
     problem: &Problem,
     placed: &[Placed],
@@ -212,7 +213,7 @@ fn by_reachability(
             next.push(b.index());
         }
     }
-    // For each buffer, how many of its uses each node comes after.
+    // For each buffer, the number of its uses that each node comes after.
     let behind = |index: usize| -> Option<(Vec<u32>, u32)> {
         let Lifetime::Nodes { definition, uses } = &problem.buffers().get(index)?.lifetime else {
             return None;
@@ -236,10 +237,10 @@ fn by_reachability(
         Some(Lifetime::Nodes { definition, .. }) => Some(definition.index()),
         _ => None,
     };
-    // The pairs that overlap in bytes, and of these the ones that no order keeps apart.
+    // The pairs that overlap in bytes, less those that the partial order separates.
     let mut apart: HashSet<(usize, usize)> = HashSet::new();
     for a in placed {
-        // What can't be looked up is not taken for apart.
+        // A buffer without such a count is treated as overlapping.
         let Some((count, uses)) = behind(a.index) else { continue };
         for b in placed {
             if definition(b.index).and_then(|node| count.get(node)) == Some(&uses) {

@@ -1,12 +1,12 @@
-//! Everything that can be done with bytes from outside: the bodies of the fuzz targets, which tests/hostile.rs runs too.
+//! Uses input bytes with every function: the bodies of the fuzz targets, which tests/hostile.rs runs too.
 
 #![allow(dead_code, reason = "each fuzz target uses one of them")]
 
 use code_object::limits::{MAX_IMAGE_SIZE, MAX_KERNARG_SIZE, MAX_WORKGROUP_SIZE};
 use code_object::{CodeObject, Error, TargetId, bundle};
 
-/// Reads the bytes in every way; whatever is read has to keep the promises of the documentation. Returns what
-/// reading them as a raw code object gave.
+/// Reads the bytes with every function and checks the documented properties of the results. Returns the result of
+/// reading them as a raw code object.
 pub(crate) fn exercise(bytes: &[u8]) -> Result<CodeObject, Error> {
     if let Ok(entries) = bundle::entries(bytes) {
         for entry in entries {
@@ -29,7 +29,7 @@ pub(crate) fn exercise(bytes: &[u8]) -> Result<CodeObject, Error> {
     Ok(object)
 }
 
-/// A copy of `file` with this metadata instead of its own, in a note at its end.
+/// Returns a copy of `file` with this metadata instead of its own, in a note at its end.
 pub(crate) fn with_metadata(file: &[u8], metadata: &[u8]) -> Vec<u8> {
     let mut bytes = file.to_vec();
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
@@ -48,12 +48,13 @@ pub(crate) fn with_metadata(file: &[u8], metadata: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Any bytes are metadata or an error.
+/// Reads any bytes as metadata.
 pub(crate) fn metadata(bytes: &[u8]) {
     let _ = exercise(&with_metadata(include_bytes!("../data/v5.co"), bytes));
 }
 
-/// Any bytes behind the header of a compressed bundle: the first chooses it, the next two are the size it claims.
+/// Reads any bytes after the header of a compressed bundle. The first byte selects the header, and the next two are the
+/// stated size.
 pub(crate) fn compressed(bytes: &[u8]) {
     let Some(([kind, low, high], payload)) = bytes.split_first_chunk() else { return };
     let (version, method) = (u16::from(kind % 3 + 1), u16::from(kind / 3 % 2));
@@ -73,7 +74,7 @@ pub(crate) fn compressed(bytes: &[u8]) {
     let _ = exercise(&file);
 }
 
-/// Checks the promises that launchers and emulators rely on.
+/// Checks the properties that launchers and emulators rely on.
 fn check(object: &CodeObject) {
     let image = object.image_range();
     assert!(image.end - image.start <= MAX_IMAGE_SIZE);

@@ -1,5 +1,5 @@
-//! The fused kernels of one device, by structure; the least recently used goes first. (What was compiled is kept on disk
-//! too: `hip_driver::compile`.)
+//! The fused kernels of one device, by structure. The least recently used one is dropped first. (`hip_driver::compile`
+//! keeps compiled code on disk too.)
 
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -14,10 +14,10 @@ use hiplaunch::module::Module;
 
 use super::source::{KERNEL, Structure};
 
-/// Kernels kept.
+/// The number of kernels that are kept.
 const KEPT: usize = 256;
 
-/// Why there is no fused kernel.
+/// The reason why there is no fused kernel.
 #[derive(Debug, thiserror::Error)]
 enum NotFused {
     #[error("{0}")]
@@ -27,20 +27,20 @@ enum NotFused {
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct CachedKernels {
     kernels: HashMap<Structure, (KernelHandle, u64)>,
     clock: u64,
     compiled: u64,
-    /// A source could not be compiled, or what came of it not be loaded: no more is tried.
+    /// A source could not be compiled, or its code could not be loaded. No other is tried then.
     broken: bool,
 }
 
-/// Compiled when first needed.
+/// Fused kernels, which are compiled when they are first needed.
 #[derive(Debug)]
 pub(crate) struct FusedKernels {
-    kept: Mutex<Kept>,
+    kept: Mutex<CachedKernels>,
     limit: usize,
-    /// Whether there is a compiler for the device: asked at every compute, and so looked for once.
+    /// Whether there is a compiler for the device. It is looked for once.
     available: OnceLock<bool>,
 }
 
@@ -55,7 +55,7 @@ impl FusedKernels {
         FusedKernels { kept: Mutex::default(), limit, available: OnceLock::new() }
     }
 
-    /// Whether there is a compiler for the device.
+    /// Returns whether there is a compiler for the device.
     pub(crate) fn available(&self, device: &Device) -> bool {
         *self.available.get_or_init(|| {
             let missing = compiler(&device.properties().target.processor).check().err();
@@ -66,8 +66,8 @@ impl FusedKernels {
         })
     }
 
-    /// Hands the kernel of a structure to `then`, compiled now if need be; `None` where it can't be had. Others who look
-    /// for one meanwhile wait, so that none is compiled twice, and none goes before it is recorded.
+    /// Calls `then` with the kernel of a structure, which is compiled now if necessary; returns `None` if there is no
+    /// kernel. Other threads wait meanwhile, so that none is compiled twice or dropped before it is recorded.
     pub(crate) fn with<R>(
         &self,
         launcher: &Launcher,
@@ -106,20 +106,20 @@ impl FusedKernels {
         then(handle).map(Some)
     }
 
-    /// How many were compiled so far.
+    /// Returns the number of kernels that were compiled so far.
     pub(crate) fn compiled(&self) -> u64 {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).compiled
     }
 
-    /// Every kernel that there is, to be unregistered.
+    /// Removes all kernels and returns them, to be unregistered.
     pub(crate) fn drain(&mut self) -> Vec<KernelHandle> {
         let kept = self.kept.get_mut().unwrap_or_else(PoisonError::into_inner);
         kept.kernels.drain().map(|(_, (handle, _))| handle).collect()
     }
 }
 
-/// What fused kernels are compiled with. Without contraction, so that the bits are those of separate launches; for the
-/// processor alone, so that every device of its kind shares what is kept on disk.
+/// Returns the compiler for fused kernels. Contraction is off, so that the bits are those of separate launches. The
+/// target is the processor without features, so that every device of its kind shares the cache on disk.
 fn compiler(processor: &Processor) -> Compiler {
     Compiler::new(&TargetId::new(processor.clone())).name("fused.hip").options(["-O3", "-ffp-contract=off"])
 }
@@ -132,7 +132,8 @@ fn make(
     let processor = &device.properties().target.processor;
     let code = compiler(processor).compile(&structure.source())?;
     log::debug!("a kernel of {} operations for {processor}: {} bytes", structure.len(), code.elf().len());
-    // SAFETY: compiled from a source that was written here: it touches its element of each array.
+    // SAFETY: the code was compiled from a source that this crate wrote; a work-item accesses only its element of each
+    // array.
     let module = unsafe { Module::load(device, code.elf()) }?;
     // SAFETY: each work-item reads its element of every array, and no other, before it writes one.
     let kernel = unsafe { Registration::new(&module, KERNEL).in_place() };
@@ -161,7 +162,7 @@ mod tests {
         let of = |tensor: &LazyTensor<f32>| structure(&entries(&tensor.0), &[1, 2]).0;
         let structures = [of(&x.neg().neg()), of(&x.neg().add(1.0)), of(&x.neg().mul(1.0))];
         let mut kernels = FusedKernels::new(2);
-        // Which are wanted, and how many were compiled until then.
+        // The kernel that is requested, and the number compiled until then.
         for (wanted, compiled) in [(0, 1), (1, 2), (0, 2), (2, 3), (0, 3), (1, 4), (0, 4), (2, 5)] {
             let done = kernels
                 .with(&launcher, t.device(), &structures[wanted], |handle| Ok(launcher.signature(handle)?));

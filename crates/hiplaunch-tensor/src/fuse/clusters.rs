@@ -1,45 +1,45 @@
-//! Which operations go into one kernel.
+//! Decides which operations are computed by one kernel.
 
 use smallvec::SmallVec;
 
-use crate::dag::Entry;
+use crate::dag::VisitedNode;
 use crate::element::Element;
-use crate::node::Work;
+use crate::node::Operation;
 
-/// Most operations of a kernel: each has at most three operands of 8 bytes, so that all fit into the 4 KiB that a launch
-/// passes by value.
+/// The largest number of operations of a kernel. Each has at most three operands of 8 bytes, so that all fit into the 4
+/// KiB of a launch's arguments.
 const MOST: u32 = 128;
 
 /// A partition of an expression's elementwise operations.
 #[derive(Debug, Default)]
 pub(crate) struct Clusters {
-    /// For each entry, the last one of its cluster; itself where it is alone.
+    /// For each node, the last node of its cluster; the node itself if it is alone.
     last: Vec<u32>,
-    /// For the last entry of a cluster of two and more, all of them in order.
+    /// For the last node of a cluster of two or more, all its nodes in order.
     members: Vec<SmallVec<[u32; 4]>>,
 }
 
 impl Clusters {
-    /// Every operation alone.
+    /// Puts every operation into a cluster of its own.
     pub(crate) fn none() -> Clusters {
         Clusters::default()
     }
 
-    /// Whether only operations of its own cluster read an entry, so that it needs no memory.
+    /// Returns whether only operations of its own cluster read a node, so that its result needs no memory.
     pub(crate) fn is_inner(&self, entry: usize) -> bool {
         self.last.get(entry).is_some_and(|&last| last as usize != entry)
     }
 
-    /// The operations of the cluster that ends here; none for an entry that is alone.
+    /// Returns the operations of the cluster that ends at a node; empty if the node is alone.
     pub(crate) fn ending_at(&self, entry: usize) -> &[u32] {
         self.members.get(entry).map_or(&[], |m| m)
     }
 }
 
-/// Joins an operation to those that read it where all of them are in one cluster. Then nothing outside reads anything of
-/// a cluster but its last operation, and no path leaves a cluster and comes back.
-pub(crate) fn clusters<T: Element>(entries: &[Entry<'_, T>]) -> Clusters {
-    // What the readers that were seen so far say: no reader, all of them in the cluster that ends there, or apart.
+/// Adds an operation to the cluster of its readers if all of them are in one cluster. Then only the last operation of a
+/// cluster is read from outside, and no path leaves a cluster and returns to it.
+pub(crate) fn clusters<T: Element>(entries: &[VisitedNode<'_, T>]) -> Clusters {
+    // The clusters of the readers seen so far: no reader, all of them in one cluster, or in different ones.
     #[derive(Clone, Copy, PartialEq)]
     enum Readers {
         None,
@@ -50,7 +50,7 @@ pub(crate) fn clusters<T: Element>(entries: &[Entry<'_, T>]) -> Clusters {
     let mut sizes = vec![0u32; entries.len()];
     let mut last: Vec<u32> = (0..entries.len() as u32).collect();
     for (index, entry) in entries.iter().enumerate().rev() {
-        let is_elementwise = matches!(entry.node.work, Work::Elementwise(..));
+        let is_elementwise = matches!(entry.node.work, Operation::Elementwise(..));
         if let (true, Readers::In(cluster)) = (is_elementwise, readers[index])
             && sizes[cluster as usize] < MOST
         {

@@ -1,7 +1,7 @@
-//! Fusion: runs of elementwise operations as one kernel each, made at run time where there is a compiler for it.
+//! Fusion: computes a cluster of elementwise operations with one kernel, which is compiled at run time.
 //!
-//! `clusters` decides what goes together, `source` writes it down, `cache` has it compiled and keeps the kernels. The
-//! functions of `hip/tensor_math.h` are part of every source, so that the bits are those of separate launches.
+//! `clusters` divides the operations, `source` writes the kernels, and `cache` compiles and keeps them. Every source
+//! contains the functions of `hip/tensor_math.h`, so that the bits are those of separate launches.
 
 mod cache;
 mod clusters;

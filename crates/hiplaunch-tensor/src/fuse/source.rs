@@ -1,50 +1,51 @@
-//! A cluster's structure, and the source of its kernel.
+//! The structure of a cluster, and the source of its kernel.
 
 use std::fmt::Write;
 
-use crate::dag::Entry;
+use crate::dag::VisitedNode;
 use crate::element::{Element, ElementType};
-use crate::node::{Input, Op, Work};
+use crate::node::{Input, Op, Operation};
 
-/// What the operations are made of; has no `#include`.
+/// The functions that the operations call; has no `#include`.
 const MATH: &str = include_str!("../../hip/tensor_math.h");
 
-/// The kernel's name in every source.
+/// The name of the kernel in every source.
 pub(super) const KERNEL: &str = "fused";
 
-/// Words of a step: its operation and up to three operands.
+/// The words of a step: its operation and up to three operands.
 const STEP: usize = 4;
 
-// Where an operand comes from, in a word's highest bits; the rest is a number.
-/// No such operand.
+// The kind of an operand, in the highest bits of its word; the rest is a number.
+/// No operand.
 const NONE: u32 = 0;
-/// An array, by its number among the kernel's.
+/// An array, by its number among the kernel's arrays.
 const ARRAY: u32 = 1 << 30;
-/// A scalar, likewise. Scalars are arguments, so that another value is no other kernel.
+/// A scalar, by its number among the kernel's scalars. Scalars are arguments, so that another value needs no other
+/// kernel.
 const SCALAR: u32 = 2 << 30;
-/// An earlier step.
+/// The result of an earlier step.
 const EARLIER: u32 = 3 << 30;
 
-/// What a fused kernel computes: equal ones have the same source.
+/// What a fused kernel computes. Equal structures have the same source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Structure {
     element: ElementType,
     arrays: u32,
     scalars: u32,
-    /// [`STEP`] words each: in one piece, as it is hashed at every compute.
+    /// [`STEP`] words for each step, in one vector because it is hashed at every compute.
     steps: Vec<u32>,
 }
 
-/// The structure of a cluster, the entries whose arrays it reads, and its scalars.
+/// Returns the structure of a cluster, the nodes whose arrays it reads, and its scalars.
 pub(crate) fn structure<T: Element>(
-    entries: &[Entry<'_, T>],
+    entries: &[VisitedNode<'_, T>],
     members: &[u32],
 ) -> (Structure, Vec<u32>, Vec<T>) {
     let (mut arrays, mut scalars): (Vec<u32>, Vec<T>) = (Vec::new(), Vec::new());
     let mut steps = Vec::with_capacity(members.len() * STEP);
     let places = members.iter().filter_map(|&m| entries.get(m as usize));
     for entry in places {
-        let Work::Elementwise(op, inputs) = &entry.node.work else { continue };
+        let Operation::Elementwise(op, inputs) = &entry.node.work else { continue };
         let mut reads = entry.reads.iter().copied();
         let mut words = [*op as u32, NONE, NONE, NONE];
         for (word, input) in words.iter_mut().skip(1).zip(inputs) {
@@ -66,7 +67,7 @@ pub(crate) fn structure<T: Element>(
     (Structure { element: T::TYPE, arrays: arrays_len, scalars: scalars_len, steps }, arrays, scalars)
 }
 
-/// Its number among those that are there; a new one if it is not.
+/// Returns the number of a node's array, which is added if it is new.
 fn number(arrays: &mut Vec<u32>, entry: u32) -> u32 {
     match arrays.iter().position(|a| *a == entry) {
         Some(at) => at as u32,
@@ -78,13 +79,13 @@ fn number(arrays: &mut Vec<u32>, entry: u32) -> u32 {
 }
 
 impl Structure {
-    /// How many operations it has.
+    /// Returns the number of operations.
     pub(super) fn len(&self) -> usize {
         self.steps.len() / STEP
     }
 
-    /// HIP source of the kernel: arrays, scalars, the result and the number of elements are its arguments, in that order.
-    /// A work-item reads its element of every array before it writes one.
+    /// Returns the HIP source of the kernel. Its arguments are the arrays, the scalars, the result and the number of
+    /// elements, in this order. A work-item reads its element of every array before it writes one.
     pub(super) fn source(&self) -> String {
         let c = match self.element {
             ElementType::F32 => "float",

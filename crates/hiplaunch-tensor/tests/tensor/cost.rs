@@ -1,4 +1,4 @@
-//! What a compute costs: calls, by the validation layer, and memory, by the pool's counters.
+//! The cost of a compute: driver calls, counted by the validation layer, and memory, counted by the pool.
 
 use hiplaunch::DeviceBuffer;
 use hiplaunch::driver::Capability;
@@ -8,7 +8,7 @@ use hiplaunch_tensor::LazyTensor;
 use crate::operations::one_by_one as tensors;
 use hiplaunch_testing::rig::*;
 
-/// Large enough that each buffer shows in the counters.
+/// Large enough for each buffer to show in the counters.
 const N: usize = 1 << 16;
 
 #[test]
@@ -36,7 +36,7 @@ fn each_operation_is_one_launch_and_nothing_else() {
         let inputs: Vec<_> = (0..3).map(|i| t.from_slice(&[i as f32; 64], &[8, 8]).unwrap()).collect();
         let mut out = DeviceBuffer::<f32>::on(&rig.stream, 64).unwrap();
         for (i, x) in inputs.iter().enumerate() {
-            // Other data and another scalar each time, 100 operations.
+            // Each iteration has other data and another scalar, and 100 operations.
             let mut chain = x.clone();
             for _ in 0..49 {
                 chain = chain.add(i as f32).neg();
@@ -65,7 +65,7 @@ fn each_operation_is_one_launch_and_nothing_else() {
 }
 
 #[test]
-fn as_a_graph_of_the_drivers_an_expression_is_one_call() {
+fn an_expression_that_is_a_driver_graph_is_one_call() {
     on_each(|rig| {
         let driver = rig.launcher.driver();
         if !driver.capabilities().has(Capability::Graphs) {
@@ -76,24 +76,25 @@ fn as_a_graph_of_the_drivers_an_expression_is_one_call() {
         let mut out = DeviceBuffer::<f64>::on(&rig.stream, 64).unwrap();
         let x = t.from_slice(&(0..64).map(f64::from).collect::<Vec<_>>(), &[8, 8]).unwrap();
         let chain = |x: &LazyTensor<f64>| (0..50).fold(x.clone(), |c, i| c.mul(0.5).sub(f64::from(i))).exp();
-        let burst = chain(&x).matmul(&x).to_vec().unwrap();
+        let first = chain(&x).matmul(&x).to_vec().unwrap();
         rig.launcher.set_graph_break_even(1);
         for compute in 0..3 {
             let before = rig.validation().counts();
             chain(&x).matmul(&x).compute_into(&mut out).unwrap();
             let counts = rig.validation().counts().since(&before);
-            // Other pointers than the last time: a burst. The same again: a graph is made. And again: launched.
+            // With other pointers than the last time, one call for each node. With the same pointers, a driver graph is
+            // created. Then it is launched.
             let launches = (counts.get(CallKind::LaunchKernel), counts.get(CallKind::GraphLaunch));
             assert_eq!(launches, if compute == 0 { (102, 0) } else { (0, 1) });
             assert!(compute < 2 || counts.device_calls() == 1, "{counts}");
-            assert_eq!(out.to_vec(&rig.stream).unwrap(), burst);
+            assert_eq!(out.to_vec(&rig.stream).unwrap(), first);
         }
         rig.assert_clean();
     });
 }
 
 #[test]
-fn shared_parts_are_computed_once_and_others_not_at_all() {
+fn shared_parts_are_computed_once_and_unused_ones_never() {
     on_each(|rig| {
         let t = tensors(&rig);
         let x = t.from_slice(&[3i32; 16], &[16]).unwrap();

@@ -1,4 +1,4 @@
-//! What is wrong is found while recording, carried to compute, and submits nothing.
+//! Errors are found while recording, returned by compute, and nothing is submitted.
 
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::driver::{Driver, ErrorCode};
@@ -19,7 +19,7 @@ fn refused<T: Element>(tensor: &LazyTensor<T>) -> (&'static str, TensorProblem) 
 }
 
 #[test]
-fn shapes_that_do_not_fit_are_named() {
+fn mismatched_shapes_are_errors_that_name_them() {
     on_each(|rig| {
         let t = tensors(&rig);
         let a = t.from_slice(&[1.0f32; 6], &[2, 3]).unwrap();
@@ -39,7 +39,7 @@ fn shapes_that_do_not_fit_are_named() {
         ] {
             assert_eq!(refused(&wrong), (name, differ.clone()));
         }
-        // The first error of a chain comes out, whatever follows, on either side.
+        // The first error of a chain is returned, whatever follows, from either operand.
         let chain = a.add(&b).mul(5.0).sub(&a).sqrt().sum(7).matmul(&b);
         assert_eq!(refused(&chain), ("add", differ.clone()));
         assert_eq!(refused(&b.mul(&a.add(&b))), ("add", differ));
@@ -63,7 +63,7 @@ fn shapes_that_do_not_fit_are_named() {
 }
 
 #[test]
-fn lengths_sizes_and_divisors() {
+fn wrong_lengths_sizes_and_divisors_are_errors() {
     on_each(|rig| {
         let t = tensors(&rig);
         match t.from_slice(&[1i32; 5], &[2, 3]) {
@@ -99,7 +99,7 @@ fn tensors_of_other_streams_and_launchers_are_refused() {
         let b = t.on_stream(&other_stream).unwrap().from_slice(&[1.0f64; 4], &[4]).unwrap();
         assert_eq!(refused(&a.add(&b)), ("add", TensorProblem::OtherStream));
         assert_eq!(refused(&a.mul_add(2.0, &b)), ("fma", TensorProblem::OtherStream));
-        // Made apart, but for the same stream: they meet.
+        // Contexts that were created separately for the same stream can be mixed.
         let c = tensors(&rig).from_slice(&[1.0f64; 4], &[4]).unwrap();
         assert_eq!(a.add(&c).to_vec().unwrap(), [2.0; 4]);
 
@@ -131,7 +131,7 @@ fn a_tensor_of_another_device_is_refused() {
     let b = second.from_slice(&[1i32; 4], &[4]).unwrap();
     let ids = (first.device().id(), second.device().id());
     assert_eq!(refused(&a.add(&b)), ("add", TensorProblem::OtherDevice { this: ids.0, other: ids.1 }));
-    // A destination that was on the other device is given memory here.
+    // A destination on the other device gets memory on this one.
     let mut out = DeviceBuffer::<i32>::on(second.stream(), 4).unwrap();
     a.add(1).compute_into(&mut out).unwrap();
     assert_eq!((out.device(), out.to_vec(first.stream()).unwrap()), (first.device(), vec![2; 4]));
@@ -156,7 +156,7 @@ fn a_refused_submission_names_the_node_and_the_next_one_works() {
         rig.validation().clear_injections();
         chain.compute_into(&mut out).unwrap();
         assert_eq!(out.to_vec(&rig.stream).unwrap(), [-4.0; 4]);
-        // No memory for the result: nothing was submitted, and what there was is as it was.
+        // There is no memory for the result: nothing is submitted, and the destination is unchanged.
         let big = t.from_slice(&vec![1.0f32; 1 << 20], &[1 << 20]).unwrap();
         rig.validation().inject_repeating(CallKind::Malloc, 1, ErrorCode::OUT_OF_MEMORY);
         let before = rig.validation().counts();
@@ -165,14 +165,14 @@ fn a_refused_submission_names_the_node_and_the_next_one_works() {
         assert_eq!(rig.validation().counts().since(&before).get(CallKind::LaunchKernel), 0);
         assert_eq!(out.shape(), [4]);
         rig.validation().clear_injections();
-        // None for what is in between: the same, and it says for what.
+        // There is no memory for the temporaries: the same, and the error says what for.
         let mut large = DeviceBuffer::<f32>::on(&rig.stream, 1 << 20).unwrap();
         rig.validation().inject_repeating(CallKind::Malloc, 1, ErrorCode::OUT_OF_MEMORY);
         let before = rig.validation().counts();
         match big.add(1.0).mul(2.0).compute_into(&mut large) {
             Err(Error::Launcher(hiplaunch::Error::OutOfMemory(e))) => {
                 let why = e.why.unwrap_or_default();
-                assert!(why.contains("the arena of a graph of 2 nodes, the largest temporary"), "{why}");
+                assert!(why.contains("the workspace of a graph of 2 nodes, the largest temporary"), "{why}");
             }
             other => panic!("{other:?}"),
         }

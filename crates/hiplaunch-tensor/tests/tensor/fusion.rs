@@ -1,4 +1,4 @@
-//! Fused kernels: fewer launches, the same bits. Without a compiler on this machine, what is left is the fallback.
+//! Fused kernels: fewer launches, the same bits. Without a compiler on this machine, the fallback is tested.
 
 use code_object::{Processor, TargetId};
 use hiplaunch::driver::ErrorCode;
@@ -12,7 +12,7 @@ use crate::host::{Host, assert_same};
 use crate::operations::{one_by_one, tensors};
 use hiplaunch_testing::rig::*;
 
-/// Runs a test with fusion where there is a compiler; says so where there is none.
+/// Runs a test with fusion if there is a compiler; otherwise says that there is none.
 fn where_it_fuses(test: impl Fn(Rig, Tensors)) {
     on_each(|rig| {
         let t = tensors(&rig);
@@ -30,7 +30,7 @@ fn launches(rig: &Rig, compute: impl FnOnce()) -> u64 {
     rig.validation().counts().since(&before).get(CallKind::LaunchKernel)
 }
 
-/// Every operation, on every pair of special values, in one expression each.
+/// Returns every operation on every pair of special values, one expression each.
 fn all_operations<T: Host>(t: &Tensors) -> Vec<LazyTensor<T>> {
     let specials = T::specials();
     let pairs = || specials.iter().flat_map(|a| specials.iter().map(move |b| (*a, *b)));
@@ -102,7 +102,7 @@ fn a_hundred_operations_are_one_launch_and_two_buffers() {
             (1, pool.hits + pool.misses),
             "{counts}"
         );
-        // Longer ones are several kernels.
+        // A longer chain is several kernels.
         let chain = (0..500).fold(x.clone(), |chain, _| chain.add(1.0));
         assert_eq!(launches(&rig, || chain.compute_into(&mut out).unwrap()), 4);
         assert_eq!(out.to_vec(&rig.stream).unwrap()[N - 1], 501.0);
@@ -117,18 +117,18 @@ fn kernels_are_compiled_once_for_a_structure() {
         let y = t.from_slice(&[2.0f32; 10], &[10]).unwrap();
         assert_eq!(x.mul(2.0).add(3.0).to_vec().unwrap(), [5.0; 6]);
         assert_eq!(t.compiled(), 1);
-        // Another shape and other scalars; on another stream too.
+        // Another shape and other scalars use the same kernel, also on another stream.
         assert_eq!(y.mul(5.0).add(-1.0).to_vec().unwrap(), [9.0; 10]);
         let other = t.on_stream(&rig.launcher.stream(&rig.device).unwrap()).unwrap();
         let z = other.from_slice(&[4.0f32], &[1]).unwrap();
         assert_eq!(z.mul(1.0).add(1.0).to_vec().unwrap(), [5.0]);
         assert_eq!(t.compiled(), 1);
-        // Another structure, and another type.
+        // Another structure or another type needs another kernel.
         assert_eq!(x.mul(2.0).add(&x).to_vec().unwrap(), [3.0; 6]);
         let i = t.from_slice(&[1i32; 6], &[6]).unwrap();
         assert_eq!(i.mul(2).add(3).to_vec().unwrap(), [5; 6]);
         assert_eq!(t.compiled(), 3);
-        // One operation alone needs none.
+        // An operation that is alone needs no fused kernel.
         assert_eq!(i.mul(2).sum(0).add(3).to_vec().unwrap(), [15]);
         assert_eq!(t.compiled(), 3);
         rig.assert_clean();
@@ -142,16 +142,16 @@ fn kernels_are_compiled_once_for_a_structure() {
 }
 
 #[test]
-fn what_others_read_is_kept_and_what_they_do_not_is_not() {
+fn only_results_that_other_kernels_read_are_stored() {
     where_it_fuses(|rig, t| {
         let x = t.from_slice(&[1i32, 2, 3, 4], &[2, 2]).unwrap();
-        // `shared` is read by both branches of one run: still one kernel.
+        // Both branches of one cluster read `shared`: still one kernel.
         let shared = x.mul(3);
         let diamond = shared.add(1).mul(&shared.sub(1));
         let mut result = Vec::new();
         assert_eq!(launches(&rig, || result = diamond.to_vec().unwrap()), 1);
         assert_eq!(result, [8, 35, 80, 143]);
-        // A product reads it too: it needs memory, and the run behind the product is another kernel.
+        // A product reads it too, so it needs memory, and the operations after the product are another kernel.
         let product = shared.matmul(&shared.add(1).neg());
         let root = product.add(&shared).mul(2);
         assert_eq!(launches(&rig, || result = root.to_vec().unwrap()), 4);
@@ -162,7 +162,7 @@ fn what_others_read_is_kept_and_what_they_do_not_is_not() {
 }
 
 #[test]
-fn where_the_compiler_does_not_know_the_device_operations_are_launched_one_by_one() {
+fn operations_are_launched_one_by_one_if_the_compiler_does_not_support_the_device() {
     let target = TargetId::new(Processor::Gfx942);
     let driver = EmulatedDriver::new(EmulatorOptions { target, ..EmulatorOptions::default() }).unwrap();
     let rig = Rig::open(Launcher::builder().driver(driver), hiplaunch::Backend::Emulator);
@@ -177,7 +177,7 @@ fn where_the_compiler_does_not_know_the_device_operations_are_launched_one_by_on
 }
 
 #[test]
-fn where_a_fused_kernel_can_not_be_loaded_operations_are_launched_one_by_one() {
+fn operations_are_launched_one_by_one_if_a_fused_kernel_can_not_be_loaded() {
     where_it_fuses(|rig, t| {
         let x = t.from_slice(&[1.5f32; 100], &[100]).unwrap();
         rig.validation().inject(CallKind::ModuleLoad, 1, ErrorCode::INVALID_VALUE);

@@ -1,10 +1,10 @@
-//! The same operations on the host, as `LazyTensor`'s documents and hip/README.md define them.
+//! The same operations on the host, as the documentation of `LazyTensor` and hip/README.md define them.
 
 use std::fmt::Debug;
 
 use hiplaunch_tensor::{Element, ROW_SUM_FROM};
 
-/// An element's operations, one rounding each.
+/// The operations on elements, each rounded once.
 pub(crate) trait Host: Element + PartialEq + Debug {
     fn of(i: i32) -> Self;
     fn add(self, b: Self) -> Self;
@@ -15,9 +15,9 @@ pub(crate) trait Host: Element + PartialEq + Debug {
     fn min(self, b: Self) -> Self;
     fn neg(self) -> Self;
     fn fma(self, b: Self, c: Self) -> Self;
-    /// Bit for bit, but that one NaN is as good as another.
+    /// Compares bit for bit, except that all NaNs are equal.
     fn same(self, b: Self) -> bool;
-    /// Values at the ends of the range and of every kind.
+    /// Returns values at the ends of the range and of every class.
     fn specials() -> Vec<Self>;
 }
 
@@ -121,7 +121,7 @@ impl Host for i32 {
     }
 }
 
-/// `exp` in the kernels' steps (hip/tensor_math.h).
+/// `exp` with the same steps as the kernels (hip/tensor_math.h).
 pub(crate) fn exp(x: f64) -> f64 {
     if x.is_nan() {
         return x;
@@ -134,7 +134,7 @@ pub(crate) fn exp(x: f64) -> f64 {
     }
     let n = (x * std::f64::consts::LOG2_E).round_ties_even();
     let r = (-n).mul_add(std::f64::consts::LN_2, x);
-    // What ln 2 has beyond the 53 bits of the constant.
+    // The part of ln 2 beyond the 53 bits of the constant.
     let r = (-n).mul_add(2.319_046_813_846_299_6e-17, r);
     let factorial = |k: u32| (1..=k).map(f64::from).product::<f64>();
     let y = (0..=12).rev().fold(1.0 / factorial(13), |y, k| y.mul_add(r, 1.0 / factorial(k)));
@@ -146,7 +146,7 @@ pub(crate) fn zip<T: Host>(a: &[T], b: &[T], f: impl Fn(T, T) -> T) -> Vec<T> {
     a.iter().zip(b).map(|(a, b)| f(*a, *b)).collect()
 }
 
-/// The sum over an axis, in the kernels' order.
+/// The sum over an axis, in the order of the kernels.
 pub(crate) fn sum<T: Host>(x: &[T], shape: &[usize], axis: usize) -> Vec<T> {
     let n = shape[axis];
     let inner: usize = shape[axis + 1..].iter().product();

@@ -1,4 +1,4 @@
-//! The graph of an expression serves others of the same form: with their data, their scalars, their results.
+//! The graph of an expression is reused for expressions of the same structure with other data, scalars and results.
 
 use hiplaunch::DeviceBuffer;
 use hiplaunch::driver::validation::CallKind;
@@ -10,14 +10,14 @@ use crate::operations::{one_by_one, tensors};
 use hiplaunch_testing::rig::*;
 
 #[test]
-fn other_data_scalars_and_destinations_take_the_same_graph() {
+fn other_data_scalars_and_destinations_reuse_the_graph() {
     on_each(|rig| {
         for t in [one_by_one(&rig), tensors(&rig)] {
             for round in 0..6 {
                 let v = round as f32;
                 let x = t.from_slice(&[v; 24], &[4, 6]).unwrap();
                 let y = t.from_slice(&[v + 1.0; 24], &[4, 6]).unwrap();
-                // A scalar on either side, one as the last operand, and a value that is read three times.
+                // Scalars on either side and as the last operand, and a value that is read three times.
                 let shared = x.mul(v).sub_from(10.0);
                 let root = shared.mul_add(&y, 0.5 - v).add(&shared).max(&shared.neg()).sum(1);
                 let s = 10.0 - v * v;
@@ -35,7 +35,7 @@ fn other_data_scalars_and_destinations_take_the_same_graph() {
 }
 
 #[test]
-fn what_differs_in_form_is_another_graph() {
+fn expressions_of_another_structure_get_another_graph() {
     on_each(|rig| {
         let t = one_by_one(&rig);
         let x = t.from_slice(&[2.0f32, 3.0], &[2]).unwrap();
@@ -63,7 +63,7 @@ fn what_differs_in_form_is_another_graph() {
                 assert_eq!(tensor.to_vec().unwrap(), *expected);
             }
         }
-        // `y - x` has the form of `x - y`.
+        // `y - x` has the structure of `x - y`.
         assert_eq!(t.lowered(), 9);
         let i = t.from_slice(&[2i32, 3], &[2]).unwrap();
         assert_eq!(i.sub(2).to_vec().unwrap(), [0, 1]);
@@ -73,7 +73,7 @@ fn what_differs_in_form_is_another_graph() {
 }
 
 #[test]
-fn at_most_so_many_are_kept_and_the_least_recently_used_goes() {
+fn at_most_64_graphs_are_kept_and_the_least_recently_used_is_dropped() {
     on_each(|rig| {
         let t = one_by_one(&rig);
         let x = t.from_slice(&[1i32; 8], &[8]).unwrap();
@@ -83,7 +83,7 @@ fn at_most_so_many_are_kept_and_the_least_recently_used_goes() {
             assert_eq!(chain(1).to_vec().unwrap(), [1; 8]);
         }
         assert_eq!(t.lowered(), 64);
-        // The one that is used all the time is still there, and so is its program.
+        // The expression that is used all the time is still kept, and so is its graph program.
         let misses = rig.launcher.graph_counts().2;
         assert_eq!(chain(1).to_vec().unwrap(), [1; 8]);
         assert_eq!(rig.launcher.graph_counts().2, misses);
@@ -92,7 +92,7 @@ fn at_most_so_many_are_kept_and_the_least_recently_used_goes() {
 }
 
 #[test]
-fn what_is_kept_holds_neither_data_nor_memory_and_survives_what_is_forgotten() {
+fn kept_graphs_hold_no_data_or_memory_and_survive_forget_graphs() {
     on_each(|rig| {
         let t = one_by_one(&rig);
         let n = 1 << 16;
@@ -106,7 +106,7 @@ fn what_is_kept_holds_neither_data_nor_memory_and_survives_what_is_forgotten() {
         rig.launcher.forget_graphs();
         assert_eq!(rig.device.pool().counters().requested, before);
         assert_eq!([compute(), compute()], [1.0, 1.0]);
-        // Another kernel that goes makes it look twice, and nothing else.
+        // Unregistering another kernel causes one more check, and nothing else.
         let other = rig.kernel(&VECTOR, "vscale");
         rig.launcher.unregister(other).unwrap();
         assert_eq!([compute(), compute()], [1.0, 1.0]);
@@ -116,7 +116,7 @@ fn what_is_kept_holds_neither_data_nor_memory_and_survives_what_is_forgotten() {
 }
 
 #[test]
-fn operands_that_share_memory_now_and_then() {
+fn operands_may_share_memory_in_some_computes() {
     on_each(|rig| {
         let t = one_by_one(&rig);
         let buffer = std::sync::Arc::new(DeviceBuffer::from_slice(&rig.stream, &[3.0f32; 8]).unwrap());
@@ -132,7 +132,7 @@ fn operands_that_share_memory_now_and_then() {
 }
 
 #[test]
-fn views_are_operands_as_they_are_and_never_overwritten() {
+fn views_are_read_in_place_and_never_overwritten() {
     on_each(|rig| {
         for t in [one_by_one(&rig), tensors(&rig)] {
             let host: Vec<f32> = (0..24).map(|i| i as f32).collect();
@@ -151,11 +151,12 @@ fn views_are_operands_as_they_are_and_never_overwritten() {
                     (0..6).map(|j| 2.0 * (host[6 * i + j] + host[6 * ((i + 1) % 4) + j])).collect();
                 assert_eq!(result.to_vec().unwrap(), expected);
             }
-            // A view alone: its elements in a buffer of their own.
+            // A view alone is copied to a new buffer.
             let copy = row(2).compute().unwrap();
             assert_eq!((copy.operations().unwrap(), row(2).operations().unwrap()), (0, 0));
             assert_eq!(copy.to_vec().unwrap(), host[12..18]);
-            // Into the memory of which they are views: other memory, as elements would be read that were written.
+            // Computing into the memory of the views uses other memory, because elements would be read after they were
+            // overwritten.
             let shifted = t.from_view(&buffer.view_strided(1, &[23], &[1]).unwrap()).unwrap();
             shifted.add(0.5).compute_into(&mut buffer).unwrap();
             assert_eq!(buffer.to_vec(&rig.stream).unwrap()[..3], [1.5, 2.5, 3.5]);

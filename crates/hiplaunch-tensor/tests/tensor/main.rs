@@ -1,4 +1,4 @@
-//! Lazy tensors against the host: exact but where a bound is stated, and what a compute costs.
+//! Compares lazy tensors with the host: exactly unless a bound is stated. Checks the cost of a compute.
 
 mod cost;
 mod errors;

@@ -1,4 +1,4 @@
-//! Each operation on every kind of number, bit for bit.
+//! Checks each operation on every class of numbers, bit for bit.
 
 use code_object::{Processor, TargetId};
 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
@@ -13,17 +13,17 @@ pub(crate) fn tensors(rig: &Rig) -> Tensors {
     Tensors::new(&rig.launcher, &rig.stream).unwrap()
 }
 
-/// Each operation is a launch.
+/// Returns a context in which each operation is a launch.
 pub(crate) fn one_by_one(rig: &Rig) -> Tensors {
     tensors(rig).with_fusion(false)
 }
 
-/// Every pair of the values.
+/// Returns every pair of the values.
 fn pairs<T: Host>(values: &[T]) -> (Vec<T>, Vec<T>) {
     values.iter().flat_map(|a| values.iter().map(move |b| (*a, *b))).unzip()
 }
 
-/// On each backend, and on an emulated gfx942, whose code object another compiler made.
+/// Runs a test on each backend, and on an emulated gfx942, whose code object another compiler made.
 fn on_all(test: impl Fn(Rig)) {
     on_each(&test);
     let target = TargetId::new(Processor::Gfx942);
@@ -32,7 +32,7 @@ fn on_all(test: impl Fn(Rig)) {
     test(Rig::open(Launcher::builder().driver(driver), Backend::Emulator));
 }
 
-/// An operation: its name, with a tensor, with a scalar, on the host.
+/// An operation: its name, and the functions for a tensor, for a scalar, and for the host.
 type Case<T> = (&'static str, Recorded<T>, Scalar<T>, OnHost<T>);
 type Recorded<T> = fn(&LazyTensor<T>, &LazyTensor<T>) -> LazyTensor<T>;
 type Scalar<T> = fn(&LazyTensor<T>, T) -> LazyTensor<T>;
@@ -80,7 +80,7 @@ fn elementwise<T: Host>(rig: &Rig) {
 }
 
 #[test]
-fn elementwise_operations_are_the_hosts() {
+fn elementwise_operations_equal_the_hosts() {
     on_all(|rig| {
         elementwise::<f32>(&rig);
         elementwise::<f64>(&rig);
@@ -88,7 +88,7 @@ fn elementwise_operations_are_the_hosts() {
     });
 }
 
-/// Steps from one number to the next between two, both finite or both the same.
+/// Returns the number of steps from one representable number to the next between two, both finite or both the same.
 fn ulps(a: i64, b: i64) -> u64 {
     a.abs_diff(b)
 }
@@ -173,7 +173,7 @@ fn sums_and_products<T: Host>(rig: &Rig) {
 }
 
 #[test]
-fn sums_and_products_are_the_hosts_in_the_stated_order() {
+fn sums_and_products_equal_the_hosts_in_the_stated_order() {
     on_all(|rig| {
         sums_and_products::<f32>(&rig);
         sums_and_products::<f64>(&rig);
@@ -193,7 +193,7 @@ fn more_rows_than_workgroups_are_summed_in_turn() {
 }
 
 #[test]
-fn the_chain_that_reads_its_first_operand_again_is_right() {
+fn a_chain_may_read_its_first_operand_again() {
     on_each(|rig| {
         let t = tensors(&rig);
         let a: Vec<f32> = (0..1000).map(|i| i as f32).collect();
@@ -204,7 +204,7 @@ fn the_chain_that_reads_its_first_operand_again_is_right() {
         let expected: Vec<f32> = a.iter().map(|a| (a + 2.0) * 5.0 - a).collect();
         assert_eq!(result.to_vec().unwrap(), expected);
         assert_eq!(m1.to_vec().unwrap(), a, "the operand is as it was");
-        // What was computed is data: computing it again is no work, and it can be an operand.
+        // A computed tensor is data: computing it again submits nothing, and it can be an operand.
         let before = rig.validation().counts();
         assert_eq!(result.operations().unwrap(), 0);
         let again = result.compute().unwrap();
@@ -215,7 +215,7 @@ fn the_chain_that_reads_its_first_operand_again_is_right() {
 }
 
 #[test]
-fn destinations_are_used_again_where_they_have_room() {
+fn destinations_that_are_large_enough_are_reused() {
     on_each(|rig| {
         let t = tensors(&rig);
         let x = t.from_slice(&[1i32, 2, 3, 4, 5, 6], &[2, 3]).unwrap();
@@ -227,14 +227,14 @@ fn destinations_are_used_again_where_they_have_room() {
         // Data are copied.
         x.compute_into(&mut out).unwrap();
         assert_eq!(out.to_vec(&rig.stream).unwrap(), [1, 2, 3, 4, 5, 6]);
-        // No room: new memory.
+        // The destination is too small: new memory is allocated.
         let mut small = DeviceBuffer::<i32>::on(&rig.stream, 0).unwrap();
         x.sum(0).compute_into(&mut small).unwrap();
         assert_eq!((small.shape(), small.to_vec(&rig.stream).unwrap()), (&[3][..], vec![5, 7, 9]));
         // A failed compute leaves the shape.
         assert!(x.add(&x.sum(0)).compute_into(&mut small).is_err());
         assert_eq!(small.shape(), [3]);
-        // A computed tensor's buffer comes out, and can be a tensor again.
+        // The buffer of a computed tensor can be taken, and be a tensor again.
         let buffer = x.neg().compute().unwrap().into_buffer().unwrap();
         let again = t.from_buffer(std::sync::Arc::into_inner(buffer).unwrap()).unwrap();
         assert_eq!((again.shape().unwrap(), again.sum(1).to_vec().unwrap()), (&[2, 3][..], vec![-6, -15]));
@@ -244,14 +244,14 @@ fn destinations_are_used_again_where_they_have_room() {
 }
 
 #[test]
-fn empty_tensors_and_zero_axes() {
+fn empty_tensors_and_zero_axes_have_defined_results() {
     on_each(|rig| {
         let t = tensors(&rig);
         let x = t.from_slice::<f64>(&[], &[0, 3]).unwrap();
         assert_eq!(x.add(1.0).exp().to_vec().unwrap(), [0.0; 0]);
         assert_eq!(x.sum(0).to_vec().unwrap(), [0.0; 3]);
         assert_eq!(x.sum(1).sum(0).to_vec().unwrap(), [0.0]);
-        // Nothing is there, however large the other axes are.
+        // The result is empty, however large the other axes are.
         let huge = t.from_slice::<f64>(&[], &[0, 2, 1 << 40, 1 << 40]).unwrap();
         assert_eq!(huge.sum(1).shape().unwrap(), [0, 1 << 40, 1 << 40]);
         assert_eq!(huge.sum(1).to_vec().unwrap(), [0.0; 0]);
@@ -261,7 +261,7 @@ fn empty_tensors_and_zero_axes() {
 }
 
 #[test]
-fn a_deep_expression_needs_no_deep_stack() {
+fn a_deep_expression_does_not_overflow_the_stack() {
     on_each(|rig| {
         let t = tensors(&rig);
         let mut x = t.from_slice(&[1i32], &[1]).unwrap();

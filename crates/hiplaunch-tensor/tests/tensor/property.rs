@@ -1,4 +1,4 @@
-//! Random expressions, with shared parts, against an interpreter on the host.
+//! Compares random expressions with shared parts with an interpreter on the host.
 
 use hiplaunch::{Backend, Launcher};
 use hiplaunch_tensor::Element;
@@ -9,17 +9,17 @@ use crate::host::{self, Host, assert_same};
 use crate::operations::{one_by_one, tensors};
 use hiplaunch_testing::rig::*;
 
-/// Kind of operation, its operands among what is there, and a scalar.
+/// The kind of operation, its operands among the earlier results, and a scalar.
 type Step = (u8, usize, usize, usize, i8);
 
-/// A tensor and what it has to be.
+/// A tensor with its expected elements.
 struct Both<T: Element> {
     tensor: LazyTensor<T>,
     shape: Vec<usize>,
     host: Vec<T>,
 }
 
-/// The square root and the power, where there are any.
+/// The square root and the exponential, for types that have them.
 type Unary<T> = Option<(fn(&LazyTensor<T>) -> LazyTensor<T>, fn(T) -> T)>;
 
 fn run<T: Host>(
@@ -83,14 +83,14 @@ fn run<T: Host>(
                 Some((tensor, on_host)) => (tensor(&x.tensor), same, map(&on_host)),
                 None => continue,
             },
-            // What is computed now is an operand later.
+            // A tensor that is computed now is an operand later.
             18 => (x.tensor.compute().unwrap(), same, x.host.clone()),
             _ => continue,
         };
         assert_eq!(tensor.shape().unwrap(), shape);
         all.push(Both { tensor, shape, host });
     }
-    // The last ones: the longest expressions.
+    // The last ones are the longest expressions.
     for both in all.iter().rev().take(3) {
         assert_same(T::TYPE.name(), &both.tensor.to_vec().unwrap(), &both.host);
     }
@@ -100,7 +100,7 @@ fn zip_with<T: Host>(a: &[T], b: &[T], f: impl Fn(T, T) -> T) -> Vec<T> {
     host::zip(a, b, f)
 }
 
-/// Every type, one after the other.
+/// Checks every element type.
 fn every_type(of: fn(&Rig) -> Tensors, side: usize, steps: &[Step]) {
     let rig = Rig::open(Launcher::builder(), Backend::Emulator);
     let t = of(&rig);

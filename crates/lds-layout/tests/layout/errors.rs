@@ -1,13 +1,13 @@
-//! What is refused, and that the error names the buffer or position.
+//! Invalid kernels are refused, and each error names the buffer or position.
 
-use lds_layout::{CheckError, LdsBuilder, LdsError, Runs};
+use lds_layout::{LayoutCheckError, LdsBuilder, LdsError, Uniformity};
 
 fn kernel() -> LdsBuilder {
     LdsBuilder::new(10..=100).unwrap()
 }
 
 #[test]
-fn buffers_that_can_not_be() {
+fn invalid_buffers_are_refused() {
     assert_eq!(
         LdsBuilder::new(std::ops::RangeInclusive::new(5, 4)).unwrap_err(),
         LdsError::NoPositions { first: 5, last: 4 }
@@ -23,17 +23,17 @@ fn buffers_that_can_not_be() {
         assert_eq!(error, LdsError::Alignment { buffer: name(), alignment });
         assert!(error.to_string().contains("`a`"), "{error}");
     }
-    // Each fits, but not both.
+    // Each buffer fits alone, but not both.
     k.buffer("a", 3 << 30).unwrap();
     assert!(matches!(k.buffer("b", 2 << 30), Err(LdsError::TooLarge { .. })));
     assert_eq!(k.buffer("a", 4).unwrap_err(), LdsError::DuplicateBuffer { buffer: name() });
     assert_eq!(k.alias("a", "b").unwrap_err(), LdsError::DuplicateBuffer { buffer: name() });
-    // What was refused left nothing behind.
+    // A refused buffer does not get a number.
     assert_eq!(k.buffer("b", 4).unwrap().index(), 1);
 }
 
 #[test]
-fn aliases_lead_to_a_buffer() {
+fn an_alias_must_name_a_buffer() {
     let mut k = kernel();
     let c = k.alias("c", "b").unwrap();
     k.alias("b", "a").unwrap();
@@ -44,8 +44,8 @@ fn aliases_lead_to_a_buffer() {
     k.read(d, 40).unwrap();
     k.read(c, 50).unwrap();
     let layout = k.clone().build().unwrap().layout_within(64).unwrap();
-    // The read under another name keeps `a`.
-    assert_eq!((layout.total(), layout.slots().len()), (64, 2));
+    // The read through the other name keeps `a` live.
+    assert_eq!((layout.total(), layout.buffers().len()), (64, 2));
     assert_eq!(layout.offset(a), layout.offset(c));
     assert_eq!(layout.offset_of("b"), layout.offset_of("a"));
     assert_ne!(layout.offset(a), layout.offset(d));
@@ -64,7 +64,7 @@ fn aliases_lead_to_a_buffer() {
 }
 
 #[test]
-fn positions_that_can_not_be() {
+fn invalid_positions_are_refused() {
     let mut k = kernel();
     let a = k.buffer("a", 4).unwrap();
     for position in [9, 101] {
@@ -73,7 +73,7 @@ fn positions_that_can_not_be() {
             matches!(error, LdsError::OutsideOfKernel { position: p, first: 10, last: 100, .. } if p == position)
         );
         assert!(error.to_string().contains("`a`"), "{error}");
-        assert!(k.barrier(position).is_err() && k.begin_loop(position, Runs::Uniform).is_err());
+        assert!(k.barrier(position).is_err() && k.begin_loop(position, Uniformity::Uniform).is_err());
     }
     let mut other = kernel();
     other.buffer("b", 4).unwrap();
@@ -89,20 +89,20 @@ fn positions_that_can_not_be() {
 }
 
 #[test]
-fn loops_and_branches_are_closed_in_order() {
+fn loops_and_branches_must_be_closed_in_order() {
     let mut k = kernel();
     let open = |what: &'static str, position: u64, open: &str| {
         Err::<(), _>(LdsError::NotOpen { what, position, open: open.into() })
     };
     assert_eq!(k.end_loop(20), open("the end of a loop", 20, "nothing"));
     assert_eq!(k.begin_else(20), open("an `else`", 20, "nothing"));
-    k.begin_loop(20, Runs::Uniform).unwrap();
+    k.begin_loop(20, Uniformity::Uniform).unwrap();
     assert_eq!(k.end_branch(30), open("the end of a branch", 30, "the begin of a loop at 20"));
     assert_eq!(
         k.end_loop(20),
         Err(LdsError::NotIncreasing { what: "the end of a loop", position: 20, after: 20 })
     );
-    k.begin_branch(30, Runs::Uniform).unwrap();
+    k.begin_branch(30, Uniformity::Uniform).unwrap();
     k.begin_else(40).unwrap();
     assert_eq!(k.begin_else(50), open("an `else`", 50, "an `else` at 40"));
     assert_eq!(k.end_loop(50), open("the end of a loop", 50, "an `else` at 40"));
@@ -114,7 +114,7 @@ fn loops_and_branches_are_closed_in_order() {
 }
 
 #[test]
-fn a_budget_that_can_not_be_met_says_what_would_do() {
+fn an_impossible_budget_reports_the_least_total() {
     let mut k = kernel();
     for (i, name) in ["a", "b", "c"].into_iter().enumerate() {
         let id = k.buffer(name, 100).unwrap();
@@ -136,10 +136,10 @@ fn a_budget_that_can_not_be_met_says_what_would_do() {
 }
 
 #[test]
-fn no_barrier_where_work_items_differ() {
+fn no_barrier_is_inserted_in_divergent_code() {
     let mut k = kernel();
     let (a, b) = (k.buffer("a", 64).unwrap(), k.buffer("b", 64).unwrap());
-    k.begin_branch(20, Runs::Divergent).unwrap();
+    k.begin_branch(20, Uniformity::Divergent).unwrap();
     k.write(a, 30).unwrap();
     k.read(a, 31).unwrap();
     k.barrier(35).unwrap();
@@ -157,12 +157,12 @@ fn no_barrier_where_work_items_differ() {
     assert!(matches!(program.layout_within(64), Err(LdsError::OverBudget { least: 128, proved: true, .. })));
 }
 
-/// The check itself finds what a wrong layout does.
+/// The check finds the errors of wrong layouts without the planner.
 #[test]
-fn the_check_finds_what_is_wrong() {
+fn the_check_finds_wrong_layouts() {
     let mut k = kernel();
     let (a, b) = (k.buffer("a", 64).unwrap(), k.buffer("b", 64).unwrap());
-    k.begin_loop(20, Runs::Executed).unwrap();
+    k.begin_loop(20, Uniformity::UniformTaken).unwrap();
     k.write(a, 30).unwrap();
     k.read(a, 31).unwrap();
     k.barrier(35).unwrap();
@@ -173,16 +173,16 @@ fn the_check_finds_what_is_wrong() {
     program.check(&[0, 64], &[]).unwrap();
     program.check(&[0, 0], &[50]).unwrap();
     program.check(&[0, 32], &[20, 30]).unwrap();
-    // Without a barrier on the way round, `b` is still read where the next pass writes `a`.
+    // Without a barrier before the next iteration, `b` is still read where that iteration writes `a`.
     let name = |name: &str| Box::from(name);
     assert_eq!(
         program.check(&[0, 0], &[]),
-        Err(CheckError::NotSeparated { first: name("b"), second: name("a"), from: 40, to: 30 })
+        Err(LayoutCheckError::NotSeparated { first: name("b"), second: name("a"), from: 40, to: 30 })
     );
-    assert_eq!(program.check(&[0], &[]), Err(CheckError::Count { offsets: 1, buffers: 2 }));
+    assert_eq!(program.check(&[0], &[]), Err(LayoutCheckError::Count { offsets: 1, buffers: 2 }));
     assert_eq!(
         program.check(&[0, 8], &[]),
-        Err(CheckError::Misaligned { buffer: name("b"), offset: 8, alignment: 16 })
+        Err(LayoutCheckError::Misaligned { buffer: name("b"), offset: 8, alignment: 16 })
     );
     let mut k = kernel();
     let (a, b) = (k.buffer("a", 64).unwrap(), k.buffer("b", 64).unwrap());
@@ -194,6 +194,6 @@ fn the_check_finds_what_is_wrong() {
     let program = k.build().unwrap();
     assert_eq!(
         program.check(&[0, 48], &[]),
-        Err(CheckError::Overwritten { buffer: name("a"), other: name("b"), taken: 30, read: 40 })
+        Err(LayoutCheckError::Overwritten { buffer: name("a"), other: name("b"), taken: 30, read: 40 })
     );
 }

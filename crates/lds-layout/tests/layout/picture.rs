@@ -1,21 +1,21 @@
 //! Pictures show every buffer and barrier.
 
-use lds_layout::{LdsBuilder, LdsLayout, Runs};
+use lds_layout::{LdsBuilder, LdsLayout, Uniformity};
 
-/// A tile pair in a loop, and a sum behind it.
+/// Two tiles in a loop, and a sum after it.
 fn layout() -> LdsLayout {
     let mut kernel = LdsBuilder::new(0..=100).unwrap();
     let a = kernel.buffer("tile a", 4096).unwrap();
     let b = kernel.buffer("tile b", 2048).unwrap();
     let sum = kernel.buffer("<sum> & \"more\"", 1024).unwrap();
-    kernel.begin_loop(10, Runs::Executed).unwrap();
+    kernel.begin_loop(10, Uniformity::UniformTaken).unwrap();
     kernel.write(a, 20).unwrap();
     kernel.read(a, 21).unwrap();
     kernel.barrier(25).unwrap();
     kernel.write(b, 30).unwrap();
     kernel.read(b, 31).unwrap();
     kernel.end_loop(40).unwrap();
-    kernel.begin_branch(50, Runs::Divergent).unwrap();
+    kernel.begin_branch(50, Uniformity::Divergent).unwrap();
     kernel.write(sum, 51).unwrap();
     kernel.barrier(52).unwrap();
     kernel.read(sum, 53).unwrap();
@@ -24,7 +24,7 @@ fn layout() -> LdsLayout {
 }
 
 #[test]
-fn a_text_picture() {
+fn the_text_picture_shows_loops_and_barriers() {
     let layout = layout();
     let expected = "\
 4096 bytes of dynamic LDS (the least with these barriers), 1 barrier inserted
@@ -40,7 +40,7 @@ fn a_text_picture() {
 
 /// The example of the documentation.
 #[test]
-fn the_simple_case() {
+fn the_text_picture_of_the_documentation_is_exact() {
     let mut kernel = LdsBuilder::new(0..=9).unwrap();
     for (name, size, first, last) in [("A", 20, 1, 2), ("B", 24, 5, 6)] {
         let id = kernel.buffer(name, size).unwrap();
@@ -54,9 +54,9 @@ fn the_simple_case() {
     }
 }
 
-/// However many buffers there are, lines end and every name is there in part.
+/// For any number of buffers, lines are short and every name is shown at least in part.
 #[test]
-fn wide_kernels_fit() {
+fn pictures_of_wide_kernels_fit_the_page() {
     let mut kernel = LdsBuilder::new(0..=100_000).unwrap();
     for i in 0..200 {
         let id = kernel

@@ -1,5 +1,5 @@
-//! Random kernels: whatever shares bytes is separated on every path; layouts and barriers are the least and the fewest
-//! wherever all of them can be tried.
+//! Random kernels: buffers that share bytes are separated on every path. Where all layouts and sets of barriers can be
+//! tried, the layouts are the smallest and the barriers the fewest.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ fn inserted(layout: &LdsLayout) -> BTreeSet<u64> {
     layout.inserted().iter().map(|barrier| barrier.before).collect()
 }
 
-/// Every path through the kernel is right with this layout.
+/// Checks every path through the kernel with this layout.
 fn safe(kernel: &Kernel, layout: &LdsLayout) -> Result<(), TestCaseError> {
     let buffers = kernel.buffers.len();
     let spans = spans(layout, buffers);
@@ -30,11 +30,11 @@ fn safe(kernel: &Kernel, layout: &LdsLayout) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The pairs that may not share: live together, or wrong on a path.
+/// Returns the pairs that may not share bytes: live at the same time, or wrong on a path.
 fn conflicts(kernel: &Kernel, live: &LdsLayout, barriers: &BTreeSet<u64>) -> Vec<Vec<bool>> {
     let n = kernel.buffers.len();
     let life: Vec<Option<(u64, u64)>> =
-        (0..n).map(|i| live.slots().iter().find(|s| *s.name == format!("b{i}")).map(|s| s.live)).collect();
+        (0..n).map(|i| live.buffers().iter().find(|s| *s.name == format!("b{i}")).map(|s| s.live)).collect();
     let paths = kernel.paths(barriers);
     let mut conflict = vec![vec![false; n]; n];
     for a in 0..n {
@@ -49,7 +49,7 @@ fn conflicts(kernel: &Kernel, live: &LdsLayout, barriers: &BTreeSet<u64>) -> Vec
     conflict
 }
 
-/// The least total, over every order of placing the buffers that are there.
+/// Returns the least total over every order of placing the buffers.
 fn least(kernel: &Kernel, live: &LdsLayout, conflict: &[Vec<bool>]) -> u64 {
     fn place(kernel: &Kernel, conflict: &[Vec<bool>], rest: &[usize], placed: &mut Vec<(usize, u64)>) -> u64 {
         if rest.is_empty() {
@@ -67,12 +67,12 @@ fn least(kernel: &Kernel, live: &LdsLayout, conflict: &[Vec<bool>]) -> u64 {
         best
     }
     let there: Vec<usize> = (0..kernel.buffers.len())
-        .filter(|i| live.slots().iter().any(|slot| *slot.name == format!("b{i}")))
+        .filter(|i| live.buffers().iter().any(|buffer| *buffer.name == format!("b{i}")))
         .collect();
     place(kernel, conflict, &there, &mut Vec::new())
 }
 
-/// Sets of `count` gaps.
+/// Returns all sets of `count` gaps.
 fn sets(gaps: &[u64], count: usize) -> Vec<BTreeSet<u64>> {
     if count == 0 {
         return vec![BTreeSet::new()];
@@ -94,7 +94,7 @@ fn config(cases: u32) -> ProptestConfig {
 proptest! {
     #![proptest_config(config(600))]
 
-    /// Without inserted barriers, and with one wherever one helps.
+    /// Checks layouts without inserted barriers, and with one wherever one helps.
     #[test]
     fn what_shares_bytes_is_separated_on_every_path(kernel in kernels(5, 14)) {
         let program = kernel.build();
@@ -108,7 +108,8 @@ proptest! {
         safe(&kernel, &layout)?;
     }
 
-    /// Promoting any buffers keeps the layout right, does not make it larger, and takes no fewer barriers than are needed.
+    /// Promoting any buffers keeps the layout right, does not make it larger, and uses no fewer barriers than are
+    /// needed.
     #[test]
     fn promoting_is_safe(kernel in kernels(4, 14), buffers in prop::collection::vec(0usize..4, 1..4)) {
         let mut program = kernel.build();
@@ -137,7 +138,7 @@ proptest! {
 proptest! {
     #![proptest_config(config(150))]
 
-    /// Against every set of barriers, every path, and every order of placing.
+    /// Compares with every set of barriers, every path, and every order of placing.
     #[test]
     fn barriers_are_the_fewest_and_layouts_the_least(kernel in kernels(4, 8), share in 0u64..=4) {
         let program = kernel.build();
@@ -173,9 +174,9 @@ proptest! {
         }
     }
 
-    /// With the bytes that promoting some buffers gets to, never more barriers than it inserts.
+    /// For the total that promoting some buffers reaches, `layout_within` inserts no more barriers than promoting.
     #[test]
-    fn never_worse_than_promoting(
+    fn never_more_barriers_than_promoting(
         kernel in straight(6, 30, 64),
         buffers in prop::collection::btree_set(0usize..6, 1..6),
     ) {

@@ -1,8 +1,8 @@
-//! Random kernels, and what really happens in them: every path, access by access.
+//! Random kernels and a model of their execution: every path, access by access.
 
 use std::collections::BTreeSet;
 
-use lds_layout::{LdsBuilder, LdsLayout, LdsProgram, Runs};
+use lds_layout::{LdsBuilder, LdsLayout, LdsUse, Uniformity};
 use proptest::prelude::*;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,16 +12,16 @@ pub(crate) enum Access {
     Update,
 }
 
-/// A piece of a kernel.
+/// A statement, barrier, loop or branch of a random kernel.
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
     Statement(Vec<(usize, Access)>),
     Barrier,
-    Loop(Runs, Vec<Node>),
-    Branch(Runs, Vec<Node>, Option<Vec<Node>>),
+    Loop(Uniformity, Vec<Node>),
+    Branch(Uniformity, Vec<Node>, Option<Vec<Node>>),
 }
 
-/// Sizes and alignments, and what is done with them.
+/// The sizes and alignments of the buffers, and the statements that access them.
 #[derive(Clone, Debug)]
 pub(crate) struct Kernel {
     pub(crate) buffers: Vec<(u64, u64)>,
@@ -36,16 +36,16 @@ fn statement(buffers: usize) -> impl Strategy<Value = Node> {
     })
 }
 
-fn runs() -> impl Strategy<Value = Runs> {
-    prop_oneof![1 => Just(Runs::Divergent), 3 => Just(Runs::Uniform), 3 => Just(Runs::Executed)]
+fn runs() -> impl Strategy<Value = Uniformity> {
+    prop_oneof![1 => Just(Uniformity::Divergent), 3 => Just(Uniformity::Uniform), 3 => Just(Uniformity::UniformTaken)]
 }
 
-/// Buffers with sizes up to `size`.
+/// Draws buffers with sizes up to `size`.
 fn buffers(count: usize, size: u64) -> impl Strategy<Value = Vec<(u64, u64)>> {
     prop::collection::vec((1..=size, prop_oneof![3 => Just(1u64), 1 => Just(2), 1 => Just(4)]), count)
 }
 
-/// Kernels with loops and branches, of about `nodes` pieces.
+/// Draws kernels with loops and branches, of about `nodes` nodes.
 pub(crate) fn kernels(count: usize, nodes: u32) -> impl Strategy<Value = Kernel> {
     let leaf = prop_oneof![4 => statement(count), 1 => Just(Node::Barrier)];
     let node = leaf.prop_recursive(2, nodes, 3, move |inner| {
@@ -60,7 +60,7 @@ pub(crate) fn kernels(count: usize, nodes: u32) -> impl Strategy<Value = Kernel>
     (buffers(count, 6), body).prop_map(|(buffers, body)| Kernel { buffers, body })
 }
 
-/// Kernels without loops and branches, of up to `nodes` pieces.
+/// Draws kernels without loops and branches, of up to `nodes` nodes.
 pub(crate) fn straight(count: usize, nodes: usize, size: u64) -> impl Strategy<Value = Kernel> {
     let node = prop_oneof![6 => statement(count), 1 => Just(Node::Barrier)];
     (buffers(count, size), prop::collection::vec(node, 1..=nodes))
@@ -70,14 +70,14 @@ pub(crate) fn straight(count: usize, nodes: usize, size: u64) -> impl Strategy<V
 /// What happens on a path.
 #[derive(Clone, Debug)]
 pub(crate) enum Happening {
-    /// Accesses of one statement; whether some work-items may not come by.
+    /// The accesses of one statement; `true` if some work-items may skip it.
     Accesses(Vec<(usize, Access)>, bool),
     Barrier,
 }
 
 type Path = Vec<Happening>;
 
-/// Paths at most; of kernels with more, not all are looked at.
+/// The number of paths that are checked at most.
 const PATHS: usize = 4000;
 
 fn join(heads: &[Path], tails: &[Path]) -> Vec<Path> {
@@ -86,7 +86,7 @@ fn join(heads: &[Path], tails: &[Path]) -> Vec<Path> {
 }
 
 impl Kernel {
-    pub(crate) fn build(&self) -> LdsProgram {
+    pub(crate) fn build(&self) -> LdsUse {
         fn emit(nodes: &[Node], kernel: &mut LdsBuilder, at: &mut u64) {
             for node in nodes {
                 *at += 10;
@@ -135,12 +135,12 @@ impl Kernel {
         kernel.build().unwrap()
     }
 
-    /// Every path with loops run up to twice, with barriers inserted before the given positions.
+    /// Returns every path, with loops run up to twice and barriers inserted before the given positions.
     pub(crate) fn paths(&self, inserted: &BTreeSet<u64>) -> Vec<Path> {
         paths(&self.body, inserted, &mut 0, false)
     }
 
-    /// Every position before which a barrier could be inserted.
+    /// Returns every position before which a barrier could be inserted.
     pub(crate) fn gaps(&self) -> Vec<u64> {
         fn find(nodes: &[Node], at: &mut u64, divergent: bool, gaps: &mut Vec<u64>) {
             let mark = |at: &mut u64, divergent: bool, gaps: &mut Vec<u64>| {
@@ -154,12 +154,12 @@ impl Kernel {
                 match node {
                     Node::Statement(_) | Node::Barrier => {}
                     Node::Loop(runs, body) => {
-                        let inside = divergent || *runs == Runs::Divergent;
+                        let inside = divergent || *runs == Uniformity::Divergent;
                         find(body, at, inside, gaps);
                         mark(at, inside, gaps);
                     }
                     Node::Branch(runs, first, second) => {
-                        let inside = divergent || *runs == Runs::Divergent;
+                        let inside = divergent || *runs == Uniformity::Divergent;
                         find(first, at, inside, gaps);
                         if let Some(second) = second {
                             mark(at, inside, gaps);
@@ -191,20 +191,20 @@ fn paths(nodes: &[Node], inserted: &BTreeSet<u64>, at: &mut u64, divergent: bool
             Node::Barrier if divergent => vec![Vec::new()],
             Node::Barrier => vec![vec![Happening::Barrier]],
             Node::Loop(runs, body) => {
-                let inside = divergent || *runs == Runs::Divergent;
+                let inside = divergent || *runs == Uniformity::Divergent;
                 let once = paths(body, inserted, at, inside);
                 *at += 10;
                 let once = join(&once, &barrier(*at, inside));
                 let mut trips = join(&once, &once);
                 trips.truncate(PATHS);
                 trips.extend(once);
-                if *runs != Runs::Executed {
+                if *runs != Uniformity::UniformTaken {
                     trips.push(Vec::new());
                 }
                 trips
             }
             Node::Branch(runs, first, second) => {
-                let inside = divergent || *runs == Runs::Divergent;
+                let inside = divergent || *runs == Uniformity::Divergent;
                 let mut first = paths(first, inserted, at, inside);
                 let mut other = vec![Vec::new()];
                 *at += 10;
@@ -216,9 +216,11 @@ fn paths(nodes: &[Node], inserted: &BTreeSet<u64>, at: &mut u64, divergent: bool
                     other = join(&other, &barrier(*at, inside));
                 }
                 match runs {
-                    Runs::Executed => first,
-                    Runs::Uniform => [first, other].concat(),
-                    Runs::Divergent => [join(&first, &other), join(&other, &first), first, other].concat(),
+                    Uniformity::UniformTaken => first,
+                    Uniformity::Uniform => [first, other].concat(),
+                    Uniformity::Divergent => {
+                        [join(&first, &other), join(&other, &first), first, other].concat()
+                    }
                 }
             }
         };
@@ -227,11 +229,11 @@ fn paths(nodes: &[Node], inserted: &BTreeSet<u64>, at: &mut u64, divergent: bool
     all
 }
 
-/// What is wrong with sharing bytes, for the pairs that do, on a path.
+/// Returns an error of a path for the pairs that share bytes, if there is one.
 pub(crate) fn wrong(path: &Path, shares: &dyn Fn(usize, usize) -> bool, buffers: usize) -> Option<String> {
     let mut touched: BTreeSet<usize> = BTreeSet::new();
     let mut before = vec![false; buffers];
-    // Who took the bytes of each since it was last written.
+    // For each buffer, the buffer that overwrote its bytes since it was last written.
     let mut taken: Vec<Option<usize>> = vec![None; buffers];
     for happening in path {
         let Happening::Accesses(accesses, divergent) = happening else {
@@ -247,7 +249,7 @@ pub(crate) fn wrong(path: &Path, shares: &dyn Fn(usize, usize) -> bool, buffers:
         for &(a, access) in accesses {
             touched.insert(a);
             if let (Access::Read | Access::Update, Some(b)) = (access, taken[a]) {
-                return Some(format!("b{a} is read after b{b} took its bytes"));
+                return Some(format!("b{a} is read after b{b} overwrote its bytes"));
             }
             if access == Access::Write && !divergent {
                 taken[a] = None;
@@ -261,11 +263,11 @@ pub(crate) fn wrong(path: &Path, shares: &dyn Fn(usize, usize) -> bool, buffers:
     None
 }
 
-/// First and last byte of each buffer, by number; empty for one that is never accessed.
+/// Returns the first and last byte of each buffer; empty for one that is never accessed.
 pub(crate) fn spans(layout: &LdsLayout, buffers: usize) -> Vec<std::ops::Range<u32>> {
     let span = |i: usize| {
-        let slot = layout.slots().iter().find(|slot| *slot.name == format!("b{i}"));
-        slot.map_or(0..0, |slot| slot.offset..slot.offset + slot.size)
+        let buffer = layout.buffers().iter().find(|buffer| *buffer.name == format!("b{i}"));
+        buffer.map_or(0..0, |buffer| buffer.offset..buffer.offset + buffer.size)
     };
     (0..buffers).map(span).collect()
 }

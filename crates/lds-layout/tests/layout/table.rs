@@ -1,6 +1,7 @@
-//! The cases that nvFuser's tests of its stack allocator assert, as bounds, and what it needs much more for.
+//! The cases that nvFuser's tests of its stack allocator assert, as upper bounds, and cases for which that allocator
+//! needs much more.
 
-use lds_layout::{LdsBuilder, LdsId, LdsLayout, LdsTarget};
+use lds_layout::{LdsBufferId, LdsBuilder, LdsLayout, LdsTarget};
 
 /// Name, bytes, first and last access.
 type Row = (&'static str, u64, u64, u64);
@@ -10,7 +11,7 @@ struct Case {
     barriers: &'static [u64],
     promote: &'static [&'static str],
     inserted: &'static [u64],
-    /// Bytes for alignments of 128 and 16.
+    /// The largest totals in bytes, for alignments of 128 and 16.
     most: [u32; 2],
 }
 
@@ -31,7 +32,7 @@ const CASES: &[Case] = &[
     Case { rows: TWO, barriers: &[], promote: &["A", "C"], inserted: &[18, 40], most: [160, 80] },
 ];
 
-fn builder(rows: &[Row], barriers: &[u64], alignment: u64) -> (LdsBuilder, Vec<LdsId>) {
+fn builder(rows: &[Row], barriers: &[u64], alignment: u64) -> (LdsBuilder, Vec<LdsBufferId>) {
     let mut kernel = LdsBuilder::new(0..=100_000).unwrap();
     let mut ids = Vec::new();
     for &(name, size, first, last) in rows {
@@ -49,7 +50,7 @@ fn positions(layout: &LdsLayout) -> Vec<u64> {
 }
 
 #[test]
-fn never_more_than_the_stack() {
+fn never_more_bytes_than_the_stack_allocator() {
     for case in CASES {
         for (alignment, most) in [128, 16].into_iter().zip(case.most) {
             let (kernel, _) = builder(case.rows, case.barriers, alignment);
@@ -65,10 +66,10 @@ fn never_more_than_the_stack() {
     }
 }
 
-/// The totals themselves. With an alignment of 16 the largest buffers, whose padding is least, go below: less than the
+/// The exact totals. With an alignment of 16, the largest buffers have less padding, so four totals are below the
 /// stack's 108, 80, 156 and 80.
 #[test]
-fn the_least_totals() {
+fn the_totals_are_the_least() {
     let totals: Vec<[u32; 2]> = CASES
         .iter()
         .map(|case| {
@@ -87,9 +88,10 @@ fn the_least_totals() {
     assert_eq!(totals, least);
 }
 
-/// What the promoted buffers get to is got to without being told which, with no more barriers.
+/// `layout_within` reaches the totals of the promoted buffers without being told which to promote, with no more
+/// barriers.
 #[test]
-fn the_fewest_barriers_find_what_promoting_does() {
+fn layout_within_reaches_the_totals_of_promoting() {
     for case in CASES.iter().filter(|case| !case.promote.is_empty()) {
         for (alignment, most) in [128, 16].into_iter().zip(case.most) {
             let (kernel, _) = builder(case.rows, &[], alignment);
@@ -119,7 +121,8 @@ fn a_chain_always_fits_2_kib() {
         }
         let layout = kernel.build().unwrap().layout().unwrap();
         assert_eq!((layout.total(), layout.is_least()), (2048, true), "{n}");
-        // Each barrier lets one buffer go: the first is wanted before the third buffer begins, the last before the last.
+        // Each barrier ends the lifetime of one buffer: the first is needed before the third buffer begins, the last
+        // before the last buffer.
         let layout = chain.build().unwrap().layout_within(2048).unwrap();
         assert_eq!((layout.inserted().len() as u64, layout.is_fewest()), (n - 2, true), "{n}");
         let before: Vec<u64> = (2..n).map(|i| 10 * i + 1).collect();
@@ -127,9 +130,9 @@ fn a_chain_always_fits_2_kib() {
     }
 }
 
-/// Writes after the last read are accesses too: the stack lets `b` have bytes that `a` still writes.
+/// A write after the last read counts as an access. The stack allocator lets `b` reuse bytes that `a` still writes.
 #[test]
-fn the_last_access_may_be_a_write() {
+fn a_last_access_may_be_a_write() {
     let mut kernel = LdsBuilder::new(0..=9).unwrap();
     let (a, b) = (kernel.buffer("a", 64).unwrap(), kernel.buffer("b", 64).unwrap());
     kernel.write(a, 1).unwrap();
@@ -143,15 +146,15 @@ fn the_last_access_may_be_a_write() {
     assert_eq!(positions(&layout), [5]);
 }
 
-/// 20 KiB each: two workgroups a compute unit with both side by side, three with one barrier.
+/// Buffers of 20 KiB: a compute unit holds two workgroups with both side by side, three with one barrier.
 #[test]
-fn occupancy_is_by_granules() {
+fn occupancy_is_computed_in_granules() {
     let rows: &[Row] = &[("A", 20 << 10, 1, 2), ("B", 21 << 10, 5, 6), ("C", 300, 1, 6)];
     let (kernel, _) = builder(rows, &[], 16);
     let program = kernel.build().unwrap();
     let target = LdsTarget::of("gfx90a").unwrap();
     assert_eq!(target.workgroups(u64::from(program.layout().unwrap().total())), 1);
-    // 65536 / 3 is 21845, of which whole granules are 21504: 21 KiB and nothing besides.
+    // 65536 / 3 is 21845, of which whole granules are 21504: 21 KiB.
     let error = program.layout_for_occupancy(&target, 3, 0).unwrap_err().to_string();
     assert!(error.contains("21504") && error.contains("21804") && error.contains("allows 2"), "{error}");
     let layout = program.layout_for_occupancy(&target, 2, 0).unwrap();

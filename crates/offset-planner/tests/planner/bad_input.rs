@@ -1,4 +1,4 @@
-//! Typed errors that name the buffer or node.
+//! Invalid problems are refused with typed errors that name the buffer or node.
 
 use offset_planner::{Buffer, OffsetsError, Plan, PlanOptions, Problem, plan};
 
@@ -6,21 +6,21 @@ fn refused(buffer: Buffer) -> (OffsetsError, String) {
     let mut problem = Problem::builder();
     let error = problem.add(buffer).unwrap_err();
     let text = error.to_string();
-    // Nothing of it stays.
+    // A refused buffer is not added.
     assert!(problem.build().unwrap().buffers().is_empty());
     (error, text)
 }
 
 #[test]
 #[allow(clippy::reversed_empty_ranges)]
-fn lifetimes() {
+fn invalid_lifetimes_are_refused() {
     let (error, text) = refused(Buffer::closed("acc", 4, 7..=3));
     assert!(matches!(error, OffsetsError::LifetimeEndsBeforeItBegins { begin: 7, end: 3, .. }));
     assert!(text.contains("`acc`") && text.contains("7 to 3"), "{text}");
-    // A half-open one that holds no position.
+    // A half-open lifetime that contains no position.
     let (_, text) = refused(Buffer::half_open("acc", 4, 7..7));
     assert!(text.contains("7 to 7, half-open"), "{text}");
-    // The whole of time is a lifetime.
+    // The largest interval is a valid lifetime.
     let mut problem = Problem::builder();
     problem.add(Buffer::closed("a", 4, 0..=u64::MAX)).unwrap();
     problem.add(Buffer::half_open("b", 4, u64::MAX - 1..u64::MAX)).unwrap();
@@ -29,7 +29,7 @@ fn lifetimes() {
 }
 
 #[test]
-fn sizes() {
+fn invalid_sizes_are_refused() {
     let (error, text) = refused(Buffer::closed("acc", 0, 0..=0));
     assert_eq!(error, OffsetsError::ZeroSize { buffer: "acc".into() });
     assert!(text.contains("`acc`"), "{text}");
@@ -41,7 +41,7 @@ fn sizes() {
     assert!(matches!(error, OffsetsError::Overflow { .. }));
     let (error, _) = refused(Buffer::closed("acc", 2, 0..=0).aligned(1 << 63));
     assert!(matches!(error, OffsetsError::Overflow { .. }));
-    // The sum, although none is live with another; what was added before stays.
+    // The sum counts, although no two are live at the same time. Buffers that were added before stay.
     let mut problem = Problem::builder();
     for i in 0..4 {
         problem.add(Buffer::closed(format!("b{i}"), 1 << 60, i..=i)).unwrap();
@@ -52,7 +52,7 @@ fn sizes() {
 }
 
 #[test]
-fn alignments() {
+fn invalid_alignments_are_refused() {
     for alignment in [0, 3, 96] {
         let (error, text) = refused(Buffer::closed("acc", 4, 0..=0).aligned(alignment));
         assert_eq!(error, OffsetsError::Alignment { buffer: "acc".into(), alignment });
@@ -63,7 +63,7 @@ fn alignments() {
 }
 
 #[test]
-fn fixed_offsets_that_conflict() {
+fn conflicting_fixed_offsets_are_refused() {
     let mut problem = Problem::builder();
     problem.add(Buffer::closed("low", 64, 0..=9).fixed_at(0)).unwrap();
     problem.add(Buffer::closed("far", 64, 0..=9).fixed_at(640)).unwrap();
@@ -76,7 +76,7 @@ fn fixed_offsets_that_conflict() {
 }
 
 #[test]
-fn names_and_ids() {
+fn duplicate_names_and_foreign_ids_are_refused() {
     let mut problem = Problem::builder();
     problem.add(Buffer::closed("x", 4, 0..=0)).unwrap();
     problem.add(Buffer::closed("y", 4, 0..=0)).unwrap();
@@ -93,7 +93,7 @@ fn names_and_ids() {
 }
 
 #[test]
-fn graphs() {
+fn invalid_graphs_are_refused() {
     let mut problem = Problem::builder();
     let n = ["a", "b", "c", "d"].map(|name| problem.node(name));
     for (from, to) in [(0, 1), (1, 2), (2, 1), (2, 3)] {
@@ -129,7 +129,7 @@ fn graphs() {
 }
 
 #[test]
-fn a_graph_that_is_too_wide() {
+fn a_graph_that_is_too_wide_is_refused() {
     let mut problem = Problem::builder();
     for i in 0..20_000 {
         problem.node(i.to_string());
@@ -139,10 +139,10 @@ fn a_graph_that_is_too_wide() {
 }
 
 #[test]
-fn nothing_to_place() {
+fn a_problem_without_buffers_has_an_empty_plan() {
     let plan: Plan = plan(&Problem::builder().build().unwrap(), &PlanOptions::default()).unwrap();
     assert_eq!((plan.total(), plan.lower_bound(), plan.is_optimal()), (0, 0, true));
-    // One of nodes alone, too.
+    // A graph without buffers has a plan, too.
     let mut problem = Problem::builder();
     problem.node("n");
     assert_eq!(super::by_default(&problem.build().unwrap()).total(), 0);

@@ -1,4 +1,4 @@
-//! Rectangles that were cut up, budgets, capacities and cancelling.
+//! Rectangles that were cut into pieces, budgets, capacities and cancellation.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ fn nodes(nodes: u64) -> PlanOptions<'static> {
 }
 
 #[test]
-fn rectangles_are_put_together_again() {
+fn rectangles_are_planned_without_a_gap() {
     for (count, seed) in [(40, 1), (80, 2), (120, 3), (154, 100)] {
         let problem = challenging(count, seed, None);
         let plan = planned(&problem, &nodes(20_000)).unwrap();
@@ -43,7 +43,7 @@ fn rectangles_are_put_together_again() {
 }
 
 #[test]
-fn however_they_were_cut() {
+fn rectangles_of_every_shape_are_planned_without_a_gap() {
     for shape in Shape::ALL {
         for (count, seed) in [(60, 1), (90, 2), (154, 3)] {
             let plan = planned(&cut(shape, count, seed, None), &nodes(20_000)).unwrap();
@@ -54,14 +54,15 @@ fn however_they_were_cut() {
 }
 
 #[test]
-fn what_has_to_lie_together_is_joined() {
-    // At nearly every position one buffer takes the place of another one. Placing them one by one took more than 100,000
-    // nodes and came to 1.15 times the bound.
+fn items_that_must_be_together_are_merged() {
+    // At nearly every position one buffer takes the place of another one. Placing them one by one took more than
+    // 100,000 nodes and reached 1.15 times the bound.
     let plan = planned(&cut(Shape::Straight, 343, 4108, None), &nodes(2000)).unwrap();
     assert_eq!((plan.total(), plan.is_optimal()), (BYTES, true), "{} nodes", plan.nodes());
 }
 
-/// Pieces of a rectangle that lost some bytes, at any multiple of 64 bytes: no bound is known to be reached.
+/// Returns pieces of a rectangle that lost some bytes, at any multiple of 64 bytes. It is not known whether the bound
+/// can be reached.
 fn worn(shape: Shape, count: usize, seed: u64) -> Problem {
     let mut random = rectangle::Random::new(seed);
     let mut problem = Problem::builder();
@@ -90,8 +91,8 @@ fn annealed_plans_are_valid_and_never_above_the_greedy_ones() {
 }
 
 #[test]
-fn what_is_not_solved_is_near_the_bound() {
-    // These take many more nodes than this; greedy orders need 1.35 and 1.3 times the bound.
+fn unsolved_problems_are_near_the_bound() {
+    // Solving these takes many more nodes; greedy plans need 1.35 and 1.3 times the bound.
     for (shape, count, seed) in [(Shape::Mixed, 276, 106), (Shape::Flat, 399, 109)] {
         let plan = planned(&cut(shape, count, seed, None), &nodes(20_000)).unwrap();
         assert!(plan.total() * 100 <= BYTES * 120, "{shape:?}: {}", plan.total());
@@ -110,7 +111,7 @@ fn a_plan_without_search_is_within_twice_the_bound() {
 
 #[test]
 fn the_bound_rises_where_the_load_cannot_be_reached() {
-    // Seven bytes are live, but neither side of the fixed buffer's first two bytes holds the other one.
+    // Seven bytes are live, but the other buffer fits on neither side of the fixed one.
     let mut problem = Problem::builder();
     problem.add(Buffer::closed("fixed", 4, 0..=1).fixed_at(2)).unwrap();
     problem.add(Buffer::closed("free", 3, 1..=2)).unwrap();
@@ -129,13 +130,13 @@ fn the_goal_of_fitting_ends_early() {
     let plan = planned(&roomy, &fits).unwrap();
     assert!(plan.total() <= BYTES * 5 / 4);
     assert!(plan.nodes() < planned(&roomy, &nodes(20_000)).unwrap().nodes());
-    // At exactly the optimum there is nothing to end early for.
+    // A capacity equal to the optimum gives the same plan.
     let tight = planned(&challenging(154, 100, Some(BYTES)), &fits).unwrap();
     assert_eq!(tight.total(), BYTES);
 }
 
 #[test]
-fn a_capacity_that_cannot_be_met() {
+fn a_capacity_that_cannot_be_met_is_an_error() {
     let problem = challenging(80, 2, Some(BYTES - 1));
     let error = plan(&problem, &nodes(20_000)).unwrap_err();
     let OffsetsError::OverCapacity { capacity, lower_bound, best_total, proved } = error.clone() else {
@@ -145,20 +146,20 @@ fn a_capacity_that_cannot_be_met() {
     let text = error.to_string();
     assert!(text.contains("1 bytes too small") && text.contains("no plan needs less than 1048576"), "{text}");
 
-    // One that may be met, but not with this budget.
+    // This capacity may be attainable, but not with this budget.
     let error = plan(&challenging(154, 100, Some(BYTES)), &nodes(0)).unwrap_err();
     assert!(matches!(error, OffsetsError::OverCapacity { proved: false, .. }), "{error}");
     assert!(error.to_string().contains("larger budget"), "{error}");
 }
 
 #[test]
-fn cancelling_and_time() {
+fn cancellation_and_a_time_budget_end_the_search() {
     let problem = challenging(454, 5, None);
     let cancelled = AtomicBool::new(true);
     let options = PlanOptions { cancel: Some(&cancelled), ..nodes(u64::MAX) };
     assert_eq!(planned(&problem, &options).unwrap().nodes(), 0);
 
-    // From another thread, in the middle: an impossible capacity keeps the search busy.
+    // Cancel from another thread during the search: an impossible capacity keeps it busy.
     let cancel = AtomicBool::new(false);
     let begun = Instant::now();
     let plan: Plan = std::thread::scope(|scope| {
@@ -180,7 +181,7 @@ fn cancelling_and_time() {
 }
 
 #[test]
-fn starting_from_a_plan() {
+fn a_plan_is_never_worse_than_its_start() {
     let problem = challenging(154, 100, None);
     let best = planned(&problem, &nodes(20_000)).unwrap();
     let options =

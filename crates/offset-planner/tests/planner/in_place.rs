@@ -1,4 +1,4 @@
-//! Buffers that may take the bytes of those they are computed from.
+//! Buffers that may reuse the bytes of the buffers that they are computed from.
 
 use offset_planner::{Buffer, OffsetsError, Problem, verify_offsets};
 
@@ -17,8 +17,8 @@ fn a_chain_in_place_needs_one_buffer() {
 }
 
 #[test]
-fn only_one_of_two_readers_takes_the_bytes() {
-    // b and c both are computed from a at position 1, and live on together.
+fn only_one_of_two_readers_reuses_the_bytes() {
+    // Both b and c are computed from a at position 1, and both stay live.
     let mut problem = Problem::builder();
     let a = problem.add(Buffer::closed("a", 100, 0..=1)).unwrap();
     let b = problem.add(Buffer::closed("b", 100, 1..=3)).unwrap();
@@ -41,13 +41,13 @@ fn shared_bytes_begin_together() {
     let problem = problem.build().unwrap();
     assert_eq!(by_default(&problem).total(), 100);
     assert_eq!(verify_offsets(&problem, &[0, 0]), Ok(100));
-    // An element would be written before the one that lay there is read.
+    // An element would be written before the one that was there is read.
     assert!(verify_offsets(&problem, &[0, 20]).is_err());
 }
 
 #[test]
-fn in_place_is_left_where_it_costs() {
-    // b is long-lived and small, a large and short-lived: as one they would hold 100 bytes for long.
+fn a_pair_is_not_shared_where_that_costs_bytes() {
+    // b is long-lived and small, a large and short-lived: as one item they would take 100 bytes for long.
     let mut problem = Problem::builder();
     let a = problem.add(Buffer::closed("a", 100, 0..=1)).unwrap();
     let b = problem.add(Buffer::closed("b", 10, 1..=9)).unwrap();
@@ -72,7 +72,7 @@ fn in_a_graph_the_node_that_reads_the_one_writes_the_other() {
 }
 
 #[test]
-fn pairs_that_are_live_together_for_longer() {
+fn pairs_that_are_live_at_the_same_time_for_longer_are_refused() {
     let mut problem = Problem::builder();
     let a = problem.add(Buffer::closed("a", 100, 0..=2)).unwrap();
     let b = problem.add(Buffer::closed("b", 100, 1..=3)).unwrap();
@@ -82,7 +82,7 @@ fn pairs_that_are_live_together_for_longer() {
     assert!(
         matches!(&error, OffsetsError::NotInPlace { earlier, later } if &**earlier == "a" && &**later == "b")
     );
-    // The wrong way round, and with itself.
+    // In the wrong order, and with itself.
     for pair in [(b, a), (a, a)] {
         let mut wrong = problem.clone();
         wrong.in_place(pair.0, pair.1).unwrap();

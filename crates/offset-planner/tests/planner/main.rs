@@ -1,5 +1,5 @@
-//! The memory planner: against cases with known totals, the stack algorithm, exhaustive search, and rectangles that
-//! were cut up.
+//! Tests the planner against cases with known totals, the stack algorithm, exhaustive search, and rectangles that were
+//! cut into pieces.
 
 mod bad_input;
 mod exact;
@@ -12,7 +12,7 @@ mod verifier;
 
 use offset_planner::{Buffer, OffsetsError, Plan, PlanOptions, Problem, plan, verify};
 
-/// Closed intervals with sizes, named by their index.
+/// Creates a problem of closed intervals, named by their index.
 fn intervals(buffers: &[(u64, u64, u64)], alignment: u64) -> Problem {
     let mut problem = Problem::builder();
     for (i, &(size, first, last)) in buffers.iter().enumerate() {
@@ -21,7 +21,7 @@ fn intervals(buffers: &[(u64, u64, u64)], alignment: u64) -> Problem {
     problem.build().unwrap()
 }
 
-/// A plan that the verifier accepts.
+/// Returns a plan after the verifier accepted it.
 fn planned(problem: &Problem, options: &PlanOptions<'_>) -> Result<Plan, OffsetsError> {
     let plan = plan(problem, options)?;
     verify(problem, &plan).unwrap_or_else(|error| panic!("{error}\n{problem:#?}\n{plan:#?}"));

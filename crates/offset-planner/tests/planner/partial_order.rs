@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::by_default;
 
-/// Nodes named by their numbers, with edges.
+/// Creates nodes that are named by their numbers, with edges.
 fn graph(nodes: usize, edges: &[(usize, usize)]) -> (ProblemBuilder, Vec<NodeId>) {
     let mut problem = Problem::builder();
     let ids: Vec<NodeId> = (0..nodes).map(|i| problem.node(format!("n{i}"))).collect();
@@ -37,13 +37,13 @@ fn branches_that_may_run_together_do_not_share() {
     let plan = by_default(&problem);
     let (a, b) = (plan.offset(t1).unwrap(), plan.offset(t3).unwrap());
     assert!(a >= b + 50 || b >= a + 100, "{plan:?}");
-    // What comes behind both takes the bytes of both.
+    // A buffer after both reuses the bytes of both.
     assert_eq!((plan.offset(t5), plan.total(), plan.is_optimal()), (Some(0), 150, true));
     assert!(verify_offsets(&problem, &[0, 0, 0]).is_err());
 }
 
 #[test]
-fn every_use_counts() {
+fn every_use_keeps_a_buffer_live() {
     // t0 is used at 1 and at 2, of which only 1 is before 3.
     let (mut problem, n) = graph(4, &[(0, 1), (0, 2), (1, 3)]);
     problem.add(Buffer::nodes("t0", 10, n[0], [n[1], n[2]])).unwrap();
@@ -55,12 +55,12 @@ fn every_use_counts() {
     assert_eq!(by_default(&problem.build().unwrap()).total(), 10);
 }
 
-/// Whether one node is reached from another, by trying all edges.
+/// Returns whether one node is reachable from another, by trying all edges.
 fn reaches(edges: &[(usize, usize)], from: usize, to: usize) -> bool {
     edges.iter().any(|&(a, b)| a == from && (b == to || reaches(edges, b, to)))
 }
 
-/// Every order of the buffers, each at the lowest offset above those before it that conflict with it.
+/// Tries every order of the buffers, each at the lowest offset above earlier ones that conflict with it.
 fn try_all(
     sizes: &[u64],
     conflict: &dyn Fn(usize, usize) -> bool,

@@ -1,5 +1,5 @@
-//! What holds for any input: the verifier accepts every plan, the stack is never better, and the exact search finds
-//! what trying everything finds.
+//! Properties that hold for any input: the verifier accepts every plan, the stack algorithm is never better, and the
+//! exact search finds the same total as exhaustive search.
 
 use offset_planner::{Budget, Buffer, Goal, OffsetsError, PlanOptions, Problem, plan, verify_offsets};
 use proptest::prelude::*;
@@ -14,9 +14,9 @@ fn interval(sizes: u64, positions: u64) -> impl Strategy<Value = Interval> {
     (1..=sizes, 0..positions, 0..positions).prop_map(|(size, a, b)| (size, a.min(b), a.max(b)))
 }
 
-/// The least total by trying every order of the buffers, each put at the lowest offset above all those before it that
-/// overlap it in time: some order of a best plan by offset gives it back or something lower.
-fn by_trying_all(buffers: &[(u64, u64, u64, u64, Option<u64>)]) -> u64 {
+/// Returns the least total by trying every order of the buffers, each at the lowest offset above all earlier ones that
+/// overlap it in time. The order of a best plan by offset reproduces it or a lower one.
+fn by_trying_all_orders(buffers: &[(u64, u64, u64, u64, Option<u64>)]) -> u64 {
     fn go(buffers: &[(u64, u64, u64, u64, Option<u64>)], placed: &mut Vec<(usize, u64)>, best: &mut u64) {
         let total = placed.iter().map(|&(i, offset)| offset + buffers[i].0).max().unwrap_or(0);
         if total >= *best {
@@ -65,9 +65,9 @@ proptest! {
         };
         let best = by_default(&problem(None));
         prop_assert!(best.is_optimal(), "{best:?}");
-        let least = by_trying_all(&all);
+        let least = by_trying_all_orders(&all);
         prop_assert_eq!(best.total(), least);
-        // Whether one fits is known for every capacity, those included that are no plan's total.
+        // The planner knows for every capacity whether a plan fits, including capacities that are no plan's total.
         for capacity in least.saturating_sub(3).max(1)..least + 9 {
             match plan(&problem(Some(capacity)), &PlanOptions { goal: Goal::Fits, ..PlanOptions::default() }) {
                 Ok(plan) => prop_assert!(least <= capacity && plan.total() <= capacity),
@@ -78,9 +78,9 @@ proptest! {
     }
 
     #[test]
-    fn many_items_are_searched_with_some_joined(buffers in prop::collection::vec(interval(5, 4), 3..7)) {
-        // The same again and again, one behind the other, until there are enough to join items: no total but the least of
-        // one is the least of all.
+    fn repeated_problems_are_planned_with_merged_items(buffers in prop::collection::vec(interval(5, 4), 3..7)) {
+        // The same problem repeated in time until there are enough items to merge. Only the least total of the
+        // repetition equals that of the original.
         let all: Vec<_> = buffers.iter().map(|&(size, first, last)| (size, first, last, 1, None)).collect();
         let mut problem = Problem::builder();
         for copy in 0..33u64.div_ceil(buffers.len() as u64) {
@@ -91,11 +91,11 @@ proptest! {
         }
         let plan = by_default(&problem.build().unwrap());
         prop_assert!(plan.is_optimal(), "{plan:?}");
-        prop_assert_eq!(plan.total(), by_trying_all(&all));
+        prop_assert_eq!(plan.total(), by_trying_all_orders(&all));
     }
 
     #[test]
-    fn exact_search_goes_round_fixed_buffers(
+    fn exact_search_plans_around_fixed_buffers(
         buffers in prop::collection::vec((interval(9, 6), 0u32..3, prop::option::weighted(0.3, 0u64..20)), 1..6),
     ) {
         let all: Vec<_> = buffers
@@ -114,10 +114,10 @@ proptest! {
             Ok(problem) => {
                 let plan = by_default(&problem);
                 prop_assert!(plan.is_optimal(), "{plan:?}");
-                prop_assert_eq!(plan.total(), by_trying_all(&all));
+                prop_assert_eq!(plan.total(), by_trying_all_orders(&all));
             }
-            // The fixed ones overlap, whatever is done with the rest.
-            Err(_) => prop_assert_eq!(by_trying_all(&all), u64::MAX),
+            // The fixed buffers overlap, wherever the others go.
+            Err(_) => prop_assert_eq!(by_trying_all_orders(&all), u64::MAX),
         }
     }
 
@@ -136,7 +136,7 @@ proptest! {
         prop_assert!(by_default(&problem).total() <= total);
         let start = PlanOptions { budget: Budget::Greedy, start: Some(&offsets), ..PlanOptions::default() };
         prop_assert!(planned(&problem, &start).unwrap().total() <= total);
-        // With all buffers' ends known and a barrier everywhere, it is one of the greedy plans.
+        // With all buffers' ends known and a barrier everywhere, the stack algorithm is one of the greedy plans.
         let everywhere: Vec<u64> = (0..130).filter(|p| p % 2 == 1).collect();
         let problem = intervals(&stack::epochs(&buffers, &everywhere), alignment);
         let greedy = PlanOptions { budget: Budget::Greedy, ..PlanOptions::default() };

@@ -1,13 +1,14 @@
-//! nvFuser's stack of shared memory, as the tests' reference: what the planner is never to be worse than.
+//! nvFuser's stack of shared memory: the tests' reference, which the planner is never worse than.
 
 /// A buffer: bytes, first write, last read.
 pub(crate) type Access = (u64, u64, u64);
 
-/// Offsets by the stack. Barriers are at positions; no buffer is accessed at one.
+/// Computes offsets with the stack algorithm. Barriers are at positions without accesses.
 ///
-/// Walk positions: a buffer first written waits without an address. At a barrier, if something that waits is dead, all
-/// that waits is pushed, the longest-lived first, and then, as also where nothing waits, what is dead is popped from the
-/// top. What is left is pushed at the end. An address is that of the top of the stack plus its size, aligned.
+/// Walk the positions. A buffer that is first written waits without an address. At a barrier, if a waiting buffer has
+/// ended, all waiting buffers are pushed, the longest-lived first. Then, and also if none waits, ended buffers are
+/// popped from the top. The remaining ones are pushed at the end. An address is that of the top of the stack plus its
+/// size, aligned.
 pub(crate) fn offsets(buffers: &[Access], barriers: &[u64], alignment: u64) -> Vec<u64> {
     let mut stack = Stack { buffers, alignment, offsets: vec![0; buffers.len()], live: Vec::new() };
     let last = buffers.iter().map(|b| b.2).chain(barriers.iter().copied()).max().unwrap_or(0);
@@ -50,7 +51,7 @@ impl Stack<'_> {
     }
 }
 
-/// The same buffers over epochs: how many barriers precede an access.
+/// Returns the same buffers over epochs: the number of barriers that precede an access.
 pub(crate) fn epochs(buffers: &[Access], barriers: &[u64]) -> Vec<(u64, u64, u64)> {
     let epoch = |position: u64| barriers.iter().filter(|&&b| b < position).count() as u64;
     buffers.iter().map(|&(size, first, last)| (size, epoch(first), epoch(last))).collect()

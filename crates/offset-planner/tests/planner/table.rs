@@ -1,11 +1,11 @@
-//! The cases with known totals of the stack algorithm, and the family on which it grows.
+//! The cases with known totals of the stack algorithm, and the family of problems for which its total grows.
 
 use offset_planner::{Buffer, Problem};
 
 use super::stack::{self, Access};
 use super::{by_default, intervals};
 
-/// Name, buffers, barriers, the stack's totals with alignments of 128 and 16, and the least possible totals.
+/// Name, buffers, barriers, the stack's totals with alignments of 128 and 16, and the least totals.
 type Case = (&'static str, &'static [Access], &'static [u64], [u64; 2], [u64; 2]);
 
 const CASES: [Case; 9] = [
@@ -27,7 +27,7 @@ const CASES: [Case; 9] = [
 ];
 
 #[test]
-fn the_least_for_every_case_of_the_table() {
+fn every_case_of_the_table_reaches_the_least_total() {
     for (name, buffers, barriers, known, least) in CASES {
         // An inserted barrier stands right before a write; here that is the position before.
         for ((alignment, known), least) in [128, 16].into_iter().zip(known).zip(least) {
@@ -39,7 +39,7 @@ fn the_least_for_every_case_of_the_table() {
 }
 
 #[test]
-fn the_reference_gives_the_table() {
+fn the_reference_stack_gives_the_totals_of_the_table() {
     for (name, buffers, barriers, known, _) in CASES {
         let totals = [128, 16].map(|alignment| stack::total(buffers, barriers, alignment));
         assert_eq!(totals, known, "{name}");
@@ -52,7 +52,7 @@ fn chain(n: u64) -> (Vec<Access>, Vec<u64>) {
 }
 
 #[test]
-fn a_chain_needs_two_at_any_length() {
+fn a_chain_of_any_length_needs_the_bytes_of_two_buffers() {
     for (n, kib) in [(4, 3), (16, 9), (64, 33)] {
         let (buffers, barriers) = chain(n);
         assert_eq!(stack::total(&buffers, &barriers, 16), kib * 1024, "the stack, {n}");
@@ -65,7 +65,7 @@ fn a_chain_needs_two_at_any_length() {
 }
 
 #[test]
-fn one_hundred_thousand_buffers() {
+fn one_hundred_thousand_buffers_are_planned() {
     let mut problem = Problem::builder();
     for i in 0..100_000u64 {
         let size = 64 * (1 + i * 7919 % 61);

@@ -1,4 +1,4 @@
-//! The verifier finds what is wrong with a plan.
+//! The verifier finds errors in plans.
 
 use offset_planner::{Buffer, Problem, VerifyError, verify, verify_offsets};
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ fn problem() -> Problem {
 }
 
 #[test]
-fn single_faults() {
+fn each_kind_of_error_is_found() {
     let problem = problem();
     let check = |offsets: &[u64]| verify_offsets(&problem, offsets);
     assert_eq!(check(&[0, 32, 0, 64]), Ok(72));
@@ -38,12 +38,12 @@ fn single_faults() {
         let overlap = VerifyError::Overlap { first: first.into(), second: second.into() };
         assert_eq!(check(&offsets), Err(overlap), "{offsets:?}");
     }
-    // Ends meet: the last position of `a` is the one before the first of `c`.
+    // The last position of `a` is the one before the first of `c`, so they may share bytes.
     assert_eq!(check(&[0, 32, 31, 64]), Err(VerifyError::Overlap { first: "b".into(), second: "c".into() }));
 }
 
 #[test]
-fn a_graph_that_no_lifetime_refers_to() {
+fn a_graph_that_no_lifetime_refers_to_is_ignored() {
     let mut problem = Problem::builder();
     problem.node("unused");
     problem.add(Buffer::closed("a", 8, 0..=4)).unwrap();
@@ -55,7 +55,7 @@ fn a_graph_that_no_lifetime_refers_to() {
 }
 
 #[test]
-fn totals_and_capacities() {
+fn wrong_totals_and_exceeded_capacities_are_found() {
     let plan = by_default(&problem());
     assert_eq!(verify(&problem(), &plan), Ok(()));
     let mut small = Problem::builder();
@@ -65,7 +65,7 @@ fn totals_and_capacities() {
     small.capacity(31);
     let small = small.build().unwrap();
     assert_eq!(verify(&small, &of_another), Err(VerifyError::Capacity { total: 32, capacity: 31 }));
-    // The same buffers at the same offsets, one longer: the end is no longer the total.
+    // The same buffers at the same offsets, one of them larger: the end is no longer the total.
     let mut longer = Problem::builder();
     longer.add(Buffer::closed("a", 33, 0..=4)).unwrap();
     let error = verify(&longer.build().unwrap(), &of_another);
@@ -73,7 +73,7 @@ fn totals_and_capacities() {
 }
 
 proptest! {
-    /// Against comparing every two.
+    /// Compares with a check of every pair.
     #[test]
     fn the_sweep_finds_every_overlap(
         buffers in prop::collection::vec((1u64..8, 0u64..10, 0u64..6, 0u64..24), 1..10),

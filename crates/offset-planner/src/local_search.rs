@@ -1,12 +1,12 @@
-//! Bettering a plan step by step, for what the search can't decide: the order in which its items lie is changed a
-//! little, first fit is run over it, and what is no worse is kept.
+//! Improves a plan by local search, for problems that the tree search can't decide. The order of the items is changed
+//! slightly, first fit is run over it, and the new order is kept if it is no worse.
 
 use super::greedy::Scratch;
 use super::instance::Instance;
-use super::plan::{Best, Fit, Method};
+use super::plan::{BestPlan, Fit, Method};
 
 /// First fit over one order that is changed step by step.
-pub(super) struct Polish {
+pub(super) struct LocalSearch {
     order: Vec<u32>,
     trial: Vec<u32>,
     tops: Vec<u32>,
@@ -15,10 +15,10 @@ pub(super) struct Polish {
     scratch: Scratch,
 }
 
-impl Polish {
-    pub(super) fn new(instance: &Instance, seed: u64) -> Polish {
+impl LocalSearch {
+    pub(super) fn new(instance: &Instance, seed: u64) -> LocalSearch {
         let count = instance.items.len();
-        Polish {
+        LocalSearch {
             order: Vec::with_capacity(count),
             trial: Vec::with_capacity(count),
             tops: Vec::new(),
@@ -36,29 +36,29 @@ impl Polish {
         ((self.random >> 11) % n.max(1) as u64) as usize
     }
 
-    /// Goes on from offsets of the items.
+    /// Starts from a plan with these offsets of the items.
     pub(super) fn start(&mut self, instance: &Instance, offsets: &[u64]) {
         self.order.clear();
         self.order.extend(0..instance.items.len() as u32);
         self.order.sort_by_key(|&i| offsets[i as usize]);
         self.total = instance.total(offsets);
-        self.note_tops(instance, offsets);
+        self.record_tops(instance, offsets);
     }
 
-    /// Notes which items end highest: one of them has to come earlier.
-    fn note_tops(&mut self, instance: &Instance, offsets: &[u64]) {
+    /// Records which items end highest: one of them has to come earlier.
+    fn record_tops(&mut self, instance: &Instance, offsets: &[u64]) {
         let ends = |i: usize| offsets[i] + instance.items[i].size;
         self.tops.clear();
         self.tops.extend((0..offsets.len()).filter(|&i| ends(i) == self.total).map(|i| i as u32));
     }
 
-    /// One step.
-    pub(super) fn step(&mut self, instance: &Instance, best: &mut Best) {
+    /// Tries one change of the order.
+    pub(super) fn step(&mut self, instance: &Instance, best: &mut BestPlan) {
         let (Some(conflicts), false) = (&instance.conflicts, self.tops.is_empty()) else { return };
         self.trial.clone_from(&self.order);
         let at = self.below(self.tops.len());
         let top = self.tops[at];
-        // The item itself, or one that is in its way, comes earlier.
+        // The item itself, or one that conflicts with it, comes earlier.
         let others = conflicts.of(top as usize);
         let moved = match self.below(3) {
             0 if !others.is_empty() => others[self.below(others.len())],
@@ -76,7 +76,7 @@ impl Polish {
         let offsets = offsets.to_vec();
         self.total = instance.total(&offsets);
         std::mem::swap(&mut self.order, &mut self.trial);
-        self.note_tops(instance, &offsets);
-        best.offer(instance, &offsets, Method::Polished);
+        self.record_tops(instance, &offsets);
+        best.offer(instance, &offsets, Method::LocalSearch);
     }
 }
