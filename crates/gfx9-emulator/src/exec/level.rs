@@ -1,4 +1,4 @@
-//! Levels: each lane executor is compiled once per host vector width, and the width is chosen at run time.
+//! SIMD levels: each executor is compiled for several widths of the host's vectors, and the width is chosen at run time.
 //!
 //! An executor is a zero-sized type with an `#[inline(always)]` [`Exec::exec`]. Inlined into a function that has
 //! `#[target_feature]`, its plain loops over lanes are vectorised for those features: no intrinsics, one source.
@@ -8,15 +8,16 @@ use std::sync::OnceLock;
 use crate::exec::inst::{Exec, ExecContext, ExecFn, Flow, Inst};
 use crate::state::wave::Wave;
 
-/// How wide the host's vector instructions that lanes are executed with may be. All give the same bits.
+/// The vector instructions of the host that executors use. Results are the same at every level, except for the sign and
+/// payload of a NaN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SimdLevel {
-    /// What the crate was compiled for. On x86-64 by default 128-bit vectors, and no fused multiply-add
-    /// instruction, so that those are computed in software.
+    /// The instructions that the crate was compiled for. On x86-64 these are by default 128-bit vectors without fused
+    /// multiply-add, which is then computed in software.
     Portable,
     /// AVX2, FMA, F16C, BMI1, BMI2, LZCNT and POPCNT.
     Avx2,
-    /// AVX-512 F, BW, CD, DQ and VL besides.
+    /// Those of [`Avx2`](Self::Avx2), and AVX-512 F, BW, CD, DQ and VL.
     Avx512,
 }
 
@@ -24,7 +25,7 @@ impl SimdLevel {
     /// All levels, the narrowest first.
     pub const ALL: [SimdLevel; 3] = [SimdLevel::Portable, SimdLevel::Avx2, SimdLevel::Avx512];
 
-    /// Whether this machine can run it.
+    /// Returns whether the host has the instructions of this level.
     pub fn is_available(self) -> bool {
         match self {
             SimdLevel::Portable => true,
@@ -33,7 +34,7 @@ impl SimdLevel {
         }
     }
 
-    /// The widest that this machine can run.
+    /// Returns the widest level that the host has.
     pub fn best() -> SimdLevel {
         static BEST: OnceLock<SimdLevel> = OnceLock::new();
         *BEST.get_or_init(|| {
@@ -82,12 +83,12 @@ fn has_avx512() -> bool {
 /// An executor at each [`SimdLevel`], in the order of [`SimdLevel::ALL`].
 pub(crate) type Columns = [ExecFn; 3];
 
-/// For executors that compute over lanes: one copy a level.
+/// For executors that compute over lanes: one copy for each level.
 pub(crate) const fn columns<X: Exec>() -> Columns {
     [portable::<X>, avx2::<X>, avx512::<X>]
 }
 
-/// For executors that compute over lanes less often: what runs with AVX2 serves AVX-512 too.
+/// For executors that are less common: no copy for AVX-512, which uses the one for AVX2.
 pub(crate) const fn two_columns<X: Exec>() -> Columns {
     [portable::<X>, avx2::<X>, avx2::<X>]
 }
@@ -97,7 +98,7 @@ pub(crate) const fn narrow<X: Exec>() -> Columns {
     [portable::<X>, avx2::<X>, avx2::<X>]
 }
 
-/// For executors with no loop over lanes worth vectorising: the same copy at all levels.
+/// For executors without a loop over lanes that is worth vectorising: one copy for all levels.
 pub(crate) const fn same<X: Exec>() -> Columns {
     [portable::<X>, portable::<X>, portable::<X>]
 }

@@ -1,4 +1,4 @@
-//! The guest's allocations, at deterministic addresses, and the host ranges mapped beside them.
+//! The guest's address space: device allocations at deterministic addresses, and mapped host ranges.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -10,16 +10,16 @@ use super::guest_range::GuestRange;
 use super::shadow::Shadow;
 use crate::report::error::{Error, Result};
 
-/// First address of device allocations: away from where Linux maps a process's memory, so that a host range mapped
-/// at its own address doesn't meet them.
+/// First address of device allocations. Linux maps no memory of a process there, so that a host range that is mapped at its
+/// own address doesn't overlap them.
 const ARENA_START: u64 = 0x1000_0000_0000;
 /// End of the addresses of device allocations.
 const ARENA_END: u64 = 0x4000_0000_0000;
-/// Alignment of device allocations, at least, in bytes.
+/// Smallest alignment of device allocations in bytes.
 const MIN_ALIGN: u64 = 256;
-/// Addresses left unmapped after each allocation, so that small overruns fault, in bytes.
+/// Bytes left unmapped after each allocation, so that accesses shortly past its end fault.
 const GUARD: u64 = 64 << 10;
-/// Freed ranges remembered for fault reports.
+/// The number of freed ranges that are kept for fault reports.
 const FREED_KEPT: usize = 64;
 
 /// One live range of guest addresses.
@@ -30,7 +30,7 @@ pub(super) struct Region {
     /// Whether it is another address space's allocation.
     pub(super) shared: bool,
     pub(super) backing: Arc<Backing>,
-    /// Which bytes were written; none if that is not tracked, and all count as written.
+    /// Which bytes were written; `None` if that is not tracked, and all count as written.
     pub(super) shadow: Option<Arc<Shadow>>,
 }
 
@@ -44,30 +44,30 @@ impl Region {
     }
 }
 
-/// What is at a guest address.
+/// A live range of guest addresses: a device allocation or mapped host memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RegionInfo {
-    /// First address.
+    /// The first guest address.
     pub base: u64,
-    /// Length in bytes.
+    /// The length in bytes.
     pub len: u64,
     /// Whether it is host memory mapped with [`AddressSpace::map_host`].
     pub is_host: bool,
 }
 
-/// Bytes of device memory in use and in all.
+/// How much device memory is allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryUsage {
-    /// Bytes allocated, host ranges not counted.
+    /// Bytes that are allocated. Mapped host ranges and shared allocations of other address spaces are not counted.
     pub used: u64,
-    /// Bytes that may be allocated.
+    /// Bytes that can be allocated in all.
     pub capacity: u64,
 }
 
 struct Inner {
     regions: BTreeMap<u64, Region>,
     freed: VecDeque<(u64, u64)>,
-    /// Where device allocations go.
+    /// The range of addresses of device allocations.
     arena: Range<u64>,
     next: u64,
     used: u64,
@@ -76,20 +76,20 @@ struct Inner {
     tracked: bool,
 }
 
-/// The guest's view of memory: device allocations, and host ranges at their own addresses.
+/// The memory of a machine: device allocations, and host ranges that are mapped at their own addresses.
 pub struct AddressSpace {
     inner: Mutex<Inner>,
     capacity: u64,
 }
 
 impl AddressSpace {
-    /// An empty address space that allows `capacity` bytes of device allocations.
+    /// Creates an empty address space with `capacity` bytes of device memory.
     pub fn new(capacity: u64) -> AddressSpace {
         AddressSpace::with_arena(capacity, ARENA_START..ARENA_END)
     }
 
-    /// An empty address space for one of several devices, whose allocations get addresses that no other device's
-    /// have: arena `index` of `count`.
+    /// Creates an empty address space for device `index` of `count`, with `capacity` bytes of device memory. Its allocations
+    /// have addresses that the allocations of the other devices never have.
     pub fn one_of(capacity: u64, index: u32, count: u32) -> AddressSpace {
         let size = (ARENA_END - ARENA_START) / u64::from(count.max(1)) & !((2 << 20) - 1);
         let start = ARENA_START + size * u64::from(index.min(count.saturating_sub(1)));
@@ -115,12 +115,14 @@ impl AddressSpace {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Allocates zeroed device memory of `bytes` (at least 1) at a multiple of `align` (a power of two, in bytes; 0
-    /// for the default of 256), and returns its address. Addresses depend on the sequence of calls alone.
+    /// Allocates `bytes` bytes of zeroed device memory and returns the address.
+    ///
+    /// The address is a multiple of `align` bytes, which has to be a power of two; 0 selects the default of 256. Addresses
+    /// depend only on the sequence of calls.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if it exceeds the capacity or the host has no memory; [`Error::InvalidArgument`] for a
-    /// size of 0 or an alignment that is no power of two or above 2 MiB.
+    /// - [`Error::OutOfMemory`] if the capacity is exceeded or the host has no memory left.
+    /// - [`Error::InvalidArgument`] if the size is 0, or the alignment is not a power of two or above 2 MiB.
     pub fn alloc(&self, bytes: u64, align: u64) -> Result<u64> {
         if bytes == 0 {
             return Err(Error::InvalidArgument("an allocation of 0 bytes".into()));
@@ -155,10 +157,10 @@ impl AddressSpace {
         Ok(base)
     }
 
-    /// Frees what [`alloc`](Self::alloc) returned.
+    /// Frees the device allocation at `address`, which [`alloc`](Self::alloc) returned.
     ///
     /// # Errors
-    /// [`Error::NotAnAllocation`] if `address` isn't the first of a live device allocation.
+    /// [`Error::NotAnAllocation`] if no live device allocation begins at `address`.
     pub fn free(&self, address: u64) -> Result<()> {
         let mut inner = self.lock();
         match inner.regions.get(&address) {
@@ -176,11 +178,11 @@ impl AddressSpace {
         Ok(())
     }
 
-    /// Makes `len` bytes of host memory at `ptr` accessible to kernels, at the guest address that equals the host's,
-    /// which it returns.
+    /// Makes `len` bytes of host memory at `ptr` accessible to kernels. Returns the guest address, which equals the host's.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the range is empty, wraps or meets another that is live.
+    /// [`Error::InvalidArgument`] if the range is empty, wraps around the end of the address space, or overlaps another
+    /// live range.
     ///
     /// # Safety
     /// The memory must stay valid for reads and writes until [`unmap_host`](Self::unmap_host) has returned and no
@@ -197,10 +199,10 @@ impl AddressSpace {
         Ok(base)
     }
 
-    /// Undoes [`map_host`](Self::map_host).
+    /// Unmaps the host range at `address`, which [`map_host`](Self::map_host) returned.
     ///
     /// # Errors
-    /// [`Error::NotAnAllocation`] if `address` isn't the first of a mapped host range.
+    /// [`Error::NotAnAllocation`] if no mapped host range begins at `address`.
     pub fn unmap_host(&self, address: u64) -> Result<()> {
         let mut inner = self.lock();
         match inner.regions.get(&address) {
@@ -212,19 +214,19 @@ impl AddressSpace {
         Ok(())
     }
 
-    /// The live range that holds `address`.
+    /// Returns the live range that contains `address`; `None` if there is none.
     pub fn lookup(&self, address: u64) -> Option<RegionInfo> {
         let inner = self.lock();
         let (_, r) = inner.regions.range(..=address).next_back()?;
         (address - r.base < r.len).then_some(RegionInfo { base: r.base, len: r.len, is_host: r.is_host() })
     }
 
-    /// Makes the device allocation that begins at `address` accessible in `other` too, at the same address, until
-    /// [`unshare`](Self::unshare). It is no allocation of `other`'s and doesn't count there.
+    /// Makes the device allocation at `address` accessible in `other` too, at the same address, until `other` is told to
+    /// [`unshare`](Self::unshare) it. It can't be freed through `other` and doesn't count towards its capacity.
     ///
     /// # Errors
-    /// [`Error::NotAnAllocation`] if `address` isn't the first of a live device allocation here;
-    /// [`Error::InvalidArgument`] if `other` has something else there.
+    /// - [`Error::NotAnAllocation`] if no live device allocation of this address space begins at `address`.
+    /// - [`Error::InvalidArgument`] if it overlaps a live range of `other`.
     pub fn share(&self, address: u64, other: &AddressSpace) -> Result<()> {
         let region = self.lock().regions.get(&address).filter(|r| !r.shared && !r.is_host()).cloned();
         let Some(region) = region else { return Err(Error::NotAnAllocation { address }) };
@@ -232,7 +234,8 @@ impl AddressSpace {
         inner.insert(Region { shared: true, ..region })
     }
 
-    /// Undoes what [`share`](Self::share) did here for another address space's allocation; nothing if it is undone.
+    /// Removes an allocation of another address space that [`share`](Self::share) made accessible here. Does nothing if
+    /// there is no such allocation at `address`.
     pub fn unshare(&self, address: u64) {
         let mut inner = self.lock();
         if inner.regions.get(&address).is_some_and(|r| r.shared) {
@@ -241,17 +244,17 @@ impl AddressSpace {
         }
     }
 
-    /// From now on notes of new allocations which bytes are written, for the sanitizer.
+    /// Tracks which bytes of new allocations are written from now on, for the sanitizer.
     pub(crate) fn track_writes(&self) {
         self.lock().tracked = true;
     }
 
-    /// Says that bytes count as written, whether they are or not.
+    /// Marks bytes as written for the sanitizer, without writing them.
     pub(crate) fn count_as_written(&self, address: u64, len: u64) {
         mark(self.region(address).as_ref(), address, len);
     }
 
-    /// Bytes in use and in all.
+    /// Returns how much device memory is allocated.
     pub fn usage(&self) -> MemoryUsage {
         MemoryUsage { used: self.lock().used, capacity: self.capacity }
     }
@@ -259,7 +262,7 @@ impl AddressSpace {
     /// Reads `out.len()` bytes at `address`.
     ///
     /// # Errors
-    /// [`Error::OutOfBounds`] if they are not all in one live range.
+    /// [`Error::OutOfBounds`] if the bytes are not all in one live range.
     pub fn read(&self, address: u64, out: &mut [u8]) -> Result<()> {
         let (region, range) = self.range(address, out.len() as u64)?;
         range.read_bytes(address, out);
@@ -267,10 +270,10 @@ impl AddressSpace {
         Ok(())
     }
 
-    /// Writes `data` at `address`.
+    /// Writes `data` to `address`.
     ///
     /// # Errors
-    /// [`Error::OutOfBounds`] if it doesn't lie in one live range.
+    /// [`Error::OutOfBounds`] if the bytes are not all in one live range.
     pub fn write(&self, address: u64, data: &[u8]) -> Result<()> {
         let (region, range) = self.range(address, data.len() as u64)?;
         range.write_bytes(address, data);
@@ -279,10 +282,10 @@ impl AddressSpace {
         Ok(())
     }
 
-    /// Copies `bytes` from `src` to `dst`, which may overlap.
+    /// Copies `bytes` bytes from `src` to `dst`. The two may overlap.
     ///
     /// # Errors
-    /// [`Error::OutOfBounds`] if either doesn't lie in one live range.
+    /// [`Error::OutOfBounds`] if the bytes of either are not all in one live range.
     pub fn copy(&self, dst: u64, src: u64, bytes: u64) -> Result<()> {
         let (from_region, from) = self.range(src, bytes)?;
         let (to_region, to) = self.range(dst, bytes)?;
@@ -310,10 +313,11 @@ impl AddressSpace {
         Ok(())
     }
 
-    /// Fills `count` times `pattern.len()` bytes at `address` with repetitions of `pattern`.
+    /// Writes `pattern` `count` times, one after the other, from `address` on.
     ///
     /// # Errors
-    /// [`Error::OutOfBounds`] if they don't lie in one live range; [`Error::InvalidArgument`] for an empty pattern.
+    /// - [`Error::OutOfBounds`] if the bytes are not all in one live range.
+    /// - [`Error::InvalidArgument`] if the pattern is empty or the number of bytes overflows.
     pub fn fill(&self, address: u64, pattern: &[u8], count: u64) -> Result<()> {
         let total =
             (pattern.len() as u64).checked_mul(count).filter(|_| !pattern.is_empty()).ok_or_else(|| {
@@ -348,14 +352,14 @@ impl AddressSpace {
         }
     }
 
-    /// The live range that holds `address`.
+    /// Returns the live range that contains `address`.
     pub(super) fn region(&self, address: u64) -> Option<Region> {
         let inner = self.lock();
         let (_, r) = inner.regions.range(..=address).next_back()?;
         r.range().contains(address, 1).then(|| r.clone())
     }
 
-    /// The allocations that are live now.
+    /// Returns the ranges that are live now.
     pub(crate) fn snapshot(&self) -> Arc<RangeTable> {
         let mut inner = self.lock();
         if let Some(snapshot) = &inner.snapshot {
@@ -367,38 +371,38 @@ impl AddressSpace {
         snapshot
     }
 
-    /// A sentence about what is around `len` bytes at `address`.
+    /// Describes the live and freed ranges nearest to `len` bytes at `address`, for error messages.
     pub(crate) fn nearest(&self, address: u64, len: u64) -> String {
         self.lock().nearest(address, len)
     }
 }
 
-/// Bytes of a region, if any, have been written.
+/// Marks bytes of a region as written, if that is tracked.
 fn mark(region: Option<&Region>, address: u64, len: u64) {
     if let Some(Region { base, shadow: Some(shadow), .. }) = region {
         shadow.mark(address - base, len);
     }
 }
 
-/// What is known of bytes that a kernel accesses.
+/// The sanitizer's bits for bytes that a kernel accesses.
 pub(crate) enum ShadowRange<'a> {
-    /// They are in no allocation: the dispatch's own memory, or a fault.
+    /// The bytes are not in an allocation: they are the dispatch's own memory, or the access faults.
     Outside,
-    /// They are in one of which it isn't noted what was written.
+    /// The bytes are in a range whose writes are not tracked.
     Untracked,
-    /// They are in one of which it is: its bits, and where in it.
+    /// The bytes are in a tracked allocation, at this offset in bytes.
     At(&'a Shadow, u64),
 }
 
 impl Inner {
-    /// Takes in a range that has its address already.
+    /// Adds a range whose address is given.
     fn insert(&mut self, region: Region) -> Result<()> {
         let (base, end) = (region.base, region.base + region.len);
         if let Some((_, r)) = self.regions.range(..end).next_back()
             && r.base + r.len > base
         {
             return Err(Error::InvalidArgument(format!(
-                "the range {base:#x}..{end:#x} meets the live range {:#x}..{:#x}",
+                "the range {base:#x}..{end:#x} overlaps the live range {:#x}..{:#x}",
                 r.base,
                 r.base + r.len
             )));
@@ -408,7 +412,7 @@ impl Inner {
         Ok(())
     }
 
-    /// An address for `bytes`, after the last allocation if there is room, else in the first gap.
+    /// Finds an address for `bytes` bytes: after the last allocation if they fit there, else in the first gap.
     fn find_gap(&self, bytes: u64, align: u64) -> Option<u64> {
         let fits = |from: u64, until: u64| {
             let base = from.checked_next_multiple_of(align)?;
@@ -451,10 +455,10 @@ impl Inner {
     }
 }
 
-/// The live ranges at one moment, sorted.
+/// The ranges that were live at one time, sorted by address.
 pub(crate) struct RangeTable {
     pub(super) ranges: Box<[GuestRange]>,
-    /// Of the same ranges; keeps the memory of `ranges` alive.
+    /// The regions of the same ranges. They keep the memory of `ranges` alive.
     pub(super) regions: Box<[Region]>,
 }
 
@@ -463,7 +467,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_deterministic_and_apart() {
+    fn addresses_are_deterministic_and_separated_by_guards() {
         let make = || {
             let space = AddressSpace::new(1 << 20);
             let a = space.alloc(100, 0).unwrap();
@@ -477,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_survive_odd_offsets_and_overlap() {
+    fn bytes_are_preserved_at_odd_offsets_and_by_overlapping_copies() {
         let space = AddressSpace::new(1 << 20);
         let a = space.alloc(1000, 0).unwrap();
         let data: Vec<u8> = (0..=255).cycle().take(777).collect();
@@ -512,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn misuse_is_typed() {
+    fn misuse_returns_a_typed_error() {
         let space = AddressSpace::new(1000);
         assert!(matches!(space.alloc(0, 0), Err(Error::InvalidArgument(_))));
         assert!(matches!(space.alloc(10, 3 * 256), Err(Error::InvalidArgument(_))));

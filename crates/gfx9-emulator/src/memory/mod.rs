@@ -1,10 +1,10 @@
-//! Guest memory: device allocations at deterministic addresses, host ranges, LDS; bounds-checked access to them.
+//! Guest memory: device allocations at deterministic addresses, mapped host ranges, and LDS, with bounds-checked access.
 //!
-//! All raw access to guest memory is in this module, and through [`raw`], so that a kernel's data races, between its
-//! waves or with the host, are not undefined behaviour here.
+//! All raw accesses to guest memory are in this module and go through [`raw`], so that data races of a kernel, between its
+//! waves or with the host, are not undefined behaviour.
 //!
-//! A dispatch works on a [`RangeTable`] of the allocations that are live when it starts. Freeing one
-//! during it keeps its memory alive until the dispatch ends.
+//! A dispatch has a [`RangeTable`] of the allocations that were live when it began. If one of them is freed meanwhile, its
+//! memory stays alive until the dispatch has ended.
 
 pub(crate) mod address_space;
 pub(crate) mod apertures;

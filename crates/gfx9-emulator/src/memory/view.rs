@@ -1,4 +1,4 @@
-//! What a dispatch sees of memory: the allocations that were live when it began, and its own block.
+//! The memory that a dispatch can access: the allocations that were live when it began, and its own memory.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::guest_range::GuestRange;
 use crate::report::error::{Error, Result};
 use crate::state::wave::Active;
 
-/// Memory of one dispatch that only it sees: the kernarg segment, the dispatch packet, the queue.
+/// The private memory of one dispatch: the kernarg segment, the dispatch packet, the queue.
 pub(crate) struct DispatchMemory {
     backing: Backing,
     base: u64,
@@ -17,7 +17,7 @@ pub(crate) struct DispatchMemory {
 }
 
 impl DispatchMemory {
-    /// Zeroed, at guest address `base`.
+    /// Allocates `len` zeroed bytes at guest address `base`.
     pub(crate) fn new(base: u64, len: u64) -> Result<DispatchMemory> {
         match usize::try_from(len.max(16)).ok().and_then(Backing::zeroed) {
             Some(backing) => Ok(DispatchMemory { backing, base, len }),
@@ -30,19 +30,19 @@ impl DispatchMemory {
     }
 }
 
-/// Ranges that a view remembers, each for some instructions.
+/// The number of ranges that a view caches, each for some of the instructions.
 const SLOTS: usize = 16;
 
-/// The memory that a dispatch sees, with the range last used at hand. One per workgroup being run.
+/// The memory that a dispatch can access, with a cache of the ranges used last. Each workgroup that is being run has one.
 pub(crate) struct View {
     last: GuestRange,
     /// See [`View::checked`].
     recent: [GuestRange; SLOTS],
     snapshot: Arc<RangeTable>,
     block: Arc<DispatchMemory>,
-    /// Where to look for what was allocated since.
+    /// The address space, in which newer allocations are looked up.
     live: Option<Arc<AddressSpace>>,
-    /// What was found there.
+    /// The newer allocations that were found.
     later: Vec<Region>,
 }
 
@@ -52,12 +52,12 @@ impl View {
         View { last: GuestRange::EMPTY, recent, snapshot, block, live: None, later: Vec::new() }
     }
 
-    /// With what is allocated while it is used, too (device-side `malloc`, or by the host).
+    /// Also includes what is allocated after the snapshot was taken, by the device's `malloc` or by the host.
     pub(crate) fn with_live(self, space: Arc<AddressSpace>) -> View {
         View { live: Some(space), ..self }
     }
 
-    /// The range that holds all `size` bytes at `address`.
+    /// Returns the range that contains all `size` bytes at `address`; `None` if no range does.
     #[inline(always)]
     pub(crate) fn range(&mut self, address: u64, size: u64) -> Option<GuestRange> {
         if self.last.contains(address, size) {
@@ -66,9 +66,11 @@ impl View {
         self.find(address, size)
     }
 
-    /// The range that a load or an atomic operation of `size` bytes at `address` finds. As [`range`](Self::range), but
-    /// the last dword of a device allocation counts whole: compilers make an aligned dword of it for what is done to
-    /// its first byte or half (LLVM's atomics of 8 and 16 bits are loops of `cmpswap`). Nothing else is in the rest.
+    /// Returns the range for a load or an atomic of `size` bytes at `address`.
+    ///
+    /// Unlike [`range`](Self::range), it rounds the end of a device allocation up to a whole dword. Compilers access the
+    /// aligned dword around bytes and halves (LLVM's atomics of 8 and 16 bits are loops of `cmpswap`). The additional bytes
+    /// belong to no other allocation.
     #[inline(always)]
     pub(crate) fn readable(&mut self, address: u64, size: u64) -> Option<GuestRange> {
         match self.range(address, size) {
@@ -80,22 +82,22 @@ impl View {
     #[cold]
     fn last_dword(&mut self, address: u64) -> Option<GuestRange> {
         let part = self.range(address, 1)?;
-        // The caller's memory ends where it says; what the dispatch has of its own is whole dwords.
+        // Mapped host memory is not rounded up, and the dispatch's own memory is whole dwords.
         self.known(address, 1).filter(|region| !region.is_host())?;
-        // `Backing::zeroed` has whole dwords.
+        // `Backing::zeroed` allocates whole dwords.
         Some(GuestRange { len: part.len.next_multiple_of(4), ..part })
     }
 
-    /// The region that holds `size` bytes at `address`, once these were looked for.
+    /// Returns the region that contains `size` bytes at `address`. [`range`](Self::range) must have been called for them.
     fn known(&self, address: u64, size: u64) -> Option<&Region> {
         let regions = &self.snapshot.regions;
         let before = regions.partition_point(|r| r.base <= address).checked_sub(1).map(|n| &regions[n]);
         before.into_iter().chain(&self.later).find(|r| r.range().contains(address, size))
     }
 
-    /// What is known of `size` bytes at `address`.
+    /// Returns where the sanitizer's bits for `size` bytes at `address` are.
     pub(crate) fn tracked(&mut self, address: u64, size: u64) -> ShadowRange<'_> {
-        // What was allocated since the dispatch began is taken in by looking for it.
+        // The look-up adds an allocation that is newer than the snapshot to `later`.
         if self.range(address, size).is_none() {
             return ShadowRange::Outside;
         }
@@ -136,8 +138,8 @@ impl View {
 }
 
 impl View {
-    /// The elements of the active lanes, if all lie in one range. `slot` tells instructions apart, each of which
-    /// mostly accesses one allocation.
+    /// Returns the elements of the active lanes, if all of them are in one range. `slot` selects the cached range: it
+    /// differs between instructions, each of which mostly accesses one allocation.
     #[inline(always)]
     pub(crate) fn checked<'a, A: Addresses, E: Element>(
         &mut self,
@@ -155,7 +157,7 @@ impl View {
         Checked::new(range, addresses, active)
     }
 
-    /// One lane's element.
+    /// Loads one lane's element.
     pub(crate) fn load_one<E: Element>(&mut self, address: u64) -> Option<E> {
         let p = self.readable(address, E::SIZE as u64)?.at(address, E::SIZE as u64)?;
         // SAFETY: in bounds, and guest memory is only accessed so.

@@ -1,4 +1,4 @@
-//! Which bytes an instruction is about to access.
+//! The bytes that an instruction is about to access.
 
 use crate::exec::access::FlatTarget;
 use crate::exec::buffer::{Reach, own_scratch};
@@ -11,18 +11,18 @@ use crate::observe::class::AddressingKind;
 use crate::report::access::{AccessKind, Space};
 use crate::state::wave::{LANES, Wave, lanes_of};
 
-/// Accesses of one kind and size by some lanes.
+/// The bytes that an instruction accesses in one memory, with the same kind of access and the same size for each lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AccessedBytes {
     pub(crate) space: Space,
     pub(crate) access: AccessKind,
-    /// Bytes of each lane.
+    /// The number of bytes that each lane accesses.
     pub(crate) size: u32,
-    /// Which lanes; of scalar accesses lane 0.
+    /// The mask of lanes. For scalar accesses, lane 0.
     pub(crate) lanes: u64,
-    /// One access of the wave's, not of a lane's.
+    /// Whether the access is made once for the wave, and not by each lane.
     pub(crate) is_scalar: bool,
-    /// Each lane's address; in LDS and scratch its offset.
+    /// The address of each lane. For LDS and scratch, the offset in bytes.
     pub(crate) at: [u64; LANES],
 }
 
@@ -31,14 +31,14 @@ impl AccessedBytes {
         AccessedBytes { space, access, size, lanes: 1, is_scalar: true, at: [address; LANES] }
     }
 
-    /// Each lane and its address.
+    /// Returns each lane and its address.
     pub(crate) fn each(&self) -> impl Iterator<Item = (usize, u64)> {
         lanes_of(self.lanes).map(|lane| (lane, self.at[lane]))
     }
 }
 
-/// Puts into `out` what `i` is about to access, in the order in which it does. What is in no allocation, or outside of LDS
-/// or scratch, is among it: the instruction will fault. Only temporary registers of `w` change.
+/// Replaces the contents of `out` with the bytes that `i` is about to access, in the order in which it accesses them. They
+/// may be out of bounds; the instruction will then fault. Only temporary registers of `w` change.
 pub(crate) fn find(w: &mut Wave, i: &Inst, addressing: AddressingKind, out: &mut Vec<AccessedBytes>) {
     out.clear();
     if addressing == AddressingKind::None {
@@ -52,7 +52,7 @@ pub(crate) fn find(w: &mut Wave, i: &Inst, addressing: AddressingKind, out: &mut
         None => i,
     };
     if i.src[0] == NONE {
-        // Its operands are none that it can have: it is illegal, and has a row only to be named.
+        // The instruction can't have these operands. It is illegal, and has a row only so that reports can name it.
         return;
     }
     let exec = w.exec();
@@ -184,7 +184,8 @@ fn global_addresses(w: &Wave, i: &Inst) -> [u64; LANES] {
     }
 }
 
-/// `size` bytes, `unit` of them at a time, of which those in range are accessed.
+/// Adds the accesses to `size` bytes of each lane, `unit` bytes at a time. Lanes that are out of the buffer's range don't
+/// access memory.
 fn parts(reach: &Reach, access: AccessKind, size: u32, unit: u32, lanes: u64, out: &mut Vec<AccessedBytes>) {
     for extra in (0..size).step_by(4) {
         let inside = lanes_of(lanes)

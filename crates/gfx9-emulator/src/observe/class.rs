@@ -1,10 +1,10 @@
-//! What each instruction is for observers: its class, and how it reaches memory. Both follow from its row.
+//! The class of each instruction, and how it computes the addresses that it accesses. Both follow from its row.
 
 use gfx9_isa::{Encoding, Row, Ty};
 
 use crate::report::access::AccessKind;
 
-/// What kind of work an instruction is. Each executed one counts in one class.
+/// A class of instructions. Each instruction belongs to exactly one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum InstructionClass {
     /// Vector arithmetic, moves between lanes and to scalars included.

@@ -1,15 +1,15 @@
-//! Data races: what is remembered of earlier accesses to a dword, and when a later one is not ordered after them.
+//! Data races: the history of accesses to each dword, and the rules by which a later access is ordered after an earlier one.
 //!
 //! # What orders
 //!
 //! * The order of the program, within a wave (lanes of one instruction are not compared with each other).
 //! * A barrier, between the waves of a workgroup.
 //! * An *acquire* of the later access's wave, or of a wave of its workgroup before a barrier that both have passed, if it
-//!   was executed after the earlier access. An acquire is an atomic that returns a value, or a load that passes the caches
-//!   as atomic and volatile loads do (glc on gfx90a, sc0 or sc1 on gfx942). Whether the earlier access was *released*, and by what, is
-//!   not asked: on gfx90a a releasing store looks like any other. So a wave that has seen any news of the others is taken to know
-//!   all that they had done by then: spin locks, flags and "the last block" give no false alarms, and races are missed
-//!   between accesses that such an atomic happens to stand between.
+//!   was executed after the earlier access. An acquire is an atomic that returns a value, or a load that bypasses the
+//!   caches as atomic and volatile loads do (glc on gfx90a, sc0 or sc1 on gfx942). The rules don't ask whether, and by
+//!   what, the earlier access was *released*: on gfx90a a releasing store looks like any other. So an acquire orders its
+//!   wave after everything that other waves have done before. Spin locks, flags and "the last block" cause no false
+//!   reports, and a race is missed if an unrelated acquire happens to be executed between its two accesses.
 //!
 //! # What doesn't race
 //!
@@ -28,7 +28,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use super::lock::lock;
 
-/// What an access is to others.
+/// The kind of an access, as far as it decides which accesses it races with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Read,
@@ -37,7 +37,7 @@ pub(crate) enum Kind {
     Atomic,
     /// A compare-and-swap.
     CompareSwap,
-    /// A store that passes the caches.
+    /// A store that bypasses the caches.
     AtomicStore,
 }
 
@@ -51,21 +51,21 @@ impl Kind {
     }
 }
 
-/// An access that was made.
+/// An access to a dword, with what is needed to decide whether a later access is ordered after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RecordedAccess {
     /// Number of the workgroup.
     pub(crate) group: u32,
     /// Index of the instruction in the program.
     pub(crate) inst: u32,
-    /// Acquires that had been executed in all.
+    /// The number of acquires that all waves had executed before.
     pub(crate) time: u32,
-    /// Barriers that the workgroup had passed.
+    /// The number of barriers that the workgroup had passed.
     pub(crate) barrier: u32,
     pub(crate) wave: u8,
     /// [`SCALAR`] for accesses of the wave.
     pub(crate) lane: u8,
-    /// Which bytes of the dword.
+    /// A mask of the bytes of the dword that were accessed.
     pub(crate) bytes: u8,
     pub(crate) kind: Kind,
 }
@@ -73,8 +73,8 @@ pub(crate) struct RecordedAccess {
 /// The lane of a scalar access.
 pub(crate) const SCALAR: u8 = u8::MAX;
 
-/// What is remembered of a dword: the last access of each kind, and of reads those of two waves, one of which is another
-/// than whoever writes next.
+/// The history of a dword: the last access of each kind. Of reads it keeps those of two waves, so that at least one is by
+/// another wave than the next write.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct DwordHistory {
     write: Option<RecordedAccess>,
@@ -82,12 +82,12 @@ pub(crate) struct DwordHistory {
     reads: [Option<RecordedAccess>; 2],
 }
 
-/// What is known of the wave that makes an access.
+/// The state of the wave that makes an access, and of the memory that it accesses.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AccessContext {
-    /// When it last acquired, itself or by a barrier.
+    /// The time of the wave's last acquire, its own or one of a wave that it met at a barrier.
     pub(crate) acquired: u32,
-    /// Whether stores here may be atomic and look plain.
+    /// Whether a store to this memory may be atomic although it looks plain.
     pub(crate) stores_may_be_atomic: bool,
 }
 
@@ -96,7 +96,7 @@ impl RecordedAccess {
         self.group == other.group && self.wave == other.wave
     }
 
-    /// Whether `self` comes after `earlier`.
+    /// Returns whether `self` is ordered after `earlier`.
     fn is_after(&self, earlier: &RecordedAccess, context: AccessContext) -> bool {
         self.same_wave(earlier)
             || self.group == earlier.group && self.barrier > earlier.barrier
@@ -118,7 +118,7 @@ impl RecordedAccess {
 }
 
 impl DwordHistory {
-    /// Takes in an access; returns an earlier one that it races with.
+    /// Records an access. Returns an earlier one that it races with.
     pub(crate) fn record(
         &mut self,
         access: RecordedAccess,
@@ -141,7 +141,7 @@ impl DwordHistory {
                 }
             }
             Kind::Write | Kind::AtomicStore => self.write = Some(access),
-            // One that loads race with is kept.
+            // An earlier atomic is kept, because loads race with it and don't race with a compare-and-swap.
             Kind::CompareSwap if self.atomic.is_some_and(|m| m.kind == Kind::Atomic) => {}
             Kind::Atomic | Kind::CompareSwap => self.atomic = Some(access),
         }
@@ -151,15 +151,15 @@ impl DwordHistory {
 
 /// Dwords of a page of histories.
 const PAGE: u64 = 256;
-/// Locks that pages are spread over.
+/// The number of locks that pages are distributed over.
 const SHARDS: usize = 64;
 
 type Pages = HashMap<u64, Box<[DwordHistory]>>;
 
-/// What is remembered of global memory, shared by the workgroups of a dispatch.
+/// The histories of global memory, shared by the workgroups of a dispatch.
 pub(crate) struct GlobalHistory {
     shards: Vec<Mutex<Pages>>,
-    /// Acquires so far.
+    /// The number of acquires so far.
     clock: AtomicU32,
 }
 
@@ -168,35 +168,35 @@ impl GlobalHistory {
         GlobalHistory { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), clock: AtomicU32::new(0) }
     }
 
-    /// Acquires so far.
+    /// Returns the number of acquires so far.
     pub(crate) fn time(&self) -> u32 {
         self.clock.load(SeqCst)
     }
 
-    /// A wave has acquired; since then nothing had happened before that is not before it.
+    /// Counts an acquire of a wave, and returns its time. Every access recorded so far has an earlier time.
     pub(crate) fn acquire(&self) -> u32 {
         self.clock.fetch_add(1, SeqCst).saturating_add(1)
     }
 
-    /// The histories, to use one after the other.
+    /// Returns access to the histories, one after the other.
     pub(crate) fn histories(&self) -> DwordHistories<'_> {
         DwordHistories { memory: self, shard: None }
     }
 }
 
-/// The histories of global memory; holds the lock of the page last used.
+/// Access to the histories of global memory. It holds the lock of the page that was used last.
 pub(crate) struct DwordHistories<'a> {
     memory: &'a GlobalHistory,
     shard: Option<(usize, MutexGuard<'a, Pages>)>,
 }
 
 impl DwordHistories<'_> {
-    /// The history of a dword, by its address divided by 4.
+    /// Returns the history of a dword. `dword` is its address divided by 4.
     pub(crate) fn get(&mut self, dword: u64) -> Option<&mut DwordHistory> {
         let page = dword / PAGE;
         let index = page as usize % SHARDS;
         if self.shard.as_ref().is_none_or(|(held, _)| *held != index) {
-            // One lock at a time: another thread may want them the other way round.
+            // Hold one lock at a time: another thread may take the locks in another order.
             self.shard = None;
             self.shard = Some((index, lock(self.memory.shards.get(index)?)));
         }

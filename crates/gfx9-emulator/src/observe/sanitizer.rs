@@ -1,4 +1,4 @@
-//! The sanitizer: reads of bytes that nothing has written, and data races ([`races`](super::races) says what counts).
+//! The sanitizer: finds reads of bytes that were never written, and data races ([`races`](super::races) defines these).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -18,10 +18,10 @@ use crate::report::access::{AccessKind, LaneAddress, Space};
 use crate::report::defect::{Defect, DefectKind, Site};
 use crate::state::wave::Wave;
 
-/// Pairs of instructions that are reported, at most.
+/// The largest number of instructions, or pairs of them, that are reported.
 const REPORTS: usize = 64;
 
-/// What one dispatch's workgroups share.
+/// The sanitizer's state that the workgroups of a dispatch share.
 pub(crate) struct Sanitizer {
     image: Arc<Image>,
     space: Arc<AddressSpace>,
@@ -33,7 +33,7 @@ pub(crate) struct Sanitizer {
 #[derive(Default)]
 struct Found {
     defects: Vec<Defect>,
-    /// Where in `defects` those of two instructions are; the second is the first's for reads.
+    /// The index in `defects` of the defect of each pair of instructions. For reads both are the same.
     by_place: HashMap<(DefectKind, u32, u32), usize>,
 }
 
@@ -42,12 +42,12 @@ impl Sanitizer {
         Sanitizer { image, space, grid, memory: GlobalHistory::new(), found: Mutex::default() }
     }
 
-    /// What was found.
+    /// Returns the defects that were found, and removes them.
     pub(crate) fn take(&self) -> Vec<Defect> {
         std::mem::take(&mut lock(&self.found).defects)
     }
 
-    /// Who made an access.
+    /// Returns the instruction that made an access, with its workgroup, wave and lane.
     fn site(&self, cx: &ExecContext, access: RecordedAccess) -> Site {
         let group = u64::from(access.group);
         let [x, y, _] = self.grid.map(|n| u64::from(n).max(1));
@@ -74,7 +74,7 @@ impl Sanitizer {
         }
     }
 
-    /// Notes a defect, unless there are too many.
+    /// Records a defect, unless there are [`REPORTS`] already.
     #[cold]
     fn report(
         &self,
@@ -122,11 +122,11 @@ impl Sanitizer {
     }
 }
 
-/// What is known of one workgroup.
+/// The sanitizer's state of one workgroup.
 pub(crate) struct Local {
     shared: Arc<Sanitizer>,
     group: u32,
-    /// Barriers passed.
+    /// The number of barriers that the workgroup has passed.
     barrier: u32,
     waves: Vec<Acquired>,
     /// A bit for each byte of LDS that was written.
@@ -138,7 +138,7 @@ pub(crate) struct Local {
 #[derive(Debug, Clone, Copy, Default)]
 struct Acquired {
     at: u32,
-    /// The instruction just executed acquires.
+    /// The instruction that the wave executed last is an acquire.
     pending: bool,
 }
 
@@ -154,7 +154,7 @@ impl Local {
         }
     }
 
-    /// All waves have met at a barrier.
+    /// Called when all waves have met at a barrier.
     pub(crate) fn barrier(&mut self) {
         self.barrier += 1;
         for wave in 0..self.waves.len() {
@@ -164,14 +164,14 @@ impl Local {
         self.waves.fill(Acquired { at: latest, pending: false });
     }
 
-    /// The acquire that a wave has just executed happens at this point: after whatever it has seen.
+    /// Counts the acquire that a wave has just executed. It takes effect only here, after the instruction has read memory.
     fn settle(&mut self, wave: usize) {
         if let Some(acquired) = self.waves.get_mut(wave).filter(|acquired| acquired.pending) {
             *acquired = Acquired { at: self.shared.memory.acquire(), pending: false };
         }
     }
 
-    /// Sees instruction number `at`, `i`, which `w` executes next, and what it accesses.
+    /// Checks instruction `i`, number `at` in the program, which `w` executes next, and the bytes that it accesses.
     pub(crate) fn see(
         &mut self,
         w: &Wave,
@@ -184,7 +184,7 @@ impl Local {
         let wave = w.id as usize;
         self.settle(wave);
         let inner = i.ext.as_ref().map_or(i, |ext| &ext.inner);
-        let passes_caches = passes_caches(cx.code.target, inner);
+        let bypasses_caches = bypasses_caches(cx.code.target, inner);
         if matches!(i.row.name, "ds_gws_barrier" | "ds_gws_sema_p")
             && let Some(acquired) = self.waves.get_mut(wave)
         {
@@ -196,13 +196,13 @@ impl Local {
             let in_lds = accessed.space == Space::Lds;
             let kind = match accessed.access {
                 AccessKind::Read => Kind::Read,
-                AccessKind::Write if passes_caches && !in_lds => Kind::AtomicStore,
+                AccessKind::Write if bypasses_caches && !in_lds => Kind::AtomicStore,
                 AccessKind::Write => Kind::Write,
                 AccessKind::Atomic if i.row.name.contains("cmp") => Kind::CompareSwap,
                 AccessKind::Atomic => Kind::Atomic,
             };
             let is_rmw = accessed.access == AccessKind::Atomic;
-            let atomic_load = kind == Kind::Read && passes_caches && !in_lds;
+            let atomic_load = kind == Kind::Read && bypasses_caches && !in_lds;
             let returns = match info.addressing {
                 AddressingKind::DsCount => true,
                 AddressingKind::Ds(..) | AddressingKind::DsTwo(..) | AddressingKind::DsAligned(..) => {
@@ -249,8 +249,8 @@ impl Local {
         }
     }
 
-    /// An access to global memory: the lanes that read what was never written, and a lane that races with another
-    /// access.
+    /// Checks an access to global memory. Returns the mask of the lanes that read bytes that were never written, and a lane
+    /// that races, with the other access.
     fn global(
         &self,
         cx: &mut ExecContext,
@@ -332,21 +332,21 @@ fn lane_of(accessed: &AccessedBytes, lane: usize) -> u8 {
     if accessed.is_scalar { SCALAR } else { lane as u8 }
 }
 
-/// Which bytes of a dword an access has.
+/// Returns a mask of the bytes of a dword that an access contains.
 fn bytes_of(address: u64, size: u64, dword: u64) -> u8 {
     (0..4).filter(|n| (address..address + size).contains(&(4 * dword + n))).fold(0, |mask, n| mask | 1 << n)
 }
 
-/// Whether a load or store passes the caches, as atomic and volatile ones do: glc on gfx90a, sc0 or sc1 on gfx942. On gfx90a
-/// glc and slc together are for data that is not used again (LLVM, "Memory Model gfx90a", "Memory Model gfx942").
-fn passes_caches(target: Target, i: &Inst) -> bool {
+/// Returns whether a load or store bypasses the caches, as atomic and volatile ones do: glc on gfx90a, sc0 or sc1 on gfx942.
+/// On gfx90a glc and slc together are for data that is not used again (LLVM, "Memory Model gfx90a", "Memory Model gfx942").
+fn bypasses_caches(target: Target, i: &Inst) -> bool {
     match target {
         Target::Gfx90a => i.flags & flag::GLC != 0 && i.flags & flag::SLC == 0,
         Target::Gfx942 => i.flags & (flag::GLC | flag::SC1) != 0,
     }
 }
 
-/// Whether a store leaves all bytes of its access `number` as they are.
+/// Returns whether a store writes the values that its access `number` finds in memory.
 fn stores_same(
     w: &Wave,
     cx: &mut ExecContext,

@@ -1,4 +1,4 @@
-//! A trace of executed instructions: which, by whom, and what their operands held.
+//! The instruction trace: each executed instruction, its wave, and the values of its operands.
 
 use std::fmt;
 use std::ops::Range;
@@ -13,13 +13,14 @@ use crate::memory::image::Image;
 use crate::observe::registers::{Register, named};
 use crate::state::wave::{LANES, Wave};
 
-/// Instructions that a trace takes if its filter doesn't say how many.
+/// The number of instructions that a trace reports if its filter has no limit.
 const LIMIT: u64 = 100_000;
 
-/// Which instructions a trace takes. The default takes all, up to 100,000 of them.
+/// Selects the instructions that a trace reports. The default selects all, and reports the first 100,000.
 ///
-/// As text, parts of `KEY=VALUE` with commas between them: `kernel=NAME`, `workgroup=X:Y:Z` (or `X`, or `X:Y`), `wave=N`,
-/// `pc=FROM..TO` (ELF virtual addresses), `mnemonic=NAME` (or `v_mfma*` for all that begin so), `lane=N`, `limit=N`.
+/// An instruction has to match every field that is set. The text form is a list of `KEY=VALUE`, separated by commas:
+/// `kernel=NAME`, `workgroup=X:Y:Z` (or `X`, or `X:Y`), `wave=N`, `pc=FROM..TO` (ELF virtual addresses), `mnemonic=NAME`
+/// (or `v_mfma*` for all that begin with `v_mfma`), `lane=N`, `limit=N`.
 ///
 /// ```
 /// use gfx9_emulator::TraceFilter;
@@ -31,19 +32,19 @@ const LIMIT: u64 = 100_000;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TraceFilter {
-    /// Of this kernel alone.
+    /// The name of the kernel.
     pub kernel: Option<String>,
-    /// Of this workgroup alone.
+    /// The position of the workgroup in the grid: x, y, z.
     pub workgroup: Option<[u32; 3]>,
-    /// Of this wave of a workgroup alone.
+    /// The number of the wave in its workgroup, from 0.
     pub wave: Option<u32>,
-    /// With an address in this range alone: ELF virtual addresses, as the disassembly has them.
+    /// The range of addresses: ELF virtual addresses, as in the disassembly.
     pub pc: Option<Range<u64>>,
-    /// With this mnemonic alone, without `_e32`, `_e64`, `_sdwa` or `_dpp`; a `*` at its end stands for any ending.
+    /// The mnemonic, without `_e32`, `_e64`, `_sdwa` or `_dpp`. A `*` at the end matches any ending.
     pub mnemonic: Option<String>,
-    /// The lane whose vector operands are shown; without it the first active one.
+    /// The lane, 0 to 63, whose values of vector registers are reported; by default the first active one.
     pub lane: Option<u8>,
-    /// How many instructions are taken at most.
+    /// The largest number of instructions that are reported; 100,000 by default.
     pub limit: Option<u64>,
 }
 
@@ -116,35 +117,36 @@ impl FromStr for TraceFilter {
     }
 }
 
-/// A register's value around an instruction.
+/// The value of a register before and after an instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TracedRegister {
-    /// Such as `v3`, `s10`, `a0`, `vcc`, `exec`.
+    /// The name of the register, such as `v3`, `s10`, `a0`, `vcc` or `exec`.
     pub name: String,
-    /// Before the instruction; of vector registers the lane's. 64 bits for `vcc` and `exec`.
+    /// The value before the instruction: 64 bits for `vcc` and `exec`, else 32. For a vector register, the value of
+    /// [`TracedInstruction::lane`].
     pub before: u64,
-    /// After it.
+    /// The value after the instruction.
     pub after: u64,
 }
 
-/// One instruction that a wave has executed.
+/// An instruction that a wave has executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TracedInstruction {
-    /// The kernel.
+    /// The name of the kernel.
     pub kernel: Arc<str>,
-    /// The workgroup.
+    /// The position of the workgroup in the grid: x, y, z.
     pub workgroup: [u32; 3],
-    /// The wave in the workgroup.
+    /// The number of the wave in its workgroup, from 0.
     pub wave: u32,
-    /// ELF virtual address.
+    /// The ELF virtual address of the instruction.
     pub pc: u64,
-    /// Disassembled.
+    /// The disassembled instruction.
     pub text: String,
-    /// The active lanes before it.
+    /// The mask of active lanes before the instruction.
     pub exec: u64,
-    /// The lane that the values of vector registers are of.
+    /// The lane, 0 to 63, whose values of vector registers are in `registers`.
     pub lane: u8,
-    /// The registers that the text names, and of VCC, EXEC and SCC those that it changed besides.
+    /// The registers that the text names; and VCC, EXEC and SCC if the instruction changed them.
     pub registers: Vec<TracedRegister>,
 }
 
@@ -166,19 +168,20 @@ impl fmt::Display for TracedInstruction {
 struct Inner {
     filter: TraceFilter,
     limit: u64,
-    /// Instructions that the filter let through.
+    /// The number of instructions that the filter has selected.
     passed: AtomicU64,
     sink: Box<dyn Fn(&TracedInstruction) + Send + Sync>,
 }
 
-/// A trace of executed instructions, for [`Config::instruction_trace`](crate::Config::instruction_trace). Clones are the
-/// same trace.
+/// An instruction trace, for [`Config::instruction_trace`](crate::Config::instruction_trace).
+///
+/// Clones share the filter, the sink and the number of instructions reported.
 #[derive(Clone)]
 pub struct InstructionTrace(Arc<Inner>);
 
 impl InstructionTrace {
-    /// Gives `sink` what `filter` takes, in the order of execution for each wave; it is called from whichever thread runs
-    /// the wave, also from several at once.
+    /// Creates a trace that calls `sink` with each instruction that `filter` selects. The instructions of one wave come in
+    /// the order of execution. Any thread that runs a wave may call `sink`, and several may call it at the same time.
     pub fn new(
         filter: TraceFilter,
         sink: impl Fn(&TracedInstruction) + Send + Sync + 'static,
@@ -187,7 +190,7 @@ impl InstructionTrace {
         InstructionTrace(Arc::new(Inner { filter, limit, passed: AtomicU64::new(0), sink: Box::new(sink) }))
     }
 
-    /// Instructions that the filter took but the limit left out.
+    /// Returns the number of instructions that the filter has selected but the limit left out.
     pub fn left_out(&self) -> u64 {
         self.0.passed.load(Relaxed).saturating_sub(self.0.limit)
     }
@@ -199,7 +202,7 @@ impl fmt::Debug for InstructionTrace {
     }
 }
 
-/// Two handles are equal if they are of the same trace.
+/// Two traces are equal if one is a clone of the other.
 impl PartialEq for InstructionTrace {
     fn eq(&self, other: &InstructionTrace) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -220,7 +223,7 @@ impl Tracing {
         Tracing { trace, kernel: kernel.into(), image }
     }
 
-    /// For a workgroup, if the filter takes any of it.
+    /// Returns the tracer of a workgroup; `None` if the filter selects none of its instructions.
     pub(crate) fn begin(self: &Arc<Self>, workgroup: [u32; 3]) -> Option<Tracer> {
         let takes = self.trace.0.filter.takes_workgroup(&self.kernel, workgroup);
         takes.then(|| Tracer { tracing: Arc::clone(self), workgroup, pending: None })
@@ -236,7 +239,7 @@ pub(crate) struct Tracer {
 }
 
 impl Tracer {
-    /// Sees an instruction that is about to be executed.
+    /// Called before an instruction is executed.
     pub(crate) fn before(&mut self, w: &Wave, code: &Code, i: &Inst) {
         let Tracing { trace, kernel, image } = &*self.tracing;
         let pc = image.vaddr(code.base + 4 * u64::from(i.pc));
@@ -249,7 +252,7 @@ impl Tracer {
         let exec = w.exec();
         let lane = filter.lane.unwrap_or(exec.trailing_zeros() as u8 % LANES as u8);
         let mut registers = named(&text);
-        // Changed by many instructions that don't name them.
+        // Many instructions change these without naming them.
         registers
             .extend(Register::FLAGS.into_iter().filter(|flag| !registers.contains(flag)).collect::<Vec<_>>());
         let values = registers.iter().map(|register| TracedRegister {
@@ -270,7 +273,7 @@ impl Tracer {
         self.pending = Some((traced, registers));
     }
 
-    /// Sees that it has been executed.
+    /// Called after the instruction was executed.
     pub(crate) fn after(&mut self, w: &Wave) {
         let Some((mut traced, registers)) = self.pending.take() else { return };
         let explicit = named(&traced.text);
@@ -288,7 +291,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn filters_as_text() {
+    fn filters_are_parsed_from_text() {
         let filter: TraceFilter =
             "kernel=k, workgroup=1:2:3,wave=4,pc=0x10..32,mnemonic=v_mfma*,lane=63,limit=5".parse().unwrap();
         let expected = TraceFilter {
