@@ -402,9 +402,8 @@ impl Graph {
         let program = &instance.program;
         // SAFETY: arguments and ranges were checked when they were recorded; the instance keeps kernels and workspace,
         // and the graph is launched only for a compute with the same addresses.
-        let made = unsafe {
-            DriverGraph::make(device.driver(), device.id(), program, &bound.kernargs, address)
-        };
+        let made =
+            unsafe { DriverGraph::make(device.driver(), device.id(), program, &bound.kernargs, address) };
         let made = made.map_err(|(step, e)| {
             let node = program.nodes.get(step).copied().unwrap_or(0);
             SubmissionFailure { node, failed: e.into(), slot_in_use: false, submitted: 0 }

@@ -1,6 +1,6 @@
 //! A kernel with room for code, and a machine to run it.
 
-use gfx9_emulator::{Config, SimdLevel, Machine, Printer};
+use gfx9_emulator::{Config, Machine, Printer, SimdLevel};
 use gfx9_isa::Target;
 
 /// Instructions after which the kernels here are stopped.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hip_driver::{DeviceId, Driver, StreamOptions};
-use hiplaunch::memory::{Pool, PoolBlock, PoolCounters, PoolOptions, PoolSnapshot};
 use hiplaunch::Stream;
+use hiplaunch::memory::{Pool, PoolBlock, PoolCounters, PoolOptions, PoolSnapshot};
 use hiplaunch::{Device, Error};
 
 use super::read::{Kind, Op, Trace};
@@ -45,8 +45,7 @@ impl Player {
     fn open(place: &Place<'_>, trace: &Trace) -> Result<Player, Error> {
         let open = |_: &u32| Device::open_with(place.driver.clone(), place.device, &place.options);
         let devices = trace.devices.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        let stream =
-            |device: usize| Ok((Stream::new(&devices[device], StreamOptions::default())?, device));
+        let stream = |device: usize| Ok((Stream::new(&devices[device], StreamOptions::default())?, device));
         let streams = trace.streams.iter().map(|s| stream(s.device)).collect::<Result<Vec<_>, Error>>()?;
         let blocks = (0..trace.blocks).map(|_| None).collect();
         Ok(Player { blocks, streams, pools: devices.iter().map(Device::pool).collect(), failures: 0 })
