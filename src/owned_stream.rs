@@ -1,7 +1,6 @@
 //! A driver's stream that is destroyed with its last owner.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use hip_driver::{DeviceId, Driver, DriverResult, RawStream, StreamOptions};
 
@@ -12,7 +11,6 @@ pub(crate) struct OwnedStream {
     device: DeviceId,
     raw: RawStream,
     number: u64,
-    capturing: AtomicBool,
 }
 
 impl OwnedStream {
@@ -24,7 +22,7 @@ impl OwnedStream {
         number: u64,
     ) -> DriverResult<OwnedStream> {
         let raw = driver.stream_create(device, options)?;
-        Ok(OwnedStream { driver: driver.clone(), device, raw, number, capturing: AtomicBool::new(false) })
+        Ok(OwnedStream { driver: driver.clone(), device, raw, number })
     }
 
     #[inline]
@@ -40,15 +38,6 @@ impl OwnedStream {
     #[inline]
     pub(crate) fn number(&self) -> u64 {
         self.number
-    }
-
-    /// Whether the stream is being recorded into a graph: asking, waiting for or recording an event on it would break that.
-    pub(crate) fn is_capturing(&self) -> bool {
-        self.capturing.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn set_capturing(&self, on: bool) {
-        self.capturing.store(on, Ordering::Release);
     }
 
     /// Waits for all work on the stream.

@@ -65,15 +65,10 @@ impl StreamCore {
         &self.arena
     }
 
-    /// The stream as the pool knows it.
-    pub(crate) fn owned(&self) -> &Arc<OwnedStream> {
-        &self.owned
-    }
-
     /// See [`Stream::note_use`](crate::Stream::note_use).
     #[inline]
     pub(crate) fn note_use(&self, block: &PoolBlock) {
-        if !block.is_noted_for(self.number()) || self.owned.is_capturing() {
+        if !block.is_noted_for(self.number()) {
             self.record_use(block);
         }
     }
@@ -81,15 +76,11 @@ impl StreamCore {
     /// See [`Stream::record_use`](crate::Stream::record_use).
     #[cold]
     pub(crate) fn record_use(&self, block: &PoolBlock) {
-        // What a graph uses is held for it, but for its own memory, which is the graph's anyway.
-        if self.arena.capture().is_some_and(|graph| block.is_of(&graph)) {
-            return;
-        }
         block.record(self.stream_ref());
     }
 
     pub(crate) fn stream_ref(&self) -> StreamRef {
-        StreamRef { capture: self.arena.capture_mark(), ..StreamRef::new(&self.owned) }
+        StreamRef::new(&self.owned)
     }
 
     /// See [`Progress::next`].

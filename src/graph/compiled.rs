@@ -281,7 +281,10 @@ pub struct CachedGraph {
 }
 
 impl CachedGraph {
-    /// Compiles it and runs it once.
+    /// Compiles a graph and runs it once.
+    ///
+    /// # Errors
+    /// As [`Graph::compute`].
     pub fn compute(graph: Graph, stream: &Stream) -> Result<CachedGraph> {
         let (mut recorded, instance) = Recorded::new(graph, stream, false)?;
         drop(recorded.run(&instance, Submission::Auto)?);
@@ -290,7 +293,10 @@ impl CachedGraph {
     }
 
     /// Runs it again, with everything that `bind` binds: all buffers, each as long as before. `false`, with nothing
-    /// submitted, where it has to be recorded anew.
+    /// submitted, where it has to be recorded again.
+    ///
+    /// # Errors
+    /// As [`Graph::compute`].
     pub fn submit(&mut self, bind: impl FnOnce(&mut Binding<'_>)) -> Result<bool> {
         let Some(instance) = self.instance.upgrade() else { return Ok(false) };
         let recorded = &mut self.recorded;

@@ -75,7 +75,11 @@ impl Ticket {
         }
     }
 
-    /// As [`read`](Ticket::read), with the outputs left where they are: [`output`](Ticket::output) gives them.
+    /// Waits for the launch, as [`read`](Ticket::read) does, and keeps the ticket: [`output`](Ticket::output) then gives the
+    /// outputs.
+    ///
+    /// # Errors
+    /// As [`read`](Ticket::read).
     #[inline]
     pub fn finish(&mut self) -> Result<()> {
         if !self.finished {
@@ -87,6 +91,9 @@ impl Ticket {
     }
 
     /// Output `index` of a launch that [`finish`](Ticket::finish) has waited for.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) when there is no such output, or when nothing has waited for the launch.
     #[inline]
     pub fn output(&self, index: usize) -> Result<&[u8]> {
         match &self.slot {

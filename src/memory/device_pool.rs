@@ -7,10 +7,7 @@ use crate::error::{Error, Result};
 use crate::launcher::Stream;
 use hip_driver::DevicePtr;
 
-use super::pool::{
-    BlockInfo, Caller, CaptureMark, CaptureToken, PoolBlock, PoolCounters, PoolSnapshot, StreamArena,
-    TraceEntry,
-};
+use super::pool::{BlockInfo, Caller, PoolBlock, PoolCounters, PoolSnapshot, StreamArena, TraceEntry};
 
 /// The memory pool of a [`Device`]; [`Device::pool`] gives it. Every method may be called from any thread.
 #[derive(Clone, Debug)]
@@ -148,47 +145,6 @@ impl Pool {
     pub fn take_trace(&self) -> (Vec<TraceEntry>, u64) {
         self.0.pool_core().shared.tracer.take()
     }
-
-    /// Sets `bytes` aside for the graph that `stream` is about to be recorded into: until
-    /// [`CapturedMemory::end`] every allocation on the stream comes from there, without a device call, as none is legal
-    /// while recording; and nobody else gets any of it before the [`CapturedMemory`] is dropped.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] when the stream is being recorded already or is another device's; as
-    /// [`allocate`](Pool::allocate).
-    pub fn begin_capture(&self, stream: &Stream, bytes: u64) -> Result<CapturedMemory> {
-        if *stream.device() != self.0 {
-            return Err(other_device("Pool::begin_capture", stream, &self.0));
-        }
-        if stream.core().arena().capture().is_some() {
-            return Err(Error::invalid(
-                "Pool::begin_capture",
-                "the stream is being recorded already; end that first",
-            ));
-        }
-        let pool = self.0.pool_core();
-        let arena = pool.pinned_arena(stream.number());
-        if bytes > 0 {
-            // A block that comes back at once leaves its segment.
-            self.set_aside(&arena, bytes)?.give_back_unused();
-        }
-        let token = Arc::new(CaptureToken);
-        stream.core().owned().set_capturing(true);
-        stream.core().arena().begin_capture(arena.clone(), CaptureMark::new(&token));
-        Ok(CapturedMemory {
-            device: self.0.clone(),
-            arena: Some(arena),
-            token: Some(token),
-            recording: Some((stream.core().owned().clone(), stream.core().arena().clone())),
-        })
-    }
-
-    fn set_aside(&self, arena: &Arc<StreamArena>, bytes: u64) -> Result<PoolBlock> {
-        self.0
-            .pool_core()
-            .set_aside(arena, bytes)
-            .map_err(|e| self.0.allocation_error("device", usize::try_from(bytes).unwrap_or(usize::MAX), e))
-    }
 }
 
 fn other_device(what: &'static str, stream: &Stream, device: &Device) -> Error {
@@ -205,47 +161,5 @@ pub struct ReclaimCallback {
 impl Drop for ReclaimCallback {
     fn drop(&mut self) {
         self.device.pool_core().ladder.remove(self.id);
-    }
-}
-
-/// Memory of a recorded graph: its own as long as this is kept. Drop it when the graph is gone; that waits for the
-/// device, as its last launch may still run.
-#[derive(Debug)]
-pub struct CapturedMemory {
-    device: Device,
-    arena: Option<Arc<StreamArena>>,
-    token: Option<Arc<CaptureToken>>,
-    recording: Option<(Arc<crate::owned_stream::OwnedStream>, Arc<StreamArena>)>,
-}
-
-impl CapturedMemory {
-    /// The recording ends: the stream allocates from its own memory again.
-    pub fn end(&mut self) {
-        if let Some((stream, arena)) = self.recording.take() {
-            if let Some(own) = &self.arena {
-                arena.end_capture(own);
-            }
-            stream.set_capturing(false);
-        }
-    }
-
-    /// Bytes held for the graph.
-    pub fn bytes(&self) -> u64 {
-        self.arena.as_ref().map_or(0, |a| a.core().with(|heap, _| heap.bytes.reserved))
-    }
-}
-
-impl Drop for CapturedMemory {
-    fn drop(&mut self) {
-        self.end();
-        if self.device.check().is_ok()
-            && let Err(e) = self.device.raw().device_synchronize(self.device.id())
-        {
-            log::warn!("waiting for a graph's last launch on {}: {e}", self.device.id());
-        }
-        self.token = None;
-        if let Some(arena) = self.arena.take() {
-            self.device.pool_core().unpin(arena);
-        }
     }
 }

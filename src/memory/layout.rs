@@ -20,6 +20,9 @@ pub struct Layout {
 }
 
 /// How many elements a shape has.
+///
+/// # Errors
+/// [`Error::Invalid`] when there are more than can be addressed.
 pub fn elements(shape: &[usize]) -> Result<usize> {
     let product = |sum: usize, &n: &usize| sum.checked_mul(n);
     // A 0 anywhere makes the product 0, whatever the rest.

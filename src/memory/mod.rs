@@ -21,7 +21,7 @@ mod transfer;
 mod view;
 
 pub use buffer::DeviceBuffer;
-pub use device_pool::{CapturedMemory, Pool, ReclaimCallback};
+pub use device_pool::{Pool, ReclaimCallback};
 pub use layout::Layout;
 pub use layout::elements;
 pub use pool::report;

@@ -198,11 +198,11 @@ fn rung_6_is_an_error_that_says_where_the_memory_is() {
     let split = rig.allocate(&a, 2 * MIB);
     drop(split);
     let split = rig.allocate(&a, 512 * KIB);
-    let mut memory = rig.pool.begin_capture(&b, 1 << 10).unwrap();
-    // For a graph that is still there, no wait would help.
-    b.record_use(&held).unwrap();
+    // The stream that uses the freed block has not finished, and the wait for it fails.
+    let gate = rig.gate(&b);
+    rig.use_on(&b, &a, &held);
     drop(held);
-    memory.end();
+    rig.layer.inject_repeating(CallKind::EventSynchronize, 1, REFUSED);
     let before = rig.counters();
     assert_eq!((before.in_use, before.held_back), (3 * MIB + 512 * KIB, MIB));
     let e = out_of_memory(rig.pool.allocate(&b, 5 * MIB));
@@ -224,7 +224,9 @@ fn rung_6_is_an_error_that_says_where_the_memory_is() {
         (before.in_use, before.held_back, before.reserved)
     );
     assert_eq!((after.misses, after.live_blocks), (before.misses + 1, 2));
-    drop((live, split, memory, a, b));
+    rig.layer.clear_injections();
+    gate.open();
+    drop((live, split, a, b));
     rig.finish();
 }
 

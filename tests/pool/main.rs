@@ -2,7 +2,6 @@
 #![cfg(feature = "emulator")]
 
 mod backends;
-mod capture;
 mod defects;
 mod errors;
 mod failures;

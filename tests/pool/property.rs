@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hiplaunch::Stream;
 use hiplaunch::driver::ErrorCode;
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::memory::{BlockState, CapturedMemory, PoolBackend, PoolBlock, PoolOptions};
+use hiplaunch::memory::{BlockState, PoolBackend, PoolBlock, PoolOptions};
 use proptest::prelude::*;
 
 use crate::rig::{KIB, MIB, REFUSED, Rig, check_sums};
@@ -86,16 +86,6 @@ enum Op {
     Remake {
         stream: usize,
     },
-    /// Begins to record a stream, or is done with the graph.
-    Capture {
-        stream: usize,
-        bytes: u64,
-        fault: Option<Fault>,
-    },
-    /// Ends the recording.
-    EndCapture {
-        stream: usize,
-    },
     SetLimits {
         cap: Option<u64>,
         soft_target: Option<u64>,
@@ -120,7 +110,7 @@ fn fault() -> impl Strategy<Value = Option<Fault>> {
 }
 
 fn op() -> impl Strategy<Value = Op> {
-    let (stream, stream_again) = (0..STREAMS, 0..STREAMS);
+    let stream = 0..STREAMS;
     let block = 0..1000usize;
     let bytes = prop_oneof![
         2 => 0..2 * KIB,
@@ -140,9 +130,6 @@ fn op() -> impl Strategy<Value = Op> {
         1 => stream.clone().prop_map(|stream| Op::Synchronize { stream }),
         1 => (0..MIB, fault()).prop_map(|(keep, fault)| Op::Trim { keep, fault }),
         1 => stream.prop_map(|stream| Op::Remake { stream }),
-        1 => (stream_again.clone(), 0..600 * KIB, fault())
-            .prop_map(|(stream, bytes, fault)| Op::Capture { stream, bytes, fault }),
-        1 => stream_again.prop_map(|stream| Op::EndCapture { stream }),
         1 => (cap(), cap()).prop_map(|(cap, soft_target)| Op::SetLimits { cap, soft_target }),
         2 => Just(Op::Check),
     ]
@@ -162,20 +149,12 @@ impl Live {
     }
 }
 
-/// A graph's memory, and the number of the stream that is being recorded into it.
-struct Graph {
-    memory: CapturedMemory,
-    recording: Option<u64>,
-}
-
 struct Run {
     rig: Rig,
     streams: Vec<Stream>,
     live: Vec<Live>,
     /// The live blocks' bytes by address.
     ranges: BTreeMap<u64, u64>,
-    /// Graphs by the place of the stream that they were recorded on.
-    graphs: [Option<Graph>; STREAMS],
     requests: u64,
     frees: u64,
     capped: bool,
@@ -190,7 +169,6 @@ impl Run {
             rig,
             live: Vec::new(),
             ranges: BTreeMap::new(),
-            graphs: [const { None }; STREAMS],
             requests: 0,
             frees: 0,
             capped: cap.is_some(),
@@ -243,8 +221,7 @@ impl Run {
                 match result {
                     Ok(block) => return self.allocated(block, on, bytes),
                     Err(e) => {
-                        let limited = self.capped || on.is_some_and(|i| self.is_recorded(i));
-                        let expected = e.code() == Some(ErrorCode::OUT_OF_MEMORY) && limited;
+                        let expected = e.code() == Some(ErrorCode::OUT_OF_MEMORY) && self.capped;
                         let injected = fault.is_some_and(|f| e.code() == Some(f.code));
                         prop_assert!(expected || injected, "{}", e);
                     }
@@ -298,30 +275,6 @@ impl Run {
                 // The drop has waited.
                 self.live.iter_mut().for_each(|live| _ = live.used.remove(&stream));
             }
-            Op::Capture { stream, bytes, fault } => {
-                // Elsewhere a graph's memory, and its counters, go with it.
-                if self.graphs[stream].take().is_some() || !self.caching {
-                    return Ok(());
-                }
-                let recorded = &self.streams[stream];
-                match self.with(fault, |rig| rig.pool.begin_capture(recorded, bytes)) {
-                    Ok(memory) => {
-                        prop_assert!(memory.bytes() >= bytes);
-                        let recording = Some(recorded.number());
-                        self.graphs[stream] = Some(Graph { memory, recording });
-                    }
-                    Err(e) => {
-                        let expected = e.code() == Some(ErrorCode::OUT_OF_MEMORY) && self.capped;
-                        prop_assert!(expected || fault.is_some_and(|f| e.code() == Some(f.code)), "{}", e);
-                    }
-                }
-            }
-            Op::EndCapture { stream } => {
-                if let Some(graph) = &mut self.graphs[stream] {
-                    graph.memory.end();
-                    graph.recording = None;
-                }
-            }
             Op::SetLimits { cap, soft_target } => {
                 self.rig.pool.set_cap(cap);
                 self.rig.pool.set_soft_target(soft_target);
@@ -330,11 +283,6 @@ impl Run {
             Op::Check => self.check()?,
         }
         Ok(())
-    }
-
-    fn is_recorded(&self, stream: usize) -> bool {
-        let number = self.streams[stream].number();
-        self.graphs.iter().flatten().any(|graph| graph.recording == Some(number))
     }
 
     fn allocated(&mut self, block: PoolBlock, on: Option<usize>, bytes: u64) -> Result<(), TestCaseError> {
@@ -384,7 +332,6 @@ impl Run {
         self.frees += self.live.len() as u64;
         self.live.clear();
         self.ranges.clear();
-        self.graphs = [const { None }; STREAMS];
         for stream in &self.streams {
             stream.synchronize().expect("no faults");
         }

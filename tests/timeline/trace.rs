@@ -11,7 +11,7 @@ use crate::rig::*;
 
 fn written(timeline: &TimelineSnapshot) -> Value {
     let mut bytes = Vec::new();
-    hiplaunch_reports::write_chrome_trace(&timeline, &mut bytes).unwrap();
+    hiplaunch_reports::write_chrome_trace(timeline, &mut bytes).unwrap();
     serde_json::from_slice(&bytes).unwrap()
 }
 

@@ -324,3 +324,8 @@ fn check_host(call: &'static str, pointer: *const u8) -> DriverResult<()> {
     }
     Ok(())
 }
+
+/// Runs the README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

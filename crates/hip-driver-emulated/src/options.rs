@@ -86,6 +86,9 @@ impl EmulatorOptions {
     }
 
     /// Fails for options that no emulator can have.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE`, with what is wrong.
     pub fn check(&self) -> DriverResult<()> {
         self.clone().checked("hipInit").map(drop)
     }

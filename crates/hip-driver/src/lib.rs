@@ -334,3 +334,8 @@ pub trait Driver: Send + Sync + Debug + 'static {
 fn lacking(call: CallKind) -> DriverError {
     DriverError::with_detail(call.name(), ErrorCode::NOT_SUPPORTED, "this driver cannot do that")
 }
+
+/// Compiles the README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

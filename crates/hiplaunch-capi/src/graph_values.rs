@@ -7,8 +7,8 @@ use hiplaunch::graph::Value;
 
 use super::buffers::{BUFFERS, hiplaunch_buffer};
 use super::graph::{GraphObject, hiplaunch_graph, recording};
-use super::input::{bytes, slice, wanted};
 use super::handles::same_owner;
+use super::input::{bytes, slice, wanted};
 use super::status::{Failure, Result, call, hiplaunch_status};
 
 /// Bytes that nodes of one graph read and write, as a number of that graph's: 0 for its first value, and so on.

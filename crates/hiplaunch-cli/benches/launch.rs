@@ -1,7 +1,7 @@
 //! The launcher's own cost per launch, over a driver that does nothing.
 //!
 //! `cargo bench --bench launch` prints times; before them, the heap allocations per launch, which must be 0. With the
-//! emulator, it also has the ways of launching that `hiplaunch bench` compares, there with more cases and in turns.
+//! emulator, it also has the methods of launching that `hiplaunch bench` compares, there with more cases and in turns.
 //! `cargo bench --bench launch -- --count CASE N` launches N times and exits, for an instruction counter: the
 //! difference of two runs is the cost of the launches alone (see BENCHMARKS.md).
 
@@ -72,7 +72,7 @@ impl Bench {
         black_box(unsafe { self.launcher.enqueue(self.saxpy, &self.stream, launch) }.is_ok());
     }
 
-    fn into_destination(&mut self) {
+    fn to_destination(&mut self) {
         self.count += 1;
         let args = args![self.count as f32, &self.x, Arg::Destination, 1024i32];
         let launch = Launch::new(LaunchDims::linear(4, 256)).args(&args).destination(&mut self.y, &[1024]);
@@ -113,7 +113,7 @@ impl Bench {
         match case {
             "by-value" => self.by_value(),
             "by-value, no ticket" => self.without_ticket(),
-            "destination" => self.into_destination(),
+            "destination" => self.to_destination(),
             "packed" => self.packed(),
             "block+result" => self.block(true, Staging::Copy),
             "block unchanged+result" => self.block(false, Staging::Copy),
@@ -145,29 +145,29 @@ fn count(case: &str, launches: u64) -> Result<(), hiplaunch::Error> {
     Ok(())
 }
 
-/// The ways that `hiplaunch bench` compares: batches of 16 launches, with their reads.
+/// The methods that `hiplaunch bench` compares: batches of 16 launches, with their reads.
 #[cfg(feature = "emulator")]
 fn on_the_emulator(criterion: &mut Criterion) -> Result<(), hiplaunch::Error> {
-    use hiplaunch_cli::bench::ways::{self, Job, Setup, Way};
+    use hiplaunch_cli::bench::methods::{self, Job, LaunchMethod, Setup};
 
     let launcher = Launcher::builder().backend(hiplaunch::Backend::Emulator).validate(false).build()?;
     let device = launcher.device(0)?;
-    let setup = Setup { launcher: &launcher, device, image: ways::image(device)? };
+    let setup = Setup { launcher: &launcher, device, image: methods::image(device)? };
     let job = Job { arguments: 64, results: 64, depth: 16, streams: 1, threads: 1 };
     let mut group = criterion.benchmark_group("on the emulator, 64 bytes to 64 bytes, 16 before a read");
     group.throughput(Throughput::Elements(job.depth as u64));
-    for way in Way::ALL.into_iter().filter(|way| way.unsupported(&job, device).is_none()) {
-        let mut lanes: Vec<_> = way.prepare(&job, &setup)?.into_iter().flatten().collect();
-        let Some(lane) = lanes.first_mut() else { continue };
+    for method in LaunchMethod::ALL.into_iter().filter(|method| method.unsupported(&job, device).is_none()) {
+        let mut streams: Vec<_> = method.prepare(&job, &setup)?.into_iter().flatten().collect();
+        let Some(stream) = streams.first_mut() else { continue };
         let mut batch = || {
-            (0..job.depth).try_for_each(|_| lane.launch())?;
-            lane.submit()?;
-            lane.collect()
+            (0..job.depth).try_for_each(|_| stream.launch())?;
+            stream.submit()?;
+            stream.collect()
         };
         batch()?;
-        group.bench_function(way.name(), |b| b.iter(|| assert!(batch().is_ok())));
-        if let Err(stop) = lane.check() {
-            eprintln!("{way}: {stop}");
+        group.bench_function(method.name(), |b| b.iter(|| assert!(batch().is_ok())));
+        if let Err(stop) = stream.check() {
+            eprintln!("{method}: {stop}");
             std::process::exit(1);
         }
     }

@@ -1,6 +1,6 @@
 //! The command line `hiplaunch`: the commands, their common options, and what the exit status says.
 //!
-//! [`script`] reads and runs launch scripts; [`bench::ways`] are the launches that the benchmarks compare.
+//! [`script`] reads and runs launch scripts; [`bench::methods`] are the launches that the benchmarks compare.
 
 mod advice;
 pub mod bench;

@@ -57,15 +57,18 @@ const EXAMPLES: [(&str, &[Example]); 10] = [
     (
         "demo",
         &[
-            ("hiplaunch demo", "compare both ways on the driver in use"),
-            ("hiplaunch demo --only jit-block/new --launches 100 --json", "measure one case, and print JSON"),
+            ("hiplaunch demo", "compare naive launches with hiplaunch's on the driver in use"),
+            (
+                "hiplaunch demo --only block/hiplaunch --launches 100 --json",
+                "measure one case, and print JSON",
+            ),
         ],
     ),
     (
         "bench",
         &[(
             "hiplaunch bench --quick --html report.html",
-            "measure the ways of launching side by side, and write a report with pictures",
+            "measure the methods of launching side by side, and write a report with pictures",
         )],
     ),
     (

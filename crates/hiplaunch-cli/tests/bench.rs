@@ -1,7 +1,7 @@
 //! `hiplaunch bench` on the emulator: what it measures, writes and compares, and that wrong results are a failure.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -46,7 +46,7 @@ fn bench(args: &[&str]) -> (i32, String, String) {
     (output.status.code().expect("it ends by itself"), text(output.stdout), text(output.stderr))
 }
 
-/// A few cases of every way, on the emulator.
+/// A few cases of every method, on the emulator.
 fn few<'a>(more: &[&'a str]) -> Vec<&'a str> {
     let few = [
         "--quick",
@@ -77,13 +77,14 @@ fn check_page(text: &str) -> usize {
 }
 
 #[test]
-fn every_way_is_measured_and_written() {
+fn every_method_is_measured_and_written() {
     let folder = Folder::new();
     let (json, html, svg) = (folder.path("r.json"), folder.path("r.html"), folder.path("r.svg"));
     let (status, out, err) = bench(&few(&["--json", &json, "--html", &html, "--svg", &svg]));
     assert_eq!((status, err.as_str()), (0, ""), "{out}");
     assert_eq!(folder.files(), 3, "nothing else is left");
-    for text in ["A typical launch", "argument block", "over floor", "mean nothing for a GPU", "Arguments:"] {
+    for text in ["A typical launch", "argument block", "over driver", "mean nothing for a GPU", "Arguments:"]
+    {
         assert!(out.contains(text), "{text}: {out}");
     }
 
@@ -91,32 +92,32 @@ fn every_way_is_measured_and_written() {
     let points = results["points"].as_array().unwrap();
     assert_eq!(points.len(), 4);
     for point in points {
-        let ways = point["ways"].as_array().unwrap();
-        assert_eq!(ways.len(), 12);
-        for way in ways {
-            let name = way["way"].as_str().unwrap();
+        let methods = point["methods"].as_array().unwrap();
+        assert_eq!(methods.len(), 12);
+        for method in methods {
+            let name = method["method"].as_str().unwrap();
             if point["value"] == 4096 && name.ends_with("value") {
-                assert!(way["skipped"].as_str().unwrap().contains("4 KiB"), "{way}");
+                assert!(method["skipped"].as_str().unwrap().contains("4 KiB"), "{method}");
                 continue;
             }
-            let (total, host) = (&way["total_ns"], &way["host_ns"]);
+            let (total, host) = (&method["total_ns"], &method["host_ns"]);
             let median = total["median"].as_f64().unwrap();
-            assert!(median > 0.0 && host["median"].as_f64().unwrap() > 0.0, "{way}");
+            assert!(median > 0.0 && host["median"].as_f64().unwrap() > 0.0, "{method}");
             assert!(total["p10"].as_f64().unwrap() <= median && median <= total["p90"].as_f64().unwrap());
             assert_eq!(
-                (&total["samples"], way["total_ns_samples"].as_array().unwrap().len()),
+                (&total["samples"], method["total_ns_samples"].as_array().unwrap().len()),
                 (&5.into(), 5)
             );
-            assert!(way["times_as_fast_as_old"]["median"].as_f64().unwrap() > 0.0, "{way}");
-            assert_eq!(way["times_the_floor"].is_null(), name.starts_with("raw-"), "{way}");
-            assert!(way["device_ns"].is_null(), "the emulator's device times are none");
+            assert!(method["times_as_fast_as_naive"]["median"].as_f64().unwrap() > 0.0, "{method}");
+            assert_eq!(method["times_the_floor"].is_null(), name.starts_with("raw-"), "{method}");
+            assert!(method["device_ns"].is_null(), "the emulator's device times are none");
         }
     }
 
     // What does not depend on the machine: calls of a launch, one in sixteen of the wait.
     let typical = points.iter().find(|point| point["axis"] == "args" && point["value"] == 64).unwrap();
-    for (way, calls) in [
-        ("old", 8.0),
+    for (method, calls) in [
+        ("naive", 8.0),
         ("async", 7.06),
         ("value", 3.06),
         ("block", 4.06),
@@ -129,9 +130,10 @@ fn every_way_is_measured_and_written() {
         ("raw-mapped", 1.06),
         ("raw-graph", 0.13),
     ] {
-        let found = typical["ways"].as_array().unwrap().iter().find(|case| case["way"] == way).unwrap();
+        let found =
+            typical["methods"].as_array().unwrap().iter().find(|case| case["method"] == method).unwrap();
         let counted = found["driver_calls"].as_f64().unwrap();
-        assert!((counted - calls).abs() < 0.011, "{way}: {counted}");
+        assert!((counted - calls).abs() < 0.011, "{method}: {counted}");
     }
 
     // The typical launch; arguments, arguments in calls, depth.
@@ -139,8 +141,8 @@ fn every_way_is_measured_and_written() {
     let picture = fs::read_to_string(&svg).unwrap();
     let document = roxmltree::Document::parse(&picture).unwrap();
     let texts: Vec<&str> = document.descendants().filter_map(|n| n.text()).map(str::trim).collect();
-    for way in ["old way", "hipMallocAsync", "by value", "graph replay", "floor: mapped"] {
-        assert!(texts.contains(&way), "{way}: {texts:?}");
+    for method in ["naive launch", "hipMallocAsync", "by value", "graph replay", "driver: mapped"] {
+        assert!(texts.contains(&method), "{method}: {texts:?}");
     }
 }
 
@@ -163,11 +165,11 @@ fn results_are_compared() {
 
     // One of them slower by half, another quicker, and from another device.
     let mut results: Value = serde_json::from_str(&fs::read_to_string(&old).unwrap()).unwrap();
-    for (way, factor) in [(0, 1.5), (3, 0.5)] {
-        let samples = results["points"][0]["ways"][way]["total_ns_samples"].as_array_mut().unwrap();
+    for (method, factor) in [(0, 1.5), (3, 0.5)] {
+        let samples = results["points"][0]["methods"][method]["total_ns_samples"].as_array_mut().unwrap();
         *samples = vec![(1000.0 * factor).into(); 5];
         let mut before: Value = serde_json::from_str(&fs::read_to_string(&old).unwrap()).unwrap();
-        before["points"][0]["ways"][way]["total_ns_samples"] = vec![1000.0; 5].into();
+        before["points"][0]["methods"][method]["total_ns_samples"] = vec![1000.0; 5].into();
         fs::write(&old, before.to_string()).unwrap();
     }
     for line in results["about"]["lines"].as_array_mut().unwrap() {
@@ -186,7 +188,7 @@ fn results_are_compared() {
         let change = changes.iter().find(|change| change["case"] == case).unwrap();
         (change["verdict"].as_str().unwrap().to_owned(), change["ratio"].as_f64().unwrap())
     };
-    assert_eq!(verdict("args/64B/old"), ("slower".to_owned(), 1.5));
+    assert_eq!(verdict("args/64B/naive"), ("slower".to_owned(), 1.5));
     assert_eq!(verdict("args/64B/block"), ("faster".to_owned(), 0.5));
     assert_eq!(verdict("args/64B/mapped").0, "same");
     assert!(compared["differs"][0].as_str().unwrap().contains("another GPU"), "{compared}");
@@ -206,7 +208,7 @@ fn a_kernel_that_computes_something_else_is_a_failure() {
     fs::write(&other, image).unwrap();
     let (status, out, err) = bench(&few(&["--code-object", &other, "--html", &html]));
     assert_eq!((status, out.as_str()), (1, ""), "{err}");
-    assert!(err.contains("args/64B/old: wrong result: launch 0, word 1: got"), "{err}");
+    assert!(err.contains("args/64B/naive: wrong result: launch 0, word 1: got"), "{err}");
     assert_eq!(folder.files(), 1, "no page is left half done");
 }
 
@@ -226,7 +228,7 @@ fn cases_are_listed() {
     let (status, all, _) = bench(&["--list"]);
     assert_eq!(status, 0);
     for case in [
-        "args/8B/old",
+        "args/8B/naive",
         "args/1MiB/block",
         "results/0B/mapped",
         "depth/1000/graph",
@@ -246,7 +248,7 @@ fn what_cannot_be_used() {
     let file = folder.path("file.json");
     for (text, problem) in [
         ("", "no JSON"),
-        ("{\"format\": \"other\"}", "this version reads `hiplaunch bench 1`"),
+        ("{\"format\": \"other\"}", "this version reads `hiplaunch bench 2`"),
         ("[]", "expected an object"),
     ] {
         fs::write(&file, text).unwrap();

@@ -84,14 +84,9 @@ impl PoolBlock {
         arena.core().with(|_, counters| counters.frees -= 1);
     }
 
-    /// Whether it is of that arena.
-    pub(crate) fn is_of(&self, arena: &Arc<StreamArena>) -> bool {
-        Arc::ptr_eq(&self.arena, arena)
-    }
-
     /// Notes that another stream uses it.
     pub(crate) fn record(&self, stream: StreamRef) {
-        let number = if stream.capture.is_none() { stream.number } else { 0 };
+        let number = stream.number;
         self.arena.mark(self.node, self.address, stream);
         self.recorded.store(number, Ordering::Relaxed);
     }

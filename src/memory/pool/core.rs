@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::owned_stream::OwnedStream;
-use hip_driver::{DeviceId, Driver, DriverError, DriverResult, ErrorCode};
+use hip_driver::{DeviceId, Driver, DriverResult, ErrorCode};
 
 use super::arena::Regret;
 use super::bins::GRANULE;
@@ -64,8 +64,6 @@ struct Arenas {
     live: Vec<Arc<StreamArena>>,
     /// Of streams that are gone: their free memory is idle.
     orphans: Vec<Arc<StreamArena>>,
-    /// What recorded graphs pin.
-    pinned: Vec<std::sync::Weak<StreamArena>>,
 }
 
 impl std::fmt::Debug for PoolCore {
@@ -117,67 +115,19 @@ impl PoolCore {
         &self.common
     }
 
-    /// Fills a graph's arena with one segment of at least `bytes`, as a block.
-    pub(crate) fn set_aside(&self, arena: &Arc<StreamArena>, bytes: u64) -> DriverResult<PoolBlock> {
-        let units = units_for(bytes)?.max(SMALL_MAX as u32 / 16);
-        let bytes = bytes.max(u64::from(units) * GRANULE);
-        self.refill(&Request { arena, stream: None, bytes, units, caller: Caller::Free })
-    }
-
-    /// Every live stream, with the graph that it is recorded into.
+    /// Every live stream.
     pub(crate) fn streams(&self) -> Vec<StreamRef> {
-        let arenas = self.lock();
-        let stream = |a: &Arc<StreamArena>| Some(StreamRef { capture: a.capture_mark(), ..a.stream()? });
-        arenas.live.iter().filter_map(stream).collect()
+        self.lock().live.iter().filter_map(|arena| arena.stream()).collect()
     }
 
-    /// Every arena: the common one, the streams', the orphans', the graphs'.
+    /// Every arena: the common one, the streams', the orphans'.
     pub(crate) fn all(&self) -> Vec<Arc<StreamArena>> {
-        let mut arenas = self.lock();
-        arenas.pinned.retain(|a| a.strong_count() > 0);
-        let mut all = self.unpinned(&arenas);
-        all.extend(arenas.pinned.iter().filter_map(std::sync::Weak::upgrade));
-        all
-    }
-
-    fn unpinned(&self, arenas: &Arenas) -> Vec<Arc<StreamArena>> {
-        let mut all = Vec::with_capacity(1 + arenas.live.len() + arenas.orphans.len() + arenas.pinned.len());
+        let arenas = self.lock();
+        let mut all = Vec::with_capacity(1 + arenas.live.len() + arenas.orphans.len());
         all.push(self.common.clone());
         all.extend(arenas.live.iter().cloned());
         all.extend(arenas.orphans.iter().cloned());
         all
-    }
-
-    /// Every arena that others may take memory from: none that a graph pins, and none whose stream is being recorded, on
-    /// which no event may be recorded.
-    pub(crate) fn lenders(&self) -> Vec<Arc<StreamArena>> {
-        let mut all = self.unpinned(&self.lock());
-        all.retain(|a| a.capture().is_none());
-        all
-    }
-
-    /// Whether it is a graph's.
-    pub(crate) fn is_pinned(&self, arena: &Arc<StreamArena>) -> bool {
-        self.lock().pinned.iter().any(|a| std::ptr::eq(a.as_ptr(), Arc::as_ptr(arena)))
-    }
-
-    /// A new arena for a graph that the stream of that number is recorded into.
-    pub(crate) fn pinned_arena(&self, stream: u64) -> Arc<StreamArena> {
-        let arena = Arc::new(StreamArena::new(&self.shared, true));
-        arena.set_number(stream);
-        self.lock().pinned.push(Arc::downgrade(&arena));
-        arena
-    }
-
-    /// A graph's memory comes back; nothing uses it any more.
-    pub(crate) fn unpin(&self, arena: Arc<StreamArena>) {
-        arena.set_number(0);
-        let mut arenas = self.lock();
-        arenas.pinned.retain(|a| !std::ptr::eq(a.as_ptr(), Arc::as_ptr(&arena)));
-        // With another backend no stream could use it: it goes with its last block.
-        if self.shared.backend == PoolBackend::Caching {
-            arenas.orphans.push(arena);
-        }
     }
 
     pub(crate) fn add_callback(&self, callback: ReclaimFn) -> u64 {
@@ -209,9 +159,6 @@ impl PoolCore {
         units: u32,
         caller: Caller,
     ) -> DriverResult<PoolBlock> {
-        if let Some(pinned) = arena.capture() {
-            return self.allocate_pinned(&pinned, bytes, units);
-        }
         arena.core().with(|_, counters| counters.misses[class_of(units)] += 1);
         let stream = arena.stream();
         // Alive for the whole of the call: its owner called us.
@@ -234,25 +181,6 @@ impl PoolCore {
                 Err(e)
             }
             other => other,
-        }
-    }
-
-    /// Within a recorded graph no driver call is legal: there is what was set aside, and nothing else.
-    fn allocate_pinned(&self, pinned: &Arc<StreamArena>, bytes: u64, units: u32) -> DriverResult<PoolBlock> {
-        match pinned.core().allocate_anywhere(bytes, units) {
-            Some(taken) => {
-                pinned.core().with(|_, counters| counters.hit(units));
-                Ok(pinned.block(taken, bytes))
-            }
-            None => {
-                pinned.core().with(|_, counters| counters.misses[class_of(units)] += 1);
-                self.shared.trace(Action::AllocateFailure, 0, bytes, pinned.number(), None);
-                let set_aside = pinned.core().with(|heap, _| heap.bytes.reserved);
-                let detail = format!(
-                    "{bytes} bytes while a graph is recorded, for which {set_aside} were set aside: set more aside"
-                );
-                Err(DriverError::with_detail("hipMalloc", ErrorCode::OUT_OF_MEMORY, detail))
-            }
         }
     }
 
@@ -279,7 +207,7 @@ impl PoolCore {
     fn take_over(&self, request: &Request<'_>) -> DriverResult<Option<PoolBlock>> {
         let Request { arena, stream, units, .. } = *request;
         let kind = Kind::of(units);
-        let others = self.lenders();
+        let others = self.all();
         // Idle memory first: it costs nothing. The stream is asked for once the segment is out: one that came meanwhile may
         // have used it.
         for other in others.iter().filter(|o| o.number() == 0 && !Arc::ptr_eq(o, arena)) {
@@ -388,7 +316,7 @@ impl PoolCore {
     /// Gives free segments of at least `wanted` bytes to the driver, of idle arenas first; how many bytes went.
     pub(crate) fn release_free(&self, wanted: u64, wait: bool) -> DriverResult<u64> {
         let mut given = 0;
-        let mut arenas = self.lenders();
+        let mut arenas = self.all();
         arenas.sort_by_key(|a| a.number() != 0);
         for arena in arenas {
             if given >= wanted {

@@ -201,11 +201,7 @@ impl PoolCore {
     /// has done with it.
     fn borrow(&self, request: &Request<'_>) -> DriverResult<Option<PoolBlock>> {
         let Request { arena, stream, bytes, units, .. } = *request;
-        // A graph's memory has to be its own.
-        if self.is_pinned(arena) {
-            return Ok(None);
-        }
-        for other in self.lenders().iter().filter(|o| !Arc::ptr_eq(o, arena)) {
+        for other in self.all().iter().filter(|o| !Arc::ptr_eq(o, arena)) {
             let taken = match stream {
                 Some(stream) => other.core().lend(bytes, units, StreamRef::new(stream)),
                 // Memory of no stream may be used at once, so only idle memory will do.

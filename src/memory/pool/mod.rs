@@ -17,7 +17,6 @@
 //! | `stream_arena`, `block` | the arena of a stream; an owner of a block |
 //! | `core`, `ladder` | a device's pool: where a block comes from when its stream has none |
 //! | `raw` | blocks by address |
-//! | `capture` | memory pinned by a recorded graph |
 //! | `counters`, `snapshot`, `trace` | what it does |
 //! | `report`, `picture` | a snapshot as text, JSON and SVG |
 //!
@@ -26,7 +25,6 @@
 mod arena;
 mod bins;
 mod block;
-mod capture;
 mod core;
 mod counters;
 mod heap;
@@ -51,6 +49,5 @@ pub use snapshot::{BlockSnapshot, BlockState, PoolSnapshot, SegmentSnapshot};
 pub use trace::{Action, TRACE_COLUMNS, TraceEntry};
 
 pub(crate) use self::core::{Caller, PoolCore};
-pub(crate) use capture::{CaptureMark, CaptureToken};
 pub(crate) use shared::StreamRef;
 pub(crate) use stream_arena::StreamArena;

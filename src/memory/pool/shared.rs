@@ -9,7 +9,6 @@ use hip_driver::{
 };
 
 use super::arena::{Fences, Recorded};
-use super::capture::CaptureMark;
 use super::options::{PoolBackend, PoolOptions};
 use super::trace::{Action, Tracer};
 
@@ -249,19 +248,17 @@ impl Drop for Shared {
 pub(crate) struct StreamRef {
     pub(crate) stream: Weak<OwnedStream>,
     pub(crate) number: u64,
-    /// The graph that the stream was recording when the block was marked.
-    pub(crate) capture: Option<CaptureMark>,
 }
 
 impl StreamRef {
     pub(crate) fn new(stream: &Arc<OwnedStream>) -> StreamRef {
-        StreamRef { stream: Arc::downgrade(stream), number: stream.number(), capture: None }
+        StreamRef { stream: Arc::downgrade(stream), number: stream.number() }
     }
 }
 
 impl PartialEq for StreamRef {
     fn eq(&self, other: &StreamRef) -> bool {
-        self.number == other.number && self.capture == other.capture
+        self.number == other.number
     }
 }
 
@@ -269,9 +266,7 @@ impl PartialEq for StreamRef {
 pub(crate) enum Fence {
     /// An event, recorded.
     Event { device: DeviceId, event: RawEvent, own: bool },
-    /// Reached when the graph that was recorded is gone.
-    Capture(CaptureMark),
-    /// No event was to be had, or the stream was being recorded; reached when it is idle.
+    /// No event was to be had; reached when the stream is idle.
     Stream(Arc<OwnedStream>),
 }
 
@@ -285,14 +280,8 @@ impl Fences for Shared {
     type Fence = Fence;
 
     fn record(&self, stream: &StreamRef) -> Recorded<Fence> {
-        if let Some(capture) = &stream.capture {
-            return Recorded::Fence(Fence::Capture(capture.clone()));
-        }
         // Streams wait for their work before they go.
         let Some(stream) = stream.stream.upgrade() else { return Recorded::Nothing };
-        if stream.is_capturing() {
-            return Recorded::Fence(Fence::Stream(stream));
-        }
         count(&self.calls.records);
         let recorded = self.event(stream.device()).and_then(|(event, own)| {
             // SAFETY: a live stream and an event of its device.
@@ -314,8 +303,6 @@ impl Fences for Shared {
                 // SAFETY: the event is ours until it is recycled.
                 has_finished(unsafe { self.driver.event_query(*device, *event) })
             }
-            Fence::Capture(capture) => capture.is_released(),
-            Fence::Stream(stream) if stream.is_capturing() => false,
             Fence::Stream(stream) => {
                 count(&self.calls.queries);
                 // SAFETY: the stream is kept alive by the fence.
@@ -331,8 +318,6 @@ impl Fences for Shared {
                 // SAFETY: as in `reached`.
                 unsafe { self.driver.event_synchronize(*device, *event) }.is_ok()
             }
-            Fence::Capture(capture) => capture.is_released(),
-            Fence::Stream(stream) if stream.is_capturing() => false,
             Fence::Stream(stream) => {
                 count(&self.calls.synchronizes);
                 stream.synchronize().is_ok()

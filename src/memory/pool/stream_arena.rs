@@ -1,6 +1,6 @@
 //! The arena of a stream: which stream, and how its memory goes back to the driver.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::owned_stream::OwnedStream;
@@ -9,7 +9,6 @@ use hip_driver::{DevicePtr, DriverResult, Note};
 use super::arena::{Arena, Fences, Recorded, Taken};
 use super::bins::GRANULE;
 use super::block::PoolBlock;
-use super::capture::CaptureMark;
 use super::heap::{Kind, Segment, units_of};
 use super::nodes::State;
 use super::options::PoolBackend;
@@ -25,8 +24,6 @@ pub(crate) struct StreamArena {
     /// The stream's number; 0 for memory of no stream, and once the stream is gone.
     number: AtomicU64,
     owner: Mutex<Owner>,
-    /// Whether the stream is being recorded into a graph, which has an arena of its own.
-    capturing: AtomicBool,
 }
 
 #[derive(Default)]
@@ -34,8 +31,6 @@ struct Owner {
     stream: Option<StreamRef>,
     /// Keeps the stream alive where blocks can only be given back on it.
     kept: Option<Arc<OwnedStream>>,
-    capture: Option<Arc<StreamArena>>,
-    capture_mark: Option<CaptureMark>,
 }
 
 impl std::fmt::Debug for StreamArena {
@@ -53,7 +48,6 @@ impl StreamArena {
             caching,
             number: AtomicU64::new(0),
             owner: Mutex::default(),
-            capturing: AtomicBool::new(false),
         }
     }
 
@@ -80,8 +74,6 @@ impl StreamArena {
     pub(crate) fn orphan(&self) {
         let mut owner = self.owner();
         owner.stream = None;
-        (owner.capture, owner.capture_mark) = (None, None);
-        self.capturing.store(false, Ordering::Relaxed);
         self.number.store(0, Ordering::Relaxed);
         if self.arena.with(|heap, _| heap.bytes.in_use + heap.bytes.held_back) == 0 {
             owner.kept = None;
@@ -91,11 +83,6 @@ impl StreamArena {
     #[inline]
     pub(crate) fn number(&self) -> u64 {
         self.number.load(Ordering::Relaxed)
-    }
-
-    /// Names a graph's memory by the stream that the graph is recorded on.
-    pub(crate) fn set_number(&self, number: u64) {
-        self.number.store(number, Ordering::Relaxed);
     }
 
     #[inline]
@@ -117,44 +104,9 @@ impl StreamArena {
         self.owner().stream.clone()
     }
 
-    /// The arena of the graph that the stream is recorded into.
-    pub(crate) fn capture(&self) -> Option<Arc<StreamArena>> {
-        if !self.capturing.load(Ordering::Relaxed) {
-            return None;
-        }
-        self.owner().capture.clone()
-    }
-
-    /// The graph that the stream is recorded into.
-    pub(crate) fn capture_mark(&self) -> Option<CaptureMark> {
-        if !self.capturing.load(Ordering::Relaxed) {
-            return None;
-        }
-        self.owner().capture_mark.clone()
-    }
-
-    /// Begins using a graph's arena.
-    pub(crate) fn begin_capture(&self, arena: Arc<StreamArena>, mark: CaptureMark) {
-        let mut owner = self.owner();
-        (owner.capture, owner.capture_mark) = (Some(arena), Some(mark));
-        self.capturing.store(true, Ordering::Relaxed);
-    }
-
-    /// Ends using that graph's arena; where another one is used by now, that stays.
-    pub(crate) fn end_capture(&self, arena: &Arc<StreamArena>) {
-        let mut owner = self.owner();
-        if owner.capture.as_ref().is_some_and(|used| Arc::ptr_eq(used, arena)) {
-            self.capturing.store(false, Ordering::Relaxed);
-            (owner.capture, owner.capture_mark) = (None, None);
-        }
-    }
-
     /// A block from what is here, with no driver call.
     #[inline]
     pub(crate) fn hit(self: &Arc<Self>, bytes: u64, units: u32) -> Option<PoolBlock> {
-        if self.capturing.load(Ordering::Relaxed) {
-            return None;
-        }
         let taken = self.arena.allocate(bytes, units)?;
         Some(self.block(taken, bytes))
     }
@@ -212,7 +164,7 @@ impl StreamArena {
 
     /// Notes that a stream uses a block.
     pub(crate) fn mark(&self, node: u32, address: u64, stream: StreamRef) {
-        if stream.number == self.number() && stream.capture.is_none() {
+        if stream.number == self.number() {
             return;
         }
         if self.shared.is_noisy() {

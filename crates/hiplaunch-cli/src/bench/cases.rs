@@ -1,6 +1,6 @@
 //! What is measured: axes, the points on each, and their names.
 
-use super::ways::{Job, Way};
+use super::methods::{Job, LaunchMethod};
 
 /// What changes from point to point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -108,7 +108,7 @@ impl Axis {
     }
 }
 
-/// A job that every way does side by side.
+/// A job that every method does side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Point {
     pub(super) axis: Axis,
@@ -150,8 +150,8 @@ impl Point {
         self == Point { axis: Axis::Depth, value: 1 }
     }
 
-    pub(super) fn case(self, way: Way) -> String {
-        format!("{}/{}/{}", self.axis.name(), self.label(), way.name())
+    pub(super) fn case(self, method: LaunchMethod) -> String {
+        format!("{}/{}/{}", self.axis.name(), self.label(), method.name())
     }
 }
 
@@ -172,8 +172,9 @@ mod tests {
     #[test]
     fn cases_have_names_of_their_own() {
         for quick in [true, false] {
-            let mut names: Vec<String> =
-                Point::all(quick).flat_map(|point| Way::ALL.map(|way| point.case(way))).collect();
+            let mut names: Vec<String> = Point::all(quick)
+                .flat_map(|point| LaunchMethod::ALL.map(|method| point.case(method)))
+                .collect();
             let all = names.len();
             names.sort();
             names.dedup();

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::about::COMPARABLE;
 use super::cases::Point;
+use super::methods::LaunchMethod;
 use super::results::{Measured, Results};
 use super::table::{digits, time};
-use super::ways::Way;
 use crate::output::{Output, Style};
 
 /// Changes below this are not worth a word, however sure they are.
@@ -18,7 +18,7 @@ const NOTABLE: f64 = 0.05;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Change {
     pub(super) point: Point,
-    pub(super) way: Way,
+    pub(super) method: LaunchMethod,
     /// Median nanoseconds of a launch.
     pub(super) old: f64,
     pub(super) new: f64,
@@ -72,7 +72,7 @@ pub(super) fn compare(old: &Results, new: &Results) -> Comparison {
     let mut changes = Vec::new();
     for measured in &new.points {
         let Some(before) = old.find(|point| point == measured.point) else { continue };
-        changes.extend(Way::ALL.into_iter().filter_map(|way| change(before, measured, way)));
+        changes.extend(LaunchMethod::ALL.into_iter().filter_map(|method| change(before, measured, method)));
     }
     let text = |results: &Results, name: &str| results.about(name).unwrap_or("not said").to_owned();
     let differs = COMPARABLE.iter().filter_map(|name| {
@@ -82,13 +82,13 @@ pub(super) fn compare(old: &Results, new: &Results) -> Comparison {
     Comparison { date: text(old, "date"), changes, differs: differs.collect() }
 }
 
-fn change(old: &Measured, new: &Measured, way: Way) -> Option<Change> {
-    let (before, now) = (old.case(way)?.total()?, new.case(way)?.total()?);
+fn change(old: &Measured, new: &Measured, method: LaunchMethod) -> Option<Change> {
+    let (before, now) = (old.case(method)?.total()?, new.case(method)?.total()?);
     // Nothing takes no time.
     let over = |a: f64, b: f64| if b > 0.0 { a / b } else { f64::INFINITY };
     Some(Change {
         point: new.point,
-        way,
+        method,
         old: before.median,
         new: now.median,
         ratio: over(now.median, before.median),
@@ -125,7 +125,7 @@ impl Comparison {
             let between = format!("{} - {}", digits(change.low), digits(change.high));
             let line = format!(
                 "{:28}{:>11}{:>11}{:>8}{between:>16}  {}",
-                change.point.case(change.way),
+                change.point.case(change.method),
                 time(change.old),
                 time(change.new),
                 digits(change.ratio),
@@ -144,7 +144,7 @@ impl Comparison {
     pub(super) fn json(&self) -> Value {
         let changes = self.changes.iter().map(|change| {
             json!({
-                "case": change.point.case(change.way),
+                "case": change.point.case(change.method),
                 "old_ns": change.old,
                 "new_ns": change.new,
                 "ratio": change.ratio,
@@ -169,7 +169,7 @@ mod tests {
     fn scaled(factor: f64) -> Results {
         let mut results = results();
         for case in results.points.iter_mut().flat_map(|point| &mut point.cases) {
-            if case.way == Way::Block {
+            if case.method == LaunchMethod::Block {
                 case.total.iter_mut().for_each(|ns| *ns *= factor);
             }
         }
@@ -184,7 +184,7 @@ mod tests {
             let comparison = compare(&results(), &scaled(factor));
             assert_eq!(comparison.changes.len(), 6, "the skipped are in neither");
             for change in &comparison.changes {
-                let wanted = if change.way == Way::Block { verdict } else { Verdict::Same };
+                let wanted = if change.method == LaunchMethod::Block { verdict } else { Verdict::Same };
                 assert_eq!(change.verdict(), wanted, "{change:?}");
                 assert!(change.low <= change.ratio && change.ratio <= change.high);
             }
@@ -196,7 +196,7 @@ mod tests {
         let mut noisy = scaled(1.2);
         noisy.points[0].cases[1].total = vec![500.0, 1200.0, 3000.0];
         let comparison = compare(&results(), &noisy);
-        let change = comparison.changes.iter().find(|c| c.way == Way::Block).unwrap();
+        let change = comparison.changes.iter().find(|c| c.method == LaunchMethod::Block).unwrap();
         assert_eq!(change.verdict(), Verdict::Same);
         assert!(comparison.differs.is_empty());
         noisy.about.lines.push(("device".to_owned(), "another".to_owned()));

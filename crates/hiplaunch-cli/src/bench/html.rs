@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use super::cases::{Axis, Point};
 use super::compare::{Comparison, Verdict};
+use super::methods::LaunchMethod;
 use super::plots::{self, Figure, Quantity};
 use super::results::{Measured, Results};
 use super::table::{LEGEND, columns, digits, notes, time};
-use super::ways::Way;
 
 const STYLE: &str = "\
 :root { color-scheme: light dark; --text: #1f2328; --faint: #59636e; --line: #d8dee4; --page: #fff; --good: #1a7f37; --bad: #cf222e }
@@ -104,7 +104,7 @@ pub(super) fn page(results: &Results, comparison: Option<&Comparison>) -> String
     if let Some(comparison) = comparison {
         compared(&mut page, comparison);
     }
-    ways(&mut page, results);
+    methods(&mut page, results);
     page.line("<h2>On what</h2><div class=\"scroll\"><table class=\"about\"><tbody>");
     for (name, text) in &results.about.lines {
         page.line(format_args!("<tr><th>{}</th><td>{}</td></tr>", escaped(name), escaped(text)));
@@ -120,11 +120,11 @@ fn summary(page: &mut Page, results: &Results, typical: &Measured) {
     page.line("<figcaption>The rows named floor are the driver's calls alone, with everything else made before.</figcaption></figure>");
     let columns = columns(typical, results.find(Point::is_latency));
     let head: Vec<String> =
-        std::iter::once("way").chain(columns.iter().map(|(name, _)| *name)).map(str::to_owned).collect();
-    let measured = Way::ALL.into_iter().filter(|way| typical.case(*way).is_some());
-    let row = |way: Way| {
-        let figures = columns.iter().map(|(_, figure)| figure(way).unwrap_or_else(|| "-".to_owned()));
-        (way.is_floor(), std::iter::once(way.title().to_owned()).chain(figures).collect())
+        std::iter::once("method").chain(columns.iter().map(|(name, _)| *name)).map(str::to_owned).collect();
+    let measured = LaunchMethod::ALL.into_iter().filter(|method| typical.case(*method).is_some());
+    let row = |method: LaunchMethod| {
+        let figures = columns.iter().map(|(_, figure)| figure(method).unwrap_or_else(|| "-".to_owned()));
+        (method.is_floor(), std::iter::once(method.title().to_owned()).chain(figures).collect())
     };
     page.table(&head, &measured.map(row).collect::<Vec<_>>());
     page.line("<details><summary>What the columns mean</summary><dl>");
@@ -151,13 +151,13 @@ fn figures(page: &mut Page, results: &Results) {
     page.line("</div>");
 }
 
-/// Medians and their spread of every way at an axis's points.
+/// Medians and their spread of every method at an axis's points.
 fn values(page: &mut Page, results: &Results, axis: Axis, quantity: Quantity) {
     let points: Vec<&Measured> = results.points.iter().filter(|m| m.point.axis == axis).collect();
     let head: Vec<String> =
         std::iter::once(quantity.unit().to_owned()).chain(points.iter().map(|m| m.point.label())).collect();
-    let cell = |measured: &Measured, way: Way| -> String {
-        match measured.case(way).and_then(|case| quantity.of(case)) {
+    let cell = |measured: &Measured, method: LaunchMethod| -> String {
+        match measured.case(method).and_then(|case| quantity.of(case)) {
             Some(s) if s.samples > 1 => {
                 format!("{} ({} - {})", digits(s.median), digits(s.p10), digits(s.p90))
             }
@@ -165,10 +165,11 @@ fn values(page: &mut Page, results: &Results, axis: Axis, quantity: Quantity) {
             None => "-".to_owned(),
         }
     };
-    let measured = Way::ALL.into_iter().filter(|way| points.iter().any(|m| m.case(*way).is_some()));
-    let row = |way: Way| {
-        let cells = points.iter().map(|measured| cell(measured, way));
-        (way.is_floor(), std::iter::once(way.title().to_owned()).chain(cells).collect())
+    let measured =
+        LaunchMethod::ALL.into_iter().filter(|method| points.iter().any(|m| m.case(*method).is_some()));
+    let row = |method: LaunchMethod| {
+        let cells = points.iter().map(|measured| cell(measured, method));
+        (method.is_floor(), std::iter::once(method.title().to_owned()).chain(cells).collect())
     };
     page.table(&head, &measured.map(row).collect::<Vec<_>>());
 }
@@ -184,7 +185,7 @@ fn compared(page: &mut Page, comparison: &Comparison) {
         let class = if change.verdict() == Verdict::Same { "" } else { change.verdict().name() };
         page.line(format_args!(
             "<tr><th>{}</th><td>{}</td><td>{}</td><td>{}</td><td>{} - {}</td><td class=\"{class}\">{}</td></tr>",
-            escaped(&change.point.case(change.way)),
+            escaped(&change.point.case(change.method)),
             time(change.old),
             time(change.new),
             digits(change.ratio),
@@ -196,15 +197,15 @@ fn compared(page: &mut Page, comparison: &Comparison) {
     page.line("</tbody></table></div></details>");
 }
 
-fn ways(page: &mut Page, results: &Results) {
-    page.line("<h2>The ways</h2>");
+fn methods(page: &mut Page, results: &Results) {
+    page.line("<h2>The methods</h2>");
     page.line("<p>All do the same work: the kernel reads its arguments and writes the result, the host reads that. They take turns in every round, so that noise hits all alike, and results are compared with the host's.</p><dl>");
-    for way in Way::ALL {
-        if results.points.iter().any(|point| point.case(way).is_some()) {
+    for method in LaunchMethod::ALL {
+        if results.points.iter().any(|point| point.case(method).is_some()) {
             page.line(format_args!(
                 "<dt>{}</dt><dd>{}</dd>",
-                escaped(way.title()),
-                escaped(way.description())
+                escaped(method.title()),
+                escaped(method.description())
             ));
         }
     }

@@ -7,12 +7,12 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::cases::{Axis, Point};
+use super::methods::LaunchMethod;
 use super::results::{About, Case, Measured, Results};
 use super::statistics::Summary;
-use super::ways::Way;
 
 /// What the document says that it is.
-const FORMAT: &str = "hiplaunch bench 1";
+const FORMAT: &str = "hiplaunch bench 2";
 
 /// Why a file is no result.
 #[derive(Debug)]
@@ -76,23 +76,23 @@ impl Results {
 fn point(measured: &Measured) -> Value {
     let Measured { point, cases } = measured;
     let job = point.job();
-    let ways: Vec<Value> = cases
+    let methods: Vec<Value> = cases
         .iter()
         .map(|case| {
-            let way = case.way;
+            let method = case.method;
             let summary = |summary: Option<Summary>| summary.map(|s| s.json());
             let samples = |samples: &[f64]| samples.iter().map(|s| round(*s)).collect::<Vec<_>>();
             json!({
-                "way": way.name(),
-                "title": way.title(),
-                "floor": way.floor().map(Way::name),
+                "method": method.name(),
+                "title": method.title(),
+                "floor": method.floor().map(LaunchMethod::name),
                 "skipped": case.skipped,
                 "total_ns": summary(case.total()),
                 "host_ns": summary(case.host()),
                 "device_ns": case.device.map(round),
                 "driver_calls": case.calls.map(round),
-                "times_as_fast_as_old": summary(measured.over_old(way)),
-                "times_the_floor": summary(measured.over_floor(way)),
+                "times_as_fast_as_naive": summary(measured.over_naive(method)),
+                "times_the_floor": summary(measured.over_floor(method)),
                 "total_ns_samples": samples(&case.total),
                 "host_ns_samples": samples(&case.host),
             })
@@ -106,7 +106,7 @@ fn point(measured: &Measured) -> Value {
         "launches_before_a_read": job.depth,
         "streams": job.streams * job.threads,
         "threads": job.threads,
-        "ways": ways,
+        "methods": methods,
     })
 }
 
@@ -169,22 +169,23 @@ fn parse_point(value: &Value, at: &str) -> Parsed<Measured> {
     // What no job has: a picture's axis ends somewhere.
     let number =
         number.filter(|n| *n <= 1 << 30).ok_or_else(|| format!("{at}: `value` is no size or count"))?;
-    let cases = array(point, "ways", at)?.iter().enumerate();
-    let cases = cases.map(|(i, value)| parse_case(value, &format!("{at}.ways[{i}]")));
+    let cases = array(point, "methods", at)?.iter().enumerate();
+    let cases = cases.map(|(i, value)| parse_case(value, &format!("{at}.methods[{i}]")));
     Ok(Measured { point: Point { axis, value: number }, cases: cases.collect::<Parsed<_>>()? })
 }
 
 fn parse_case(value: &Value, at: &str) -> Parsed<Case> {
     let case = object(value, at)?;
-    let way = text(case, "way", at)?;
-    let way = Way::named(way).ok_or_else(|| format!("{at}: no way is called `{way}`"))?;
+    let method = text(case, "method", at)?;
+    let method =
+        LaunchMethod::named(method).ok_or_else(|| format!("{at}: no method is called `{method}`"))?;
     let skipped = match field(case, "skipped", at)? {
         Value::Null => None,
         Value::String(reason) => Some(reason.clone()),
         _ => return Err(format!("{at}: `skipped` is no text")),
     };
     Ok(Case {
-        way,
+        method,
         skipped,
         total: numbers(case, "total_ns_samples", at)?,
         host: numbers(case, "host_ns_samples", at)?,
@@ -197,10 +198,10 @@ fn parse_case(value: &Value, at: &str) -> Parsed<Case> {
 pub(super) mod tests {
     use super::*;
 
-    /// Two points of two ways, one of them skipped.
+    /// Two points of two methods, one of them skipped.
     pub(crate) fn results() -> Results {
-        let case = |way, ns: f64| Case {
-            way,
+        let case = |method, ns: f64| Case {
+            method,
             skipped: None,
             total: vec![ns, ns + 1.0, ns + 4.0],
             host: vec![ns / 2.0; 3],
@@ -212,10 +213,10 @@ pub(super) mod tests {
         let points = [64usize, 4096].map(|value| Measured {
             point: Point { axis: Axis::Args, value },
             cases: vec![
-                case(Way::Old, 8000.0),
-                case(Way::Block, 1000.0),
-                Case::skipped(Way::Value, "too \"large\""),
-                case(Way::RawBlock, 500.0),
+                case(LaunchMethod::Naive, 8000.0),
+                case(LaunchMethod::Block, 1000.0),
+                Case::skipped(LaunchMethod::Value, "too \"large\""),
+                case(LaunchMethod::RawBlock, 500.0),
             ],
         });
         Results { about, points: points.into() }
@@ -226,8 +227,8 @@ pub(super) mod tests {
         let results = results();
         let value = results.json();
         assert_eq!(parse(&value).unwrap(), results);
-        let block = &value["points"][0]["ways"][1];
-        assert_eq!(block["times_as_fast_as_old"]["median"], 7.99);
+        let block = &value["points"][0]["methods"][1];
+        assert_eq!(block["times_as_fast_as_naive"]["median"], 7.99);
         assert_eq!(block["times_the_floor"]["samples"], 3);
         assert_eq!(block["total_ns"]["median"], 1001.0);
     }
@@ -235,15 +236,15 @@ pub(super) mod tests {
     #[test]
     fn what_is_something_else_is_refused() {
         for (pointer, new, problem) in [
-            ("/format", json!("hiplaunch bench 9"), "reads `hiplaunch bench 1`"),
+            ("/format", json!("hiplaunch bench 9"), "reads `hiplaunch bench 2`"),
             ("/format", json!(null), "`format` is missing"),
             ("/about/emulated", json!(1), "about: `emulated`"),
             ("/points/1/axis", json!("x"), "points[1]: no axis is called `x`"),
             ("/points/1/value", json!(-1), "points[1]: `value`"),
             ("/points/1/value", json!(u64::MAX), "points[1]: `value`"),
-            ("/points/0/ways/1/way", json!("y"), "points[0].ways[1]: no way is called `y`"),
-            ("/points/0/ways/1/total_ns_samples", json!(["1"]), "no time"),
-            ("/points/0/ways", json!({}), "points[0]: `ways` is no array"),
+            ("/points/0/methods/1/method", json!("y"), "points[0].methods[1]: no method is called `y`"),
+            ("/points/0/methods/1/total_ns_samples", json!(["1"]), "no time"),
+            ("/points/0/methods", json!({}), "points[0]: `methods` is no array"),
         ] {
             let mut value = results().json();
             *value.pointer_mut(pointer).unwrap() = new;

@@ -1,20 +1,21 @@
-//! Times of every way at a point, in rounds in which each has its turn, so that noise hits all alike.
+//! Times of every method at a point, in rounds in which each has its turn, so that noise hits all alike.
 
 use std::panic::resume_unwind;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use hip_driver_layers::validation::{CallCounts, ValidationDriver};
 use hiplaunch::{Error, Event};
 
 use super::cases::Point;
+use super::methods::{Job, LaunchMethod, MethodStream, Setup, Stop};
 use super::results::{Case, Measured};
-use super::ways::{Job, Lane, Setup, Stop, Way};
 
 /// How long and how often.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effort {
-    /// Most rounds: samples of each way.
+    /// Most rounds: samples of each method.
     pub(super) rounds: usize,
     /// How long a sample takes at least.
     pub(super) sample: Duration,
@@ -36,17 +37,20 @@ const DEVICE_BATCHES: usize = 9;
 /// Most batches of a sample.
 const MOST_BATCHES: f64 = 1e6;
 
-/// A way at a point, ready to be timed.
+/// The streams of a job, by thread.
+pub(crate) type Streams = Vec<Vec<Box<dyn MethodStream>>>;
+
+/// A method at a point, ready to be timed.
 struct Running {
-    way: Way,
-    lanes: Vec<Vec<Box<dyn Lane>>>,
+    method: LaunchMethod,
+    streams: Streams,
     batches: usize,
     total: Vec<f64>,
     host: Vec<f64>,
     device: Option<f64>,
 }
 
-/// What stopped, and in which way.
+/// What stopped, and in which case.
 #[derive(Debug)]
 pub(super) struct Stopped {
     pub(super) case: String,
@@ -57,10 +61,10 @@ pub(super) struct Stopped {
 /// anything is timed.
 ///
 /// # Errors
-/// What stopped the way that it names.
+/// What stopped the method that it names.
 pub(super) fn measure(
     point: Point,
-    ways: &[Way],
+    methods: &[LaunchMethod],
     setup: &Setup<'_>,
     effort: &Effort,
     device_times: bool,
@@ -68,12 +72,12 @@ pub(super) fn measure(
     let job = point.job();
     let mut cases = Vec::new();
     let mut running = Vec::new();
-    for &way in ways {
-        match way.unsupported(&job, setup.device) {
-            Some(reason) => cases.push(Case::skipped(way, reason)),
+    for &method in methods {
+        match method.unsupported(&job, setup.device) {
+            Some(reason) => cases.push(Case::skipped(method, reason)),
             None => {
-                let named = |stop| Stopped { case: point.case(way), stop };
-                running.push(Running::start(way, &job, setup, effort).map_err(named)?);
+                let named = |stop| Stopped { case: point.case(method), stop };
+                running.push(Running::start(method, &job, setup, effort).map_err(named)?);
             }
         }
     }
@@ -84,24 +88,25 @@ pub(super) fn measure(
         }
         if round > 0 && round % effort.rounds.div_ceil(SETS) == 0 {
             for one in &mut running {
-                one.restart(&job, setup).map_err(|stop| Stopped { case: point.case(one.way), stop })?;
+                one.restart(&job, setup).map_err(|stop| Stopped { case: point.case(one.method), stop })?;
             }
         }
         // Each begins a round in turn: none always comes after the same other.
         let turns = running.len().max(1);
         for turn in 0..running.len() {
             let Some(one) = running.get_mut((turn + round) % turns) else { continue };
-            one.sample(&job).map_err(|stop| Stopped { case: point.case(one.way), stop })?;
+            one.sample(&job).map_err(|stop| Stopped { case: point.case(one.method), stop })?;
         }
     }
     if device_times && job.threads == 1 && job.streams == 1 {
         for one in &mut running {
-            one.device =
-                one.device_time(&job, setup).map_err(|stop| Stopped { case: point.case(one.way), stop })?;
+            one.device = one
+                .device_time(&job, setup)
+                .map_err(|stop| Stopped { case: point.case(one.method), stop })?;
         }
     }
     let done = |one: Running| Case {
-        way: one.way,
+        method: one.method,
         skipped: None,
         total: one.total,
         host: one.host,
@@ -109,50 +114,63 @@ pub(super) fn measure(
         device: one.device,
     };
     cases.extend(running.into_iter().map(done));
-    cases.sort_by_key(|case| case.way);
+    cases.sort_by_key(|case| case.method);
     // Their arenas are of no use to the next point.
     setup.launcher.forget_graphs();
     Ok(Measured { point, cases })
 }
 
-/// Calls of the driver that a launch makes in each way, with its share of a read; `setup` is over the validation layer,
+/// Calls of the driver that a launch makes in each method, with its share of a read; `setup` is over the validation layer,
 /// which counts them.
 ///
 /// # Errors
-/// What stopped the way that it names.
+/// What stopped the method that it names.
 pub(super) fn count(measured: &mut Measured, setup: &Setup<'_>) -> Result<(), Stopped> {
     let (point, job) = (measured.point, measured.point.job());
     let Some(layer) = setup.launcher.validation() else { return Ok(()) };
     for case in measured.cases.iter_mut().filter(|case| case.skipped.is_none()) {
-        let counted = || -> Result<f64, Stop> {
-            let mut lanes = case.way.prepare(&job, setup)?;
-            time(&mut lanes, job.depth, WARM_UP)?;
-            let before = layer.counts();
-            time(&mut lanes, job.depth, COUNTED)?;
-            let calls = layer.counts().since(&before).device_calls();
-            lanes.iter_mut().flatten().try_for_each(|lane| lane.check())?;
-            Ok(calls as f64 / (COUNTED * job.depth * job.threads) as f64)
-        };
-        let calls = counted().map_err(|stop| Stopped { case: point.case(case.way), stop })?;
-        case.calls = Some(calls);
+        let calls = calls_of(case.method, &job, setup, layer);
+        let (calls, launches) = calls.map_err(|stop| Stopped { case: point.case(case.method), stop })?;
+        case.calls = Some(calls.device_calls() as f64 / launches as f64);
     }
     setup.launcher.forget_graphs();
     Ok(())
 }
 
+/// The driver calls of a job's steady state, with the reads of its results, and of how many launches they are; `layer` is
+/// that of the setup's launcher.
+///
+/// # Errors
+/// What stopped it; a wrong result.
+pub(crate) fn calls_of(
+    method: LaunchMethod,
+    job: &Job,
+    setup: &Setup<'_>,
+    layer: &ValidationDriver,
+) -> Result<(CallCounts, u64), Stop> {
+    let mut streams = method.prepare(job, setup)?;
+    time(&mut streams, job.depth, WARM_UP)?;
+    let before = layer.counts();
+    time(&mut streams, job.depth, COUNTED)?;
+    let calls = layer.counts().since(&before);
+    streams.iter().flatten().try_for_each(|stream| stream.check())?;
+    Ok((calls, (COUNTED * job.depth * job.threads) as u64))
+}
+
 impl Running {
-    fn start(way: Way, job: &Job, setup: &Setup<'_>, effort: &Effort) -> Result<Running, Stop> {
-        let lanes = way.prepare(job, setup)?;
-        let mut one = Running { way, lanes, batches: 1, total: Vec::new(), host: Vec::new(), device: None };
+    fn start(method: LaunchMethod, job: &Job, setup: &Setup<'_>, effort: &Effort) -> Result<Running, Stop> {
+        let streams = method.prepare(job, setup)?;
+        let mut one =
+            Running { method, streams, batches: 1, total: Vec::new(), host: Vec::new(), device: None };
         // The first batch shows what comes first, and is wrong before anything is timed where it is wrong.
         for _ in 0..WARM_UP {
-            time(&mut one.lanes, job.depth, 1)?;
+            time(&mut one.streams, job.depth, 1)?;
             one.check()?;
         }
         let start = Instant::now();
         let mut batches = 0;
         while batches == 0 || start.elapsed() < effort.sample / 2 {
-            time(&mut one.lanes, job.depth, 1)?;
+            time(&mut one.streams, job.depth, 1)?;
             batches += 1;
         }
         let each = start.elapsed().as_secs_f64() / f64::from(batches);
@@ -165,18 +183,18 @@ impl Running {
     /// With new streams and memory.
     fn restart(&mut self, job: &Job, setup: &Setup<'_>) -> Result<(), Stop> {
         // The old go first, so that there is never twice of it.
-        self.lanes.clear();
-        self.lanes = self.way.prepare(job, setup)?;
-        time(&mut self.lanes, job.depth, 1)?;
+        self.streams.clear();
+        self.streams = self.method.prepare(job, setup)?;
+        time(&mut self.streams, job.depth, 1)?;
         self.check()
     }
 
     fn check(&mut self) -> Result<(), Stop> {
-        self.lanes.iter_mut().flatten().try_for_each(|lane| lane.check())
+        self.streams.iter().flatten().try_for_each(|stream| stream.check())
     }
 
     fn sample(&mut self, job: &Job) -> Result<(), Stop> {
-        let times = time(&mut self.lanes, job.depth, self.batches)?;
+        let times = time(&mut self.streams, job.depth, self.batches)?;
         let launches = (job.depth * self.batches) as f64;
         let threads = job.threads.max(1) as f64;
         self.total.push(times.total.as_secs_f64() * 1e9 / launches / threads);
@@ -189,12 +207,12 @@ impl Running {
         let (begin, end) = (Event::new(setup.device, true)?, Event::new(setup.device, true)?);
         let mut times = Vec::new();
         for _ in 0..DEVICE_BATCHES {
-            let Some(lanes) = self.lanes.first_mut() else { return Ok(None) };
-            let Some(stream) = lanes.first().map(|lane| lane.stream().clone()) else { return Ok(None) };
+            let Some(streams) = self.streams.first_mut() else { return Ok(None) };
+            let Some(stream) = streams.first().map(|stream| stream.stream().clone()) else { return Ok(None) };
             begin.record(&stream)?;
-            enqueue(lanes, job.depth)?;
+            enqueue(streams, job.depth)?;
             end.record(&stream)?;
-            lanes.iter_mut().try_for_each(|lane| lane.collect())?;
+            streams.iter_mut().try_for_each(|stream| stream.collect())?;
             end.synchronize()?;
             times.push(f64::from(begin.elapsed_ms(&end)?) * 1e6 / job.depth as f64);
         }
@@ -204,9 +222,9 @@ impl Running {
 }
 
 /// Times of some batches on all threads.
-struct Times {
+pub(crate) struct Times {
     /// From the first thread's start to the last one's end.
-    total: Duration,
+    pub(crate) total: Duration,
     /// Within launch calls: of a thread, the mean.
     host: Duration,
 }
@@ -218,9 +236,17 @@ struct Ran {
     host: Duration,
 }
 
-fn time(lanes: &mut [Vec<Box<dyn Lane>>], depth: usize, batches: usize) -> Result<Times, Error> {
-    if let [lanes] = lanes {
-        let ran = run(lanes, depth, batches)?;
+/// Launches and reads `batches` batches of `depth` launches on each thread.
+///
+/// # Errors
+/// The library's or the driver's, of any thread.
+pub(crate) fn time(
+    streams: &mut [Vec<Box<dyn MethodStream>>],
+    depth: usize,
+    batches: usize,
+) -> Result<Times, Error> {
+    if let [streams] = streams {
+        let ran = run(streams, depth, batches)?;
         return Ok(Times { total: ran.end - ran.start, host: ran.host });
     }
     // None begins before all are there.
@@ -240,9 +266,9 @@ fn time(lanes: &mut [Vec<Box<dyn Lane>>], depth: usize, batches: usize) -> Resul
     };
     thread::scope(|scope| {
         let mut threads = Vec::new();
-        for lanes in lanes.iter_mut() {
+        for streams in streams.iter_mut() {
             let wait = &wait;
-            let work = move || if wait() { run(lanes, depth, batches).map(Some) } else { Ok(None) };
+            let work = move || if wait() { run(streams, depth, batches).map(Some) } else { Ok(None) };
             match thread::Builder::new().spawn_scoped(scope, work) {
                 Ok(thread) => threads.push(thread),
                 Err(e) => {
@@ -264,28 +290,28 @@ fn time(lanes: &mut [Vec<Box<dyn Lane>>], depth: usize, batches: usize) -> Resul
     })
 }
 
-fn run(lanes: &mut [Box<dyn Lane>], depth: usize, batches: usize) -> Result<Ran, Error> {
+fn run(streams: &mut [Box<dyn MethodStream>], depth: usize, batches: usize) -> Result<Ran, Error> {
     let start = Instant::now();
     let mut host = Duration::ZERO;
     for _ in 0..batches {
         let before = Instant::now();
-        enqueue(lanes, depth)?;
+        enqueue(streams, depth)?;
         host += before.elapsed();
-        lanes.iter_mut().try_for_each(|lane| lane.collect())?;
+        streams.iter_mut().try_for_each(|stream| stream.collect())?;
     }
     Ok(Ran { start, end: Instant::now(), host })
 }
 
-/// Launches a batch, on the lanes in turn.
-fn enqueue(lanes: &mut [Box<dyn Lane>], depth: usize) -> Result<(), Error> {
-    let mut left = if lanes.is_empty() { 0 } else { depth };
+/// Launches a batch, on the streams in turn.
+fn enqueue(streams: &mut [Box<dyn MethodStream>], depth: usize) -> Result<(), Error> {
+    let mut left = if streams.is_empty() { 0 } else { depth };
     while left > 0 {
-        for lane in lanes.iter_mut().take(left) {
-            lane.launch()?;
+        for stream in streams.iter_mut().take(left) {
+            stream.launch()?;
             left -= 1;
         }
     }
-    lanes.iter_mut().try_for_each(|lane| lane.submit())
+    streams.iter_mut().try_for_each(|stream| stream.submit())
 }
 
 #[cfg(test)]
@@ -302,7 +328,7 @@ mod tests {
         fails_at: usize,
     }
 
-    impl Lane for Counting {
+    impl MethodStream for Counting {
         fn launch(&mut self) -> Result<(), Error> {
             match self.launched.fetch_add(1, Ordering::Relaxed) + 1 {
                 n if n == self.fails_at => Err(Error::Invalid { what: "test", problem: "as asked".into() }),
@@ -313,7 +339,10 @@ mod tests {
             self.collected += 1;
             Ok(())
         }
-        fn check(&mut self) -> Result<(), Stop> {
+        fn check_results(&self) -> Result<(), Stop> {
+            Ok(())
+        }
+        fn check_sum(&self) -> Result<(), Stop> {
             Ok(())
         }
         fn stream(&self) -> &Stream {
@@ -321,18 +350,19 @@ mod tests {
         }
     }
 
-    fn lanes(counts: &[usize], fails_at: usize) -> (Vec<Vec<Box<dyn Lane>>>, Arc<AtomicUsize>) {
+    fn streams(counts: &[usize], fails_at: usize) -> (Vec<Vec<Box<dyn MethodStream>>>, Arc<AtomicUsize>) {
         let launched = Arc::new(AtomicUsize::new(0));
-        let one =
-            || Box::new(Counting { launched: launched.clone(), collected: 0, fails_at }) as Box<dyn Lane>;
+        let one = || {
+            Box::new(Counting { launched: launched.clone(), collected: 0, fails_at }) as Box<dyn MethodStream>
+        };
         (counts.iter().map(|&n| (0..n).map(|_| one()).collect()).collect(), launched)
     }
 
     #[test]
     fn every_thread_launches_as_often_as_it_shall() {
         for threads in [1, 3] {
-            let (mut all, launched) = lanes(&vec![4; threads], usize::MAX);
-            // 7 launches on 4 lanes: they come out even.
+            let (mut all, launched) = streams(&vec![4; threads], usize::MAX);
+            // 7 launches on 4 streams: they come out even.
             time(&mut all, 7, 5).unwrap();
             assert_eq!(launched.load(Ordering::Relaxed), 7 * 5 * threads);
         }
@@ -340,9 +370,9 @@ mod tests {
 
     #[test]
     fn an_error_of_one_thread_ends_all() {
-        let (mut all, _) = lanes(&[1, 1, 1], 5);
+        let (mut all, _) = streams(&[1, 1, 1], 5);
         assert!(time(&mut all, 4, 2).is_err());
-        let (mut none, launched) = lanes(&[0], usize::MAX);
+        let (mut none, launched) = streams(&[0], usize::MAX);
         assert!(time(&mut none, 4, 2).is_ok());
         assert_eq!(launched.load(Ordering::Relaxed), 0);
     }

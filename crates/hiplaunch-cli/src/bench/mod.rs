@@ -1,16 +1,17 @@
-//! `hiplaunch bench`: ways of launching side by side, timed in turns, every result checked; as table, JSON and pictures.
+//! `hiplaunch bench`: methods of launching side by side, timed in turns, every result checked; as a table, JSON and
+//! pictures.
 
 mod about;
 mod cases;
 mod compare;
 mod html;
 mod json;
-mod measure;
+pub(crate) mod measure;
+pub mod methods;
 mod plots;
 mod results;
 mod statistics;
 mod table;
-pub mod ways;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -26,17 +27,18 @@ use super::whole_file::WholeFile;
 use super::{Failure, Verdict};
 use cases::Point;
 use measure::{Effort, Stopped};
+use methods::{LaunchMethod, Setup, Stop};
 use results::{Measured, Results};
-use ways::{Setup, Stop, Way};
 
 /// Rounds of a quick run, and how long a sample and all of it take; and of a full one.
 const QUICK: (usize, Duration, Duration) = (61, Duration::from_micros(200), Duration::from_secs(24));
 const FULL: (usize, Duration) = (101, Duration::from_millis(1));
 
-/// Measure what a launch costs: the old way, hipMallocAsync, this launcher in each of its ways, and the driver's calls alone.
+/// Measure what a launch costs: done naively, with hipMallocAsync, by each of this launcher's methods, and by the driver's
+/// calls alone.
 ///
-/// Every way does the same work: the kernel reads its arguments, the host its result, which is compared with its own.
-/// Ways take turns in every round, so that noise hits all alike; what is shown are medians with their spread. docs/bench.md
+/// Every method does the same work: the kernel reads its arguments, the host its result, which is compared with its own.
+/// Methods take turns in every round, so that noise hits all alike; what is shown are medians with their spread. docs/bench.md
 /// says what each figure means and what disturbs it.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct BenchArgs {
@@ -106,16 +108,18 @@ impl BenchArgs {
         Ok(Files { json, html: create(&self.html)?, svg: create(&self.svg)? })
     }
 
-    fn wants(&self, point: Point, way: Way) -> bool {
-        let case = point.case(way);
+    fn wants(&self, point: Point, method: LaunchMethod) -> bool {
+        let case = point.case(method);
         self.filter.is_empty() || self.filter.iter().any(|word| case.contains(word.as_str()))
     }
 
-    /// What is measured: points, and the ways at each.
-    fn points(&self) -> Result<Vec<(Point, Vec<Way>)>, Failure> {
-        let ways = |point| Way::ALL.into_iter().filter(|way| self.wants(point, *way)).collect::<Vec<_>>();
-        let all = Point::all(self.quick).map(|point| (point, ways(point)));
-        let points: Vec<_> = all.filter(|(_, ways)| !ways.is_empty()).collect();
+    /// What is measured: points, and the methods at each.
+    fn points(&self) -> Result<Vec<(Point, Vec<LaunchMethod>)>, Failure> {
+        let methods = |point| {
+            LaunchMethod::ALL.into_iter().filter(|method| self.wants(point, *method)).collect::<Vec<_>>()
+        };
+        let all = Point::all(self.quick).map(|point| (point, methods(point)));
+        let points: Vec<_> = all.filter(|(_, methods)| !methods.is_empty()).collect();
         if points.is_empty() {
             let words = self.filter.join("`, `");
             return Err(Failure::Unusable(format!(
@@ -173,9 +177,9 @@ fn write(file: Option<WholeFile>, text: impl FnOnce() -> String) -> Result<(), F
 }
 
 fn list(args: &BenchArgs, out: &mut Output) -> Result<Verdict, Failure> {
-    for (point, ways) in args.points()? {
-        for way in ways {
-            out.line(format_args!("{:28}{}, by {}", point.case(way), way.title(), point.axis.unit()))?;
+    for (point, methods) in args.points()? {
+        for method in methods {
+            out.line(format_args!("{:28}{}, by {}", point.case(method), method.title(), point.axis.unit()))?;
         }
     }
     Ok(Verdict::Passed)
@@ -199,18 +203,18 @@ fn measured(args: &BenchArgs) -> Result<(Results, Vec<String>), Failure> {
     }
     let image = match &given {
         Some(image) => image,
-        None => ways::image(&session.device).map_err(unusable)?,
+        None => methods::image(&session.device).map_err(unusable)?,
     };
     let setup = Setup { launcher: &session.launcher, device: &session.device, image };
     let progress = Progress::steps(points.len(), "measuring");
     let begun = Instant::now();
     let mut measured = Vec::new();
-    for (i, (point, ways)) in points.iter().enumerate() {
+    for (i, (point, methods)) in points.iter().enumerate() {
         let name = format!("{}/{}", point.axis.name(), point.label());
         progress.at(&name);
         let _span = args.driver.span(&name);
         let effort = effort(args, begun, points.len() - i);
-        let one = measure::measure(*point, ways, &setup, &effort, !about.emulated);
+        let one = measure::measure(*point, methods, &setup, &effort, !about.emulated);
         measured.push(one.map_err(failure)?);
         progress.step();
     }

@@ -1,13 +1,13 @@
 //! Everything that was measured, and what follows from it.
 
 use super::cases::Point;
+use super::methods::LaunchMethod;
 use super::statistics::{Summary, ratios, summary};
-use super::ways::Way;
 
-/// A way at a point: nanoseconds of a launch, a sample a round.
+/// A method at a point: nanoseconds of a launch, a sample a round.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Case {
-    pub(super) way: Way,
+    pub(super) method: LaunchMethod,
     /// Why nothing was measured.
     pub(super) skipped: Option<String>,
     /// From the first launch of a batch until its last result is read, over the launches of all threads.
@@ -20,7 +20,7 @@ pub(super) struct Case {
     pub(super) device: Option<f64>,
 }
 
-/// Every way at a point.
+/// Every method at a point.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Measured {
     pub(super) point: Point,
@@ -45,9 +45,9 @@ pub(super) struct Results {
 }
 
 impl Case {
-    pub(super) fn skipped(way: Way, reason: &str) -> Case {
+    pub(super) fn skipped(method: LaunchMethod, reason: &str) -> Case {
         Case {
-            way,
+            method,
             skipped: Some(reason.to_owned()),
             total: Vec::new(),
             host: Vec::new(),
@@ -72,19 +72,19 @@ impl Case {
 }
 
 impl Measured {
-    pub(super) fn case(&self, way: Way) -> Option<&Case> {
-        self.cases.iter().find(|case| case.way == way && case.skipped.is_none())
+    pub(super) fn case(&self, method: LaunchMethod) -> Option<&Case> {
+        self.cases.iter().find(|case| case.method == method && case.skipped.is_none())
     }
 
-    /// How many times as fast as the old way, round by round.
-    pub(super) fn over_old(&self, way: Way) -> Option<Summary> {
-        let (old, case) = (self.case(Way::Old)?, self.case(way)?);
-        summary(&ratios(&old.total, &case.total))
+    /// How many times as fast as the naive launch, round by round.
+    pub(super) fn over_naive(&self, method: LaunchMethod) -> Option<Summary> {
+        let (naive, case) = (self.case(LaunchMethod::Naive)?, self.case(method)?);
+        summary(&ratios(&naive.total, &case.total))
     }
 
     /// How many times the time of the driver's calls alone, round by round.
-    pub(super) fn over_floor(&self, way: Way) -> Option<Summary> {
-        let (floor, case) = (self.case(way.floor()?)?, self.case(way)?);
+    pub(super) fn over_floor(&self, method: LaunchMethod) -> Option<Summary> {
+        let (floor, case) = (self.case(method.floor()?)?, self.case(method)?);
         summary(&ratios(&case.total, &floor.total))
     }
 }

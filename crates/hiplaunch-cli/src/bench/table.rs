@@ -3,8 +3,8 @@
 use std::io;
 
 use super::cases::{Axis, Point};
+use super::methods::LaunchMethod;
 use super::results::{Measured, Results};
-use super::ways::Way;
 use crate::output::{Output, Style};
 
 /// Three digits that count, with a unit.
@@ -41,31 +41,31 @@ fn count(calls: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A column of the typical launch's table: its head, and what of a way stands in it.
-type Column<'a> = (&'a str, Box<dyn Fn(Way) -> Option<String> + 'a>);
+/// A column of the typical launch's table: its head, and what of a method stands in it.
+type Column<'a> = (&'a str, Box<dyn Fn(LaunchMethod) -> Option<String> + 'a>);
 
 /// The columns, and what each means.
 pub(super) fn columns<'a>(typical: &'a Measured, latency: Option<&'a Measured>) -> Vec<Column<'a>> {
     let mut columns: Vec<Column<'a>> = vec![
-        ("a launch", Box::new(|way| Some(time(typical.case(way)?.total()?.median)))),
+        ("a launch", Box::new(|method| Some(time(typical.case(method)?.total()?.median)))),
         (
             "+-",
-            Box::new(|way| {
-                let total = typical.case(way)?.total()?;
+            Box::new(|method| {
+                let total = typical.case(method)?.total()?;
                 Some(format!("{:.0} %", total.mad / total.median.max(1e-9) * 100.0))
             }),
         ),
-        ("in calls", Box::new(|way| Some(time(typical.case(way)?.host()?.median)))),
-        ("latency", Box::new(move |way| Some(time(latency?.case(way)?.total()?.median)))),
-        ("launches", Box::new(|way| Some(rate(typical.case(way)?.rate()?.median)))),
-        ("faster", Box::new(|way| Some(format!("{}x", digits(typical.over_old(way)?.median))))),
-        ("over floor", Box::new(|way| Some(format!("{}x", digits(typical.over_floor(way)?.median))))),
+        ("in calls", Box::new(|method| Some(time(typical.case(method)?.host()?.median)))),
+        ("latency", Box::new(move |method| Some(time(latency?.case(method)?.total()?.median)))),
+        ("launches", Box::new(|method| Some(rate(typical.case(method)?.rate()?.median)))),
+        ("faster", Box::new(|method| Some(format!("{}x", digits(typical.over_naive(method)?.median))))),
+        ("over driver", Box::new(|method| Some(format!("{}x", digits(typical.over_floor(method)?.median))))),
     ];
     if typical.cases.iter().any(|case| case.calls.is_some()) {
-        columns.push(("calls", Box::new(|way| Some(count(typical.case(way)?.calls?)))));
+        columns.push(("calls", Box::new(|method| Some(count(typical.case(method)?.calls?)))));
     }
     if typical.cases.iter().any(|case| case.device.is_some()) {
-        columns.push(("on device", Box::new(|way| Some(time(typical.case(way)?.device?)))));
+        columns.push(("on device", Box::new(|method| Some(time(typical.case(method)?.device?)))));
     }
     columns
 }
@@ -80,10 +80,10 @@ pub(super) const LEGEND: [(&str, &str); 9] = [
     ("in calls", "of that, within the launch calls: what the host can't use for anything else"),
     ("latency", "from the call until the result is read, one launch at a time"),
     ("launches", "launches a second"),
-    ("faster", "how many times as fast as the old way, round by round"),
+    ("faster", "how many times as fast as the naive launch, round by round"),
     (
-        "over floor",
-        "how many times the time of the driver's calls alone that do the same (the rows `floor`; the old way and hipMallocAsync against `floor: block`)",
+        "over driver",
+        "how many times the time of the driver's calls alone that do the same (the rows `driver`; the naive launch and hipMallocAsync against `driver: block`)",
     ),
     (
         "calls",
@@ -98,7 +98,7 @@ pub(super) fn notes(results: &Results) -> Vec<&'static str> {
     if results.about.emulated {
         notes.push(
             "Kernels and copies ran in the emulator, on the same processor: their times mean nothing for a GPU. What the host \
-             does in each way, and how many calls it makes, is the same as with one.",
+             does by each method, and how many calls it makes, is the same as with one.",
         );
     }
     if results.about.validated {
@@ -111,9 +111,9 @@ pub(super) fn notes(results: &Results) -> Vec<&'static str> {
 }
 
 /// What the kernel of an axis does, in the table's and the figure's title.
-fn ways(results: &Results) -> Vec<Way> {
-    let measured = |way: &Way| results.points.iter().any(|point| point.case(*way).is_some());
-    Way::ALL.into_iter().filter(measured).collect()
+fn methods(results: &Results) -> Vec<LaunchMethod> {
+    let measured = |method: &LaunchMethod| results.points.iter().any(|point| point.case(*method).is_some());
+    LaunchMethod::ALL.into_iter().filter(measured).collect()
 }
 
 pub(super) fn show(results: &Results, out: &mut Output) -> io::Result<()> {
@@ -131,13 +131,13 @@ pub(super) fn show(results: &Results, out: &mut Output) -> io::Result<()> {
         matrix(results, axis, out)?;
     }
     out.line("")?;
-    for way in ways(results) {
-        out.line(out.styled(Style::Strong, way.title()))?;
-        paragraph(way.description(), 4, out, Style::Faint)?;
+    for method in methods(results) {
+        out.line(out.styled(Style::Strong, method.title()))?;
+        paragraph(method.description(), 4, out, Style::Faint)?;
     }
     out.line("")?;
     paragraph(
-        "Every way has its turn in every round. Results were compared with the host's.",
+        "Every method has its turn in every round. Results were compared with the host's.",
         0,
         out,
         Style::Plain,
@@ -152,14 +152,14 @@ fn summary(results: &Results, typical: &Measured, out: &mut Output) -> io::Resul
     let mut head = format!("{:18}", "");
     columns.iter().for_each(|(name, _)| head.push_str(&format!("{name:>11}")));
     out.line(out.styled(Style::Faint, &head))?;
-    for way in ways(results).into_iter().filter(|way| typical.case(*way).is_some()) {
-        let mut line = format!("{:18}", way.title());
+    for method in methods(results).into_iter().filter(|method| typical.case(*method).is_some()) {
+        let mut line = format!("{:18}", method.title());
         for (_, figure) in &columns {
-            line.push_str(&format!("{:>11}", figure(way).unwrap_or_else(|| "-".to_owned())));
+            line.push_str(&format!("{:>11}", figure(method).unwrap_or_else(|| "-".to_owned())));
         }
-        let style = match way {
-            _ if way.is_floor() => Style::Faint,
-            Way::Old | Way::Async => Style::Plain,
+        let style = match method {
+            _ if method.is_floor() => Style::Faint,
+            LaunchMethod::Naive | LaunchMethod::Async => Style::Plain,
             _ => Style::Good,
         };
         out.line(out.styled(style, &line))?;
@@ -171,7 +171,7 @@ fn summary(results: &Results, typical: &Measured, out: &mut Output) -> io::Resul
     Ok(())
 }
 
-/// A row for each way, a column for each value.
+/// A row for each method, a column for each value.
 fn matrix(results: &Results, axis: Axis, out: &mut Output) -> io::Result<()> {
     let points: Vec<&Measured> = results.points.iter().filter(|m| m.point.axis == axis).collect();
     if points.is_empty() {
@@ -185,16 +185,18 @@ fn matrix(results: &Results, axis: Axis, out: &mut Output) -> io::Result<()> {
     let mut head = format!("{:18}", "");
     points.iter().for_each(|m| head.push_str(&format!("{:>10}", m.point.label())));
     out.line(out.styled(Style::Faint, &head))?;
-    for way in ways(results).into_iter().filter(|way| points.iter().any(|m| m.case(*way).is_some())) {
-        let mut line = format!("{:18}", way.title());
+    for method in
+        methods(results).into_iter().filter(|method| points.iter().any(|m| m.case(*method).is_some()))
+    {
+        let mut line = format!("{:18}", method.title());
         for measured in &points {
-            let cell = measured.case(way).and_then(|case| match rates {
+            let cell = measured.case(method).and_then(|case| match rates {
                 true => case.rate().map(|s| rate(s.median)),
                 false => case.total().map(|s| digits(s.median / 1e3)),
             });
             line.push_str(&format!("{:>10}", cell.unwrap_or_else(|| ".".to_owned())));
         }
-        out.line(out.styled(if way.is_floor() { Style::Faint } else { Style::Plain }, &line))?;
+        out.line(out.styled(if method.is_floor() { Style::Faint } else { Style::Plain }, &line))?;
     }
     Ok(())
 }

@@ -4,8 +4,9 @@ use hip_driver_layers::validation::CallCounts;
 use hiplaunch::memory::{PoolBackend, PoolOptions};
 use hiplaunch::{Device, DeviceBuffer, Error, Event, KernelHandle, LaunchDims, Launcher, Stream, args};
 
-use super::cases::{floats, image, same};
-use super::{Failure, Stop};
+use super::stopped;
+use crate::Failure;
+use crate::bench::methods::{Stop, image_of};
 use crate::session::Session;
 
 /// Operations of a batch.
@@ -50,6 +51,26 @@ impl Destination {
     }
 }
 
+const OBJECTS: [(&str, &[u8]); 2] = [
+    ("gfx90a", include_bytes!("../../hip/vector.gfx90a.co")),
+    ("gfx942", include_bytes!("../../hip/vector.gfx942.co")),
+];
+
+/// The code object of hip/vector.hip for a device.
+pub(super) fn image(device: &Device) -> Result<&'static [u8], Error> {
+    image_of(
+        device,
+        &OBJECTS,
+        "demo",
+        "use --backend emulator, or compile hip/*.hip for it with hip/build.sh",
+    )
+}
+
+/// Values that are not all alike, whose sums are exact.
+fn values(step: usize) -> Vec<f32> {
+    (0..ELEMENTS).map(|i| (i * step % 101) as f32 * 0.125 - 6.0).collect()
+}
+
 /// Elements of operation `k`'s result.
 fn elements(k: usize) -> usize {
     ELEMENTS - 32 * k
@@ -83,7 +104,7 @@ struct Bench {
 impl Bench {
     fn new(launcher: &Launcher, device: &Device) -> Result<Bench, Error> {
         let (first, second) = (launcher.stream(device)?, launcher.stream(device)?);
-        let host = (floats(7, ELEMENTS), floats(8, ELEMENTS));
+        let host = (values(7), values(11));
         let x = DeviceBuffer::from_slice(&first, &host.0)?;
         let y = DeviceBuffer::from_slice(&first, &host.1)?;
         let read = DeviceBuffer::on(&second, ELEMENTS)?;
@@ -91,7 +112,7 @@ impl Bench {
         // The second stream reads y too.
         first.synchronize()?;
         // SAFETY: the demo's own kernel.
-        let kernel = unsafe { launcher.register(device, image(device, "vector")?, "vadd_f32") }?;
+        let kernel = unsafe { launcher.register(device, image(device)?, "vadd_f32") }?;
         let (launcher, device) = (launcher.clone(), device.clone());
         Ok(Bench { launcher, device, kernel, first, second, host, x, y, read, ready })
     }
@@ -159,7 +180,13 @@ impl Bench {
 
     /// Compares a batch's last result; every stream's work has finished then.
     fn check(&self, number: u64, result: &DeviceBuffer<f32>) -> Result<(), Stop> {
-        same(number, &result.to_vec(&self.first)?, &self.expected())?;
+        let (got, want) = (result.to_vec(&self.first)?, self.expected());
+        if let Some(i) = got.iter().zip(&want).position(|(got, want)| got != want) {
+            return Err(Stop::Wrong(format!(
+                "batch {number}, element {i}: got {}, want {}",
+                got[i], want[i]
+            )));
+        }
         Ok(self.second.synchronize()?)
     }
 
@@ -224,7 +251,7 @@ pub(super) fn run(session: &Session) -> Result<Vec<Batches>, Failure> {
             let device = launcher.device(session.device.id().0)?;
             Bench::new(&launcher, device)?.run(session, destination, &|| {})
         };
-        all.push(one().map_err(|stop| stop.into_failure(destination.name()))?);
+        all.push(one().map_err(|stop| stopped(destination.name(), stop))?);
     }
     Ok(all)
 }

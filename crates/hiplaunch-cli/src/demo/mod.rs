@@ -1,15 +1,13 @@
-//! `hiplaunch demo`: the same work the old way and this way, every result checked, calls counted, time taken.
+//! `hiplaunch demo`: the same work by naive launches and by this library's, every result checked, calls counted, time
+//! taken. Both are launch methods of `bench`.
 
 mod batches;
 mod cases;
-mod new;
-mod old;
 mod table;
 
 use std::fmt::Display;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use hip_driver_layers::validation::CallCounts;
 use hiplaunch::Error;
 use serde_json::json;
 
@@ -19,23 +17,24 @@ use super::session::{DriverArgs, Session};
 use super::tape::Tape;
 use super::timeline::TraceOption;
 use super::{Failure, Verdict};
-use cases::{Case, Row, Way};
+use crate::bench::measure::{Streams, calls_of, time};
+use crate::bench::methods::{self, Setup, Stop};
+use cases::{Case, Row};
 use table::Line;
 
 /// Launches whose results are read together: a runtime that pipelines keeps about as many in flight.
-const DEPTH: u64 = 16;
-/// Launches before anything is counted or timed: every staging slot has been used.
+const DEPTH: usize = 16;
+/// Launches before anything is timed: every staging slot has been used.
 const WARM_UP: u64 = 64;
-/// Launches that are counted.
-const COUNTED: u64 = 100;
-/// Rounds that the timed launches are split into, both ways in turn; the middle one counts, so that a disturbance of the
-/// machine hits neither way alone.
+/// Rounds that the timed launches are split into, both methods in turn; the median counts, so that a disturbance of the
+/// machine hits neither method alone.
 const ROUNDS: u64 = 11;
 
-/// Compare launches the old way (allocate, blocking copy, launch, synchronize, free, every time) with launches by handle.
+/// Compare naive launches (allocate, blocking copy, launch, synchronize, free, every time) with launches by handle.
 ///
-/// Registers the kernels under hip/, launches each, compares every result with a computation on the host, and prints the
-/// device calls that a launch makes, by kind, and the microseconds that it takes. Calls are counted by the validation
+/// Registers a kernel of hip/bench.hip, launches it by both, compares every result with a computation on the host, and
+/// prints the device calls that a launch makes, by kind, and the microseconds that it takes. `bench` measures more of them.
+/// Calls are counted by the validation
 /// layer in a pass of its own; times are taken without it. A second table has the calls of batches of operations, by
 /// where their results go: new buffers without and with the memory pool, or buffers that are there.
 #[derive(Clone, Debug, clap::Args)]
@@ -44,7 +43,7 @@ pub(crate) struct DemoArgs {
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     launches: u64,
 
-    /// One case alone, such as jit-block/new, launched exactly N times and not counted; `list` lists them.
+    /// One case alone, such as block/hiplaunch, launched exactly N times and not counted; `list` lists them.
     ///
     /// Between runs of different N nothing else differs, so that a counter outside can take the difference.
     #[arg(long, value_name = "NAME")]
@@ -69,31 +68,21 @@ impl DemoArgs {
     }
 }
 
-/// Why a case stopped.
-#[derive(Debug)]
-enum Stop {
-    /// The library or the driver refused something.
-    Error(Error),
-    /// A result is not what the host computes.
-    Wrong(String),
-}
-
-impl From<Error> for Stop {
-    fn from(error: Error) -> Self {
-        Stop::Error(error)
-    }
-}
-
-impl Stop {
-    fn into_failure(self, row: impl Display) -> Failure {
-        match self {
-            Stop::Wrong(what) => Failure::Failed(format!("{row}: wrong result: {what}")),
-            Stop::Error(error @ (Error::DeviceLost(_) | Error::Driver { .. })) => {
-                Failure::Failed(format!("{row}: {error}"))
-            }
-            Stop::Error(error) => Failure::Unusable(format!("{row}: {error}")),
+/// The error of a row, or of the second table's, that stopped.
+fn stopped(row: impl Display, stop: Stop) -> Failure {
+    match stop {
+        Stop::Error(error @ (Error::DeviceLost(_) | Error::Driver { .. } | Error::Node { .. })) => {
+            Failure::Failed(format!("{row}: {error}"))
         }
+        Stop::Error(error) => Failure::Unusable(format!("{row}: {error}")),
+        Stop::Wrong(_) => Failure::Failed(format!("{row}: {stop}")),
     }
+}
+
+/// A session with the code object for its device.
+fn setup(session: &Session) -> Result<Setup<'_>, Failure> {
+    let image = methods::image(&session.device).map_err(super::session::unusable)?;
+    Ok(Setup { launcher: &session.launcher, device: &session.device, image })
 }
 
 pub(crate) fn run(args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
@@ -111,7 +100,7 @@ fn rows(args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
         }
         Some("list") => {
             for row in Row::all() {
-                out.line(format_args!("{:18}{}", row.to_string(), row.description()))?;
+                out.line(format_args!("{:22}{}", row.to_string(), row.description()))?;
             }
             Ok(Verdict::Passed)
         }
@@ -136,11 +125,15 @@ fn only(row: Row, args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure>
         return Err(Failure::Unusable(format!("{row}: {reason}")));
     }
     let span = args.driver.span(row);
+    let setup = setup(&session)?;
     let measure = || -> Result<Duration, Stop> {
-        let mut way = row.prepare(&session)?;
-        run_launches(&mut *way, 0, args.launches, true)
+        let mut streams = row.method.prepare(&row.case.job(), &setup)?;
+        let spent = run_launches(&mut streams, args.launches)?;
+        check_sums(&streams)?;
+        Ok(spent)
     };
-    let spent = measure().map_err(|stop| stop.into_failure(row))?;
+    let spent = measure().map_err(|stop| stopped(row, stop))?;
+    session.launcher.forget_graphs();
     drop(span);
     let each = spent.as_secs_f64() * 1e6 / args.launches as f64;
     let (about, described) = (session.json(), session.describe());
@@ -166,12 +159,13 @@ fn only(row: Row, args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure>
 fn all(args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
     let session = Session::open(&args.driver)?;
     let counting = session.validated(&args.driver)?;
+    let (timed, counted) = (setup(&session)?, setup(&counting)?);
     if !args.json {
         out.line(session.describe())?;
         let layer = if session.launcher.validation().is_some() { "with" } else { "without" };
         out.line(format_args!(
-            "{} launches a row, results read {DEPTH} at a time, {layer} the validation layer; calls counted by it over \
-             {COUNTED} launches more",
+            "{} launches a row, results read {DEPTH} at a time, {layer} the validation layer; calls counted by it in \
+             launches of their own",
             grouped(args.launches)
         ))?;
         out.line("")?;
@@ -180,13 +174,15 @@ fn all(args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
     let mut rows = Vec::new();
     let progress = Progress::steps(Case::ALL.len() + 1, "cases");
     for case in Case::ALL {
-        let mut lines = [Way::Old, Way::New].map(|way| Line::new(Row { case, way }, &session.device));
+        let mut lines = case.rows().map(|row| Line::new(row, &session.device));
         for line in lines.iter_mut().filter(|line| line.skipped.is_none()) {
             let _span = args.driver.span(format_args!("{}: calls counted", line.row));
-            let counts = count(line.row, &counting).map_err(|stop| stop.into_failure(line.row))?;
-            line.counts = Some((counts, COUNTED));
+            if let Some(layer) = counting.launcher.validation() {
+                let counts = calls_of(line.row.method, &case.job(), &counted, layer);
+                line.counts = Some(counts.map_err(|stop| stopped(line.row, stop))?);
+            }
         }
-        time(&mut lines, &session, args)?;
+        time_rows(&mut lines, &timed, args)?;
         for line in &lines {
             if args.json {
                 rows.push(line.json());
@@ -203,6 +199,8 @@ fn all(args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
     let batches = batches::run(&counting)?;
     drop(span);
     drop(progress);
+    session.launcher.forget_graphs();
+    counting.launcher.forget_graphs();
     let about = session.json();
     let mut violations = session.close();
     violations.extend(counting.close());
@@ -227,94 +225,52 @@ fn clean(violations: &[String]) -> Result<Verdict, Failure> {
     Ok(if violations.is_empty() { Verdict::Passed } else { Verdict::Failed })
 }
 
-/// The device calls of a row's steady state.
-fn count(row: Row, session: &Session) -> Result<CallCounts, Stop> {
-    let Some(layer) = session.launcher.validation() else { return Ok(CallCounts::default()) };
-    let mut way = row.prepare(session)?;
-    run_launches(&mut *way, 0, WARM_UP, false)?;
-    let before = layer.counts();
-    let mut next = WARM_UP;
-    while next < WARM_UP + COUNTED {
-        next = burst(&mut *way, next, WARM_UP + COUNTED)?;
-        way.check(false)?;
-    }
-    let counts = layer.counts().since(&before);
-    way.finish()?;
-    way.check(true)?;
-    Ok(counts)
-}
-
-/// The times of a case's steady state, each way's.
-fn time(lines: &mut [Line], session: &Session, args: &DemoArgs) -> Result<(), Failure> {
-    let launches = args.launches;
-    let mut ways = Vec::new();
+/// The times of a case's steady state, by each method.
+fn time_rows(lines: &mut [Line], setup: &Setup<'_>, args: &DemoArgs) -> Result<(), Failure> {
+    let mut running = Vec::new();
     for (i, line) in lines.iter().enumerate().filter(|(_, line)| line.skipped.is_none()) {
         let _span = args.driver.span(format_args!("{}: first launches", line.row));
         let prepare = || -> Result<_, Stop> {
-            let mut way = line.row.prepare(session)?;
-            run_launches(&mut *way, 0, WARM_UP, false)?;
-            Ok(way)
+            let mut streams = line.row.method.prepare(&line.row.case.job(), setup)?;
+            run_launches(&mut streams, WARM_UP)?;
+            Ok(streams)
         };
-        ways.push((i, prepare().map_err(|stop| stop.into_failure(line.row))?, Vec::new()));
+        running.push((i, prepare().map_err(|stop| stopped(line.row, stop))?, Vec::new()));
     }
-    let rounds = ROUNDS.min(launches);
-    let mut next = WARM_UP;
+    let rounds = ROUNDS.min(args.launches);
     for round in 0..rounds {
-        let count = launches / rounds + u64::from(round < launches % rounds);
-        for (i, way, times) in &mut ways {
-            let last = round + 1 == rounds;
-            let _span = args.driver.span(format_args!("{}: round {}", lines[*i].row, round + 1));
-            let spent = run_launches(&mut **way, next, count, last)
-                .map_err(|stop| stop.into_failure(lines[*i].row))?;
+        let count = args.launches / rounds + u64::from(round < args.launches % rounds);
+        for (i, streams, times) in &mut running {
+            let row = lines[*i].row;
+            let _span = args.driver.span(format_args!("{row}: round {}", round + 1));
+            let spent = run_launches(streams, count).map_err(|stop| stopped(row, stop))?;
             times.push(spent.as_secs_f64() * 1e6 / count as f64);
         }
-        next += count;
     }
-    for (i, _, times) in &mut ways {
+    for (i, streams, times) in &mut running {
+        check_sums(streams).map_err(|stop| stopped(lines[*i].row, stop))?;
         times.sort_by(f64::total_cmp);
         lines[*i].each = times.get(times.len() / 2).copied();
     }
-    if let [Line { each: Some(old), .. }, new @ Line { each: Some(_), .. }] = lines {
-        new.faster = new.each.map(|each| *old / each);
+    if let [Line { each: Some(naive), .. }, own @ Line { each: Some(_), .. }] = lines {
+        own.faster = own.each.map(|each| *naive / each);
     }
     Ok(())
 }
 
-/// Launches from number `first` on, and checks them, all of them where it is the `last` time. The time is that of the
-/// launches, reads and waits, not the checks.
-fn run_launches(way: &mut dyn Launches, first: u64, launches: u64, last: bool) -> Result<Duration, Stop> {
-    let (mut next, end) = (first, first + launches);
-    let mut spent = Duration::ZERO;
-    while next < end {
-        let start = Instant::now();
-        next = burst(way, next, end)?;
-        if next == end {
-            way.finish()?;
-        }
-        spent += start.elapsed();
-        way.check(last && next == end)?;
+/// Launches, reads and checks every result. The time is that of launches, reads and waits, not of the checks.
+fn run_launches(streams: &mut Streams, launches: u64) -> Result<Duration, Stop> {
+    let (mut left, mut spent) = (launches, Duration::ZERO);
+    while left > 0 {
+        let batch = left.min(DEPTH as u64);
+        spent += time(streams, batch as usize, 1)?.total;
+        streams.iter().flatten().try_for_each(|stream| stream.check_results())?;
+        left -= batch;
     }
     Ok(spent)
 }
 
-/// Up to [`DEPTH`] launches, and the reading of their results; the number of the next launch.
-fn burst(way: &mut dyn Launches, first: u64, end: u64) -> Result<u64, Stop> {
-    let next = end.min(first + DEPTH);
-    for number in first..next {
-        way.launch(number)?;
-    }
-    way.collect()?;
-    Ok(next)
-}
-
-/// A case and a way, ready to be launched.
-trait Launches {
-    /// Launches number `number`; they come in order, and at most [`DEPTH`] before they are collected.
-    fn launch(&mut self, number: u64) -> Result<(), Error>;
-    /// Reads the results of what was launched since the last time.
-    fn collect(&mut self) -> Result<(), Error>;
-    /// Waits until everything launched has run.
-    fn finish(&mut self) -> Result<(), Error>;
-    /// Compares the results collected since the last time with the host's. Makes device calls only the `last` time.
-    fn check(&mut self, last: bool) -> Result<(), Stop>;
+/// Compares what the kernels summed up over all launches with the host's sum: the check of launches without a result.
+fn check_sums(streams: &Streams) -> Result<(), Stop> {
+    streams.iter().flatten().try_for_each(|stream| stream.check_sum())
 }

@@ -7,7 +7,8 @@ use hiplaunch::Device;
 use serde_json::{Value, json};
 
 use super::batches::{Batches, OPERATIONS};
-use super::cases::{Case, Row, Way};
+use super::cases::Row;
+use crate::bench::methods::LaunchMethod;
 use crate::output::{Output, Style};
 
 /// A row's figures.
@@ -19,7 +20,7 @@ pub(super) struct Line {
     pub(super) counts: Option<(CallCounts, u64)>,
     /// Microseconds of a launch: the median of the rounds.
     pub(super) each: Option<f64>,
-    /// How many times as fast as the old way.
+    /// How many times as fast as the naive launch.
     pub(super) faster: Option<f64>,
 }
 
@@ -48,7 +49,7 @@ fn figures(counts: &CallCounts, launches: u64) -> Vec<(&'static str, f64)> {
 }
 
 pub(super) fn head(out: &mut Output) -> io::Result<()> {
-    let mut line = format!("{:14}{:4}", "case", "way");
+    let mut line = format!("{:12}{:10}", "case", "method");
     for (name, _) in figures(&CallCounts::default(), 1) {
         line.push_str(&format!("{name:>7}"));
     }
@@ -58,12 +59,13 @@ pub(super) fn head(out: &mut Output) -> io::Result<()> {
 
 pub(super) fn legend(out: &mut Output) -> io::Result<()> {
     out.line("")?;
-    for case in Case::ALL {
-        for way in [Way::Old, Way::New] {
-            let row = Row { case, way };
-            out.line(out.styled(Style::Faint, &format!("{:18}{}", row.to_string(), row.description())))?;
-        }
+    let faint = |out: &mut Output, name: &str, text: &str| {
+        out.line(out.styled(Style::Faint, &format!("{name:22}{text}")))
+    };
+    for row in Row::all().filter(|row| !row.is_naive()) {
+        faint(out, &row.to_string(), &row.description())?;
     }
+    faint(out, "naive", LaunchMethod::Naive.description())?;
     out.line("")?;
     out.line("Calls are per launch; `waits` of them wait for the device. Times are medians of rounds, and include the")?;
     out.line("kernel's own time on this driver.")?;
@@ -77,8 +79,8 @@ impl Line {
     }
 
     pub(super) fn show(&self, out: &mut Output) -> io::Result<()> {
-        let case = if self.row.way == Way::Old { self.row.case.name() } else { "" };
-        let mut line = format!("{case:14}{:4}", self.row.way.name());
+        let case = if self.row.is_naive() { self.row.case.name } else { "" };
+        let mut line = format!("{case:12}{:10}", self.row.method_name());
         if let Some(reason) = self.skipped {
             line.push_str(&format!("  not run: {reason}"));
         }
@@ -93,7 +95,7 @@ impl Line {
         if let Some(faster) = self.faster {
             line.push_str(&format!("{:>9}", format!("{faster:.1}x")));
         }
-        let style = if self.row.way == Way::New { Style::Good } else { Style::Plain };
+        let style = if self.row.is_naive() { Style::Plain } else { Style::Good };
         out.line(out.styled(style, &line))
     }
 
@@ -115,7 +117,7 @@ impl Line {
             "hip_calls_per_launch": calls,
             "calls_per_launch": figures,
             "microseconds_per_launch": self.each,
-            "times_as_fast_as_old": self.faster,
+            "times_as_fast_as_naive": self.faster,
         })
     }
 }

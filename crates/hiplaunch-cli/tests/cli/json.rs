@@ -85,7 +85,7 @@ fn fields_of_demo() {
         "demo",
         &[
             &with(&["--launches", "2"]),
-            &with(&["--launches", "2", "--only", "saxpy/new"]),
+            &with(&["--launches", "2", "--only", "value/hiplaunch"]),
             &with(&["--only", "list"]),
         ],
         &[],

@@ -1,7 +1,7 @@
 //! The built binary: what it prints, what its exit status says, and that it survives whatever it is given.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -243,25 +243,27 @@ fn the_demo_counts_its_calls() {
     assert_eq!((status, err.as_str()), (0, ""), "{out}");
     let report: Value = serde_json::from_str(&out).unwrap();
     let rows = report["rows"].as_array().unwrap();
+    // Results are read sixteen at a time, with one wait.
+    let wait = 1.0 / 16.0;
     for (name, calls) in [
-        ("saxpy/old", 6.0),
-        ("saxpy/new", 1.0),
-        ("reduce/old", 5.0),
-        ("reduce/new", 4.0),
-        ("jit-block/old", 8.0),
-        ("jit-block/new", 5.0),
-        ("jit-unchanged/old", 8.0),
-        ("jit-unchanged/new", 4.0),
-        ("jit-mapped/old", 8.0),
-        ("jit-mapped/new", 3.0),
-        ("arrays/old", 11.0),
-        ("arrays/new", 5.0),
+        ("value/naive", 5.0),
+        ("value/hiplaunch", 1.0 + wait),
+        ("result/naive", 8.0),
+        ("result/hiplaunch", 3.0 + wait),
+        ("block/naive", 8.0),
+        ("block/hiplaunch", 4.0 + wait),
+        ("unchanged/naive", 8.0),
+        ("unchanged/hiplaunch", 3.0 + wait),
+        ("mapped/naive", 8.0),
+        ("mapped/hiplaunch", 2.0 + wait),
+        ("graph/naive", 8.0),
+        ("graph/hiplaunch", 5.0 / 16.0),
     ] {
         let row = rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("{name}"));
         assert_eq!(row["calls_per_launch"]["calls"], calls, "{name}: {row:#}");
         assert!(row["microseconds_per_launch"].as_f64().unwrap() > 0.0, "{name}");
-        if name.ends_with("/new") {
-            for none in ["alloc", "free", "other"] {
+        if name.ends_with("/hiplaunch") {
+            for none in ["alloc", "free"] {
                 assert_eq!(row["calls_per_launch"][none], 0.0, "{name}: {row:#}");
             }
         }
@@ -290,9 +292,9 @@ fn one_case_of_the_demo() {
         assert_eq!((status, err.as_str()), (0, ""), "{name}: {out}");
         assert!(out.contains(&format!("{name}: 40 launches")), "{out}");
     }
-    let (status, _, err) = hiplaunch(&["demo", "--only", "saxpy"]);
+    let (status, _, err) = hiplaunch(&["demo", "--only", "value"]);
     assert_eq!(status, 2);
-    assert!(err.contains("saxpy/new"), "{err}");
+    assert!(err.contains("value/hiplaunch"), "{err}");
 }
 
 #[test]
@@ -319,16 +321,17 @@ fn wrong_command_lines() {
 #[test]
 fn the_log_says_which_driver_and_why() {
     let run = |level: &str| {
-        let output = command(&["demo", "--only", "saxpy/new", "--launches", "1", "--backend", "emulator"])
-            .env("HIPLAUNCH_LOG", level)
-            .output()
-            .unwrap();
+        let output =
+            command(&["demo", "--only", "value/hiplaunch", "--launches", "1", "--backend", "emulator"])
+                .env("HIPLAUNCH_LOG", level)
+                .output()
+                .unwrap();
         read(output).2
     };
     assert!(run("info").contains("INFO") && run("info").contains("emulated"));
     assert_eq!(run("warn"), "");
     assert!(run("loud").contains("`loud` is no level"));
     let (_, _, err) =
-        hiplaunch(&["demo", "--only", "saxpy/new", "--launches", "1", "--backend", "emulator", "-v"]);
+        hiplaunch(&["demo", "--only", "value/hiplaunch", "--launches", "1", "--backend", "emulator", "-v"]);
     assert!(err.contains("using driver emulated"), "{err}");
 }

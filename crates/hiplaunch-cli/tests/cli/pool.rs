@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
-use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::Value;

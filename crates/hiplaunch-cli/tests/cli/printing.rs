@@ -1,7 +1,6 @@
 //! Kernels that print while a command runs them: the command ends, and what programs read from stdout is whole.
 
 use std::io::Read;
-use std::path::Path;
 use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};

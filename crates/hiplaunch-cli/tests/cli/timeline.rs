@@ -51,21 +51,21 @@ fn a_demos_timeline_has_every_launch() {
     let folder = Folder::new();
     let trace = at(&folder, "demo.json");
     let args =
-        ["demo", "--backend", "emulator", "--only", "saxpy/new", "--launches", "20", "--trace", &trace];
+        ["demo", "--backend", "emulator", "--only", "value/hiplaunch", "--launches", "20", "--trace", &trace];
     let (status, out, err) = hiplaunch(&args);
     assert_eq!((status, err.as_str()), (0, ""), "{out}");
     let spans = spans(&trace);
-    assert_eq!(spans.iter().filter(|(pid, name, _)| *pid == 2 && name == "saxpy").count(), 20);
+    assert_eq!(spans.iter().filter(|(pid, name, _)| *pid == 2 && name == "bench_value_64").count(), 20);
     let launches = spans.iter().filter(|(pid, name, _)| *pid == 1 && name == "hipModuleLaunchKernel");
     assert_eq!(launches.count(), 20);
-    assert!(spans.iter().any(|(pid, name, _)| *pid == 1 && name == "saxpy/new"));
+    assert!(spans.iter().any(|(pid, name, _)| *pid == 1 && name == "value/hiplaunch"));
 
     // All rows, with the launchers that count calls.
     let (status, out, err) =
         hiplaunch(&["demo", "--backend", "emulator", "--launches", "2", "--json", "--trace", &trace]);
     assert_eq!((status, err.as_str()), (0, ""), "{out}");
     let spans = self::spans(&trace);
-    for name in ["saxpy/new: calls counted", "saxpy/old: round 1", "batches of operations"] {
+    for name in ["value/hiplaunch: calls counted", "value/naive: round 1", "batches of operations"] {
         assert!(spans.iter().any(|(pid, n, _)| *pid == 1 && n == name), "{name}");
     }
 }

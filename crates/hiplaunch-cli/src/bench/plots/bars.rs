@@ -1,13 +1,13 @@
-//! The typical launch: a bar for each way, from nothing, with its spread.
+//! The typical launch: a bar for each method, from nothing, with its spread.
 
 use hiplaunch_reports::style::{FAINT, PALE, TEXT};
 
 use super::canvas::{Align, Canvas, Rect, Text, width};
 use super::colour;
 use super::scale::number;
+use crate::bench::methods::LaunchMethod;
 use crate::bench::results::Measured;
 use crate::bench::table::{digits, time};
-use crate::bench::ways::Way;
 
 /// Sizes in pixels.
 const WIDTH: i32 = 520;
@@ -16,10 +16,10 @@ const TOP: i32 = 76;
 const ROW: i32 = 28;
 const BAR: i32 = 16;
 
-/// A way, in nanoseconds.
+/// A method, in nanoseconds.
 #[derive(Clone, Debug)]
 pub(super) struct Bar {
-    way: Way,
+    method: LaunchMethod,
     median: f64,
     p10: f64,
     p90: f64,
@@ -27,16 +27,18 @@ pub(super) struct Bar {
 }
 
 impl Bar {
-    pub(super) fn of(measured: &Measured, way: Way) -> Option<Bar> {
-        let total = measured.case(way)?.total()?;
-        let faster = measured.over_old(way).map(|s| s.median);
-        Some(Bar { way, median: total.median, p10: total.p10, p90: total.p90, faster })
+    pub(super) fn of(measured: &Measured, method: LaunchMethod) -> Option<Bar> {
+        let total = measured.case(method)?.total()?;
+        let faster = measured.over_naive(method).map(|s| s.median);
+        Some(Bar { method, median: total.median, p10: total.p10, p90: total.p90, faster })
     }
 
     /// What stands behind it.
     fn label(&self) -> String {
         match self.faster {
-            Some(faster) if self.way != Way::Old => format!("{}, {}x", time(self.median), digits(faster)),
+            Some(faster) if self.method != LaunchMethod::Naive => {
+                format!("{}, {}x", time(self.median), digits(faster))
+            }
             _ => time(self.median),
         }
     }
@@ -52,14 +54,14 @@ pub(super) fn svg(bars: &[Bar]) -> String {
 
 fn lay_out(bars: &[Bar]) -> Canvas {
     let mut canvas = Canvas::default();
-    let title = "A launch, by way";
+    let title = "A launch, by method";
     let bold =
         Text { x: 12, y: 18, size: 15, bold: true, align: Align::Left, colour: TEXT, text: title.into() };
     canvas.texts.push(bold);
     canvas.text(12, 38, Align::Left, FAINT, "64 bytes of arguments, 64-byte result, 16 before a read");
     let under = match bars {
         [] => "not measured",
-        _ => "median; thin: 10th to 90th percentile; x: against the old way",
+        _ => "median; thin: 10th to 90th percentile; x: against the naive launch",
     };
     canvas.text(12, 56, Align::Left, FAINT, under);
     // A spread may leave the figure: a disturbance of the machine is not to press the bars together.
@@ -89,16 +91,16 @@ fn lay_out(bars: &[Bar]) -> Canvas {
     canvas.text((LEFT + right) / 2, bottom + 32, Align::Middle, FAINT, "microseconds a launch");
     for (i, bar) in bars.iter().enumerate() {
         let middle = TOP + ROW * i as i32 + ROW / 2;
-        let own = colour(bar.way);
+        let own = colour(bar.method);
         canvas.text(
             LEFT - 10,
             middle,
             Align::Right,
-            if bar.way.is_floor() { FAINT } else { TEXT },
-            bar.way.title(),
+            if bar.method.is_floor() { FAINT } else { TEXT },
+            bar.method.title(),
         );
         let long = (x(bar.median) - LEFT).max(2);
-        let height = if bar.way.is_floor() { BAR / 2 } else { BAR };
+        let height = if bar.method.is_floor() { BAR / 2 } else { BAR };
         canvas.rects.push(Rect { x: LEFT, y: middle - height / 2, width: long, height, colour: own });
         let (low, high) = (x(bar.p10), x(bar.p90.min(most)));
         if high - low > 2 {
@@ -132,18 +134,18 @@ mod tests {
     #[test]
     fn nothing_covers_anything() {
         for scale in [1.0, 37.0, 950.0, 8520.0, 1.3e6, 7.7e7] {
-            let bars: Vec<Bar> = Way::ALL
+            let bars: Vec<Bar> = LaunchMethod::ALL
                 .into_iter()
                 .enumerate()
-                .map(|(i, way)| {
+                .map(|(i, method)| {
                     let median = scale / (1.0 + i as f64);
-                    Bar { way, median, p10: median * 0.5, p90: median * 1.9, faster: Some(1.0 + i as f64) }
+                    Bar { method, median, p10: median * 0.5, p90: median * 1.9, faster: Some(1.0 + i as f64) }
                 })
                 .collect();
             let canvas = lay_out(&bars);
             canvas.check(size(&bars));
             let longest = canvas.rects.iter().map(|rect| rect.width).max().unwrap();
-            let old = canvas.rects.iter().find(|rect| rect.colour == colour(Way::Old)).unwrap();
+            let old = canvas.rects.iter().find(|rect| rect.colour == colour(LaunchMethod::Naive)).unwrap();
             assert_eq!(old.width, longest);
         }
         lay_out(&[]).check(size(&[]));

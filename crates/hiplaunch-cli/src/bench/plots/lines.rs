@@ -183,7 +183,7 @@ mod tests {
             "argument block",
             "by value",
             "mapped",
-            "old way",
+            "naive launch",
             "x",
             "y",
             "z",

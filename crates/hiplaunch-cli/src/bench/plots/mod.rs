@@ -9,9 +9,9 @@ use hiplaunch_reports::style::FAINT;
 use plotters::style::RGBColor;
 
 use super::cases::{Axis, Point};
+use super::methods::LaunchMethod;
 use super::results::{Case, Measured, Results};
 use super::statistics::Summary;
-use super::ways::Way;
 use lines::{Lines, Mark, Series};
 
 /// A picture, and what a person reads beside it.
@@ -67,21 +67,21 @@ impl Quantity {
     }
 }
 
-/// A way's colour; all floors are of one.
-fn colour(way: Way) -> RGBColor {
-    match way {
-        Way::Old => RGBColor(0xcf, 0x22, 0x2e),
-        Way::Async => RGBColor(0xbc, 0x4c, 0x00),
-        Way::Value => RGBColor(0x09, 0x69, 0xda),
-        Way::Block => RGBColor(0x1a, 0x7f, 0x37),
-        Way::Unchanged => RGBColor(0x82, 0x50, 0xdf),
-        Way::Mapped => RGBColor(0x1b, 0x7c, 0x83),
-        Way::Graph => RGBColor(0xbf, 0x39, 0x89),
+/// A method's colour; all floors are of one.
+fn colour(method: LaunchMethod) -> RGBColor {
+    match method {
+        LaunchMethod::Naive => RGBColor(0xcf, 0x22, 0x2e),
+        LaunchMethod::Async => RGBColor(0xbc, 0x4c, 0x00),
+        LaunchMethod::Value => RGBColor(0x09, 0x69, 0xda),
+        LaunchMethod::Block => RGBColor(0x1a, 0x7f, 0x37),
+        LaunchMethod::Unchanged => RGBColor(0x82, 0x50, 0xdf),
+        LaunchMethod::Mapped => RGBColor(0x1b, 0x7c, 0x83),
+        LaunchMethod::Graph => RGBColor(0xbf, 0x39, 0x89),
         _ => FAINT,
     }
 }
 
-/// Dark mode: brighter colours for the ways, by those above, and for lines.
+/// Dark mode: brighter colours for the methods, by those above, and for lines.
 const STYLE: &str = "<style>@media (prefers-color-scheme: dark) { \
     [stroke=\"#D8DEE4\"] { stroke: #373E47 } [stroke=\"#59636E\"] { stroke: #9198A1 } rect[fill=\"#59636E\"], \
     circle[fill=\"#59636E\"] { fill: #9198A1 } \
@@ -93,9 +93,9 @@ const STYLE: &str = "<style>@media (prefers-color-scheme: dark) { \
     [stroke=\"#1B7C83\"] { stroke: #39C5CF } [fill=\"#1B7C83\"] { fill: #39C5CF } \
     [stroke=\"#BF3989\"] { stroke: #FF9BCE } [fill=\"#BF3989\"] { fill: #FF9BCE } }</style>\n";
 
-/// Ways in the line figures: all but the floors of which another is lower or as low.
-fn is_drawn(way: Way) -> bool {
-    !way.is_floor() || matches!(way, Way::RawBlock | Way::RawMapped)
+/// Methods in the line figures: all but the floors of which another is lower or as low.
+fn is_drawn(method: LaunchMethod) -> bool {
+    !method.is_floor() || matches!(method, LaunchMethod::RawBlock | LaunchMethod::RawMapped)
 }
 
 /// Every figure that there is something for.
@@ -117,18 +117,18 @@ pub(super) fn figures(results: &Results) -> Vec<Figure> {
 
 fn figure(results: &Results, axis: Axis, quantity: Quantity) -> Option<Figure> {
     let points: Vec<&Measured> = results.points.iter().filter(|m| m.point.axis == axis).collect();
-    let mark = |measured: &&Measured, way: Way| {
-        let Summary { median, p10, p90, .. } = quantity.of(measured.case(way)?)?;
+    let mark = |measured: &&Measured, method: LaunchMethod| {
+        let Summary { median, p10, p90, .. } = quantity.of(measured.case(method)?)?;
         (median > 0.0).then_some(Mark { x: measured.point.value, median, p10, p90 })
     };
-    let series = |way: Way| Series {
-        name: way.title(),
-        colour: colour(way),
-        dashed: way.is_floor(),
-        marks: points.iter().filter_map(|measured| mark(measured, way)).collect(),
+    let series = |method: LaunchMethod| Series {
+        name: method.title(),
+        colour: colour(method),
+        dashed: method.is_floor(),
+        marks: points.iter().filter_map(|measured| mark(measured, method)).collect(),
     };
-    let ways = Way::ALL.into_iter().filter(|way| is_drawn(*way));
-    let series: Vec<Series> = ways.map(series).filter(|series| !series.marks.is_empty()).collect();
+    let methods = LaunchMethod::ALL.into_iter().filter(|method| is_drawn(*method));
+    let series: Vec<Series> = methods.map(series).filter(|series| !series.marks.is_empty()).collect();
     // One point is no line.
     if series.iter().all(|series| series.marks.len() < 2) {
         return None;
@@ -167,10 +167,12 @@ fn spread(quantity: Quantity) -> &'static str {
 /// The typical launch; an empty picture, if it was not measured.
 pub(super) fn typical(results: &Results) -> String {
     let bars = match results.find(Point::is_typical) {
-        Some(measured) => Way::ALL.into_iter().filter_map(|way| bars::Bar::of(measured, way)).collect(),
+        Some(measured) => {
+            LaunchMethod::ALL.into_iter().filter_map(|method| bars::Bar::of(measured, method)).collect()
+        }
         None => Vec::new(),
     };
-    finish(bars::svg(&bars), "A typical launch: microseconds by way")
+    finish(bars::svg(&bars), "A typical launch: microseconds by method")
 }
 
 fn finish(svg: String, title: &str) -> String {
@@ -183,9 +185,9 @@ mod tests {
 
     #[test]
     fn every_colour_has_one_for_dark_mode() {
-        for way in Way::ALL {
-            let RGBColor(r, g, b) = colour(way);
-            assert!(STYLE.contains(&format!("[stroke=\"#{r:02X}{g:02X}{b:02X}\"]")), "{way}");
+        for method in LaunchMethod::ALL {
+            let RGBColor(r, g, b) = colour(method);
+            assert!(STYLE.contains(&format!("[stroke=\"#{r:02X}{g:02X}{b:02X}\"]")), "{method}");
         }
     }
 

@@ -7,7 +7,7 @@ use hiplaunch::{Device, Error, Stream, Ticket};
 
 use super::launcher::Registered;
 use super::work::{Sink, Work};
-use super::{Job, Lane, Setup, Stop};
+use super::{Job, MethodStream, Setup, Stop};
 
 /// What is being recorded.
 struct Recording {
@@ -59,7 +59,7 @@ impl Graphs {
     }
 }
 
-impl Lane for Graphs {
+impl MethodStream for Graphs {
     fn launch(&mut self) -> Result<(), Error> {
         let mut recording = match self.recording.take() {
             Some(recording) => recording,
@@ -100,7 +100,8 @@ impl Lane for Graphs {
     fn submit(&mut self) -> Result<(), Error> {
         let Some(Recording { mut graph, results, .. }) = self.recording.take() else { return Ok(()) };
         if let Some(results) = &results {
-            graph.read(results)?;
+            // A batch may have fewer launches than there is room for.
+            graph.read(&results.slice(0, self.work.results().len() as u64)?)?;
         }
         self.ticket = Some(graph.compute_by(&self.stream, Submission::DriverGraph)?);
         Ok(())
@@ -112,15 +113,19 @@ impl Lane for Graphs {
             let to = self.work.results();
             if !to.is_empty() {
                 let from = output.bytes(0)?;
-                to.copy_from_slice(&from[..to.len().min(from.len())]);
+                to.copy_from_slice(from);
             }
         }
         self.work.collected();
         Ok(())
     }
 
-    fn check(&mut self) -> Result<(), Stop> {
-        self.work.check(self.sink.read(&self.stream)?)
+    fn check_results(&self) -> Result<(), Stop> {
+        self.work.check_results()
+    }
+
+    fn check_sum(&self) -> Result<(), Stop> {
+        self.work.check_sum(self.sink.read(&self.stream)?)
     }
 
     fn stream(&self) -> &Stream {

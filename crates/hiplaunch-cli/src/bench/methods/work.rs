@@ -1,4 +1,4 @@
-//! What the launches of a lane are given and what has to come back: bytes that differ from launch to launch, and the
+//! What the launches of a stream are given and what has to come back: bytes that differ from launch to launch, and the
 //! host's side of the kernels' arithmetic.
 
 use hiplaunch::{DeviceBuffer, Error, Stream};
@@ -93,11 +93,11 @@ impl Work {
         if self.changing { self.base.wrapping_add(number) } else { self.base }
     }
 
-    /// Compares with what the host computes.
+    /// Compares the results of the last batch with what the host computes.
     ///
     /// # Errors
     /// [`Stop::Wrong`] says which word of which launch.
-    pub(super) fn check(&self, sink: u32) -> Result<(), Stop> {
+    pub(super) fn check_results(&self) -> Result<(), Stop> {
         for slot in 0..self.count {
             let number = self.first.wrapping_add(slot as u32);
             let total = self.total(number);
@@ -112,6 +112,14 @@ impl Work {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Compares the sum over all launches with what the host computes.
+    ///
+    /// # Errors
+    /// [`Stop::Wrong`] where it differs.
+    pub(super) fn check_sum(&self, sink: u32) -> Result<(), Stop> {
         if sink != self.sum {
             return Err(Stop::Wrong(format!(
                 "the sum over {} launches: got {sink:#x}, want {:#x}",
@@ -122,7 +130,7 @@ impl Work {
     }
 }
 
-/// The word that every launch of a lane adds to; a kernel without arguments has none.
+/// The word that every launch of a stream adds to; a kernel without arguments has none.
 #[derive(Debug)]
 pub(super) struct Sink(Option<DeviceBuffer<u32>>);
 
@@ -178,12 +186,12 @@ mod tests {
             launch(&mut work, &mut sink);
             launch(&mut work, &mut sink);
             work.collected();
-            assert!(work.check(sink).is_ok());
+            assert!(work.check_results().is_ok() && work.check_sum(sink).is_ok());
         }
-        let Err(Stop::Wrong(what)) = work.check(sink + 1) else { panic!() };
+        let Err(Stop::Wrong(what)) = work.check_sum(sink + 1) else { panic!() };
         assert!(what.contains("sum over 6 launches"), "{what}");
         work.result(1)[4] ^= 1;
-        let Err(Stop::Wrong(what)) = work.check(sink) else { panic!() };
+        let Err(Stop::Wrong(what)) = work.check_results() else { panic!() };
         assert!(what.contains("launch 5, word 1"), "{what}");
     }
 

@@ -1,4 +1,4 @@
-//! The driver's calls alone, everything else made before: the floor under the ways that do the same.
+//! The driver's calls alone, everything else made before: what the same launches cost without a launcher.
 
 use std::ffi::CString;
 use std::ptr::copy_nonoverlapping;
@@ -13,7 +13,7 @@ use hiplaunch::{Error, LaunchDims, Stream};
 
 use super::kernels::kernel;
 use super::work::{Sink, WORDS_AT, Work};
-use super::{Job, Lane, Setup, Stop, Way};
+use super::{Job, LaunchMethod, MethodStream, Setup, Stop};
 
 /// A kernel behind the raw driver, and a stream.
 pub(super) struct Raw {
@@ -29,8 +29,8 @@ pub(super) struct Raw {
 }
 
 impl Raw {
-    pub(super) fn new(way: Way, job: &Job, setup: &Setup<'_>) -> Result<Raw, Error> {
-        let (name, dims) = kernel(way, job);
+    pub(super) fn new(method: LaunchMethod, job: &Job, setup: &Setup<'_>) -> Result<Raw, Error> {
+        let (name, dims) = kernel(method, job);
         let code = CodeObject::from_any(setup.image, &setup.device.properties().target)?;
         let signature = code.kernel(name)?;
         let offsets: Vec<usize> = signature.explicit_args().iter().map(|arg| arg.offset as usize).collect();
@@ -227,7 +227,7 @@ impl Drop for Slots {
 pub(super) struct Calls {
     // Dropped first: it waits for what uses the rest.
     raw: Raw,
-    way: Way,
+    method: LaunchMethod,
     work: Work,
     sink: Sink,
     block: Memory,
@@ -238,14 +238,14 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    pub(super) fn prepare(way: Way, job: &Job, setup: &Setup<'_>) -> Result<Calls, Error> {
-        let raw = Raw::new(way, job, setup)?;
+    pub(super) fn prepare(method: LaunchMethod, job: &Job, setup: &Setup<'_>) -> Result<Calls, Error> {
+        let raw = Raw::new(method, job, setup)?;
         let sink = Sink::new(job, &raw.stream)?;
-        let work = Work::new(job, way != Way::RawResident);
+        let work = Work::new(job, method != LaunchMethod::RawResident);
         let bytes = WORDS_AT + job.arguments;
         // The others need one slot, or none.
-        let staged = match way {
-            Way::RawBlock | Way::RawMapped => job.in_flight(),
+        let staged = match method {
+            LaunchMethod::RawBlock | LaunchMethod::RawMapped => job.in_flight(),
             _ => 1,
         };
         let mut calls = Calls {
@@ -254,20 +254,20 @@ impl Calls {
             staged: Slots::new(&raw, staged, bytes)?,
             read: Slots::new(&raw, job.in_flight(), job.results)?,
             results: job.results,
-            way,
+            method,
             work,
             sink,
             raw,
         };
         let result = calls.result.ptr.0.to_le_bytes();
-        if way == Way::RawValue {
+        if method == LaunchMethod::RawValue {
             calls.raw.set(1, &result);
             calls.raw.set_rest(2, job, &calls.sink);
         } else {
             calls.raw.set(0, &calls.block.ptr.0.to_le_bytes());
             calls.raw.set_rest(1, job, &calls.sink);
         }
-        if way == Way::RawResident {
+        if method == LaunchMethod::RawResident {
             calls.upload_once(job)?;
         }
         Ok(calls)
@@ -298,26 +298,26 @@ impl Calls {
     }
 }
 
-impl Lane for Calls {
+impl MethodStream for Calls {
     fn launch(&mut self) -> Result<(), Error> {
         let (slot, block) = self.work.next();
-        match self.way {
-            Way::RawBlock => {
+        match self.method {
+            LaunchMethod::RawBlock => {
                 let bytes = block.len();
                 self.staged.write(slot, 0, &self.result.ptr.0.to_le_bytes());
                 self.staged.write(slot, WORDS_AT, &block[WORDS_AT..]);
                 self.copy_in(slot, bytes)?;
             }
-            Way::RawMapped => {
+            LaunchMethod::RawMapped => {
                 self.staged.write(slot, 0, &self.read.device(slot).0.to_le_bytes());
                 self.staged.write(slot, WORDS_AT, &block[WORDS_AT..]);
                 self.raw.set(0, &self.staged.device(slot).0.to_le_bytes());
             }
-            Way::RawValue => self.raw.set(0, &block[WORDS_AT..]),
+            LaunchMethod::RawValue => self.raw.set(0, &block[WORDS_AT..]),
             _ => {}
         }
         self.raw.launch()?;
-        if self.results > 0 && self.way != Way::RawMapped {
+        if self.results > 0 && self.method != LaunchMethod::RawMapped {
             let Raw { driver, device, stream, .. } = &self.raw;
             let to = self.read.host(slot);
             // SAFETY: live memory of at least that size on both sides; the slot is read after the batch is waited for.
@@ -339,8 +339,12 @@ impl Lane for Calls {
         Ok(())
     }
 
-    fn check(&mut self) -> Result<(), Stop> {
-        self.work.check(self.sink.read(&self.raw.stream)?)
+    fn check_results(&self) -> Result<(), Stop> {
+        self.work.check_results()
+    }
+
+    fn check_sum(&self) -> Result<(), Stop> {
+        self.work.check_sum(self.sink.read(&self.raw.stream)?)
     }
 
     fn stream(&self) -> &Stream {

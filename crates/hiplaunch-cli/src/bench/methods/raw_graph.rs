@@ -5,7 +5,7 @@ use hiplaunch::{Error, Stream};
 
 use super::raw::{Memory, Raw, Slots};
 use super::work::{Sink, WORDS_AT, Work};
-use super::{Job, Lane, Setup, Stop, Way};
+use super::{Job, LaunchMethod, MethodStream, Setup, Stop};
 
 /// Blocks in, launches, results out: one call.
 pub(super) struct Replayed {
@@ -26,7 +26,7 @@ pub(super) struct Replayed {
 
 impl Replayed {
     pub(super) fn prepare(job: &Job, setup: &Setup<'_>) -> Result<Replayed, Error> {
-        let mut raw = Raw::new(Way::RawGraph, job, setup)?;
+        let mut raw = Raw::new(LaunchMethod::RawGraph, job, setup)?;
         let sink = Sink::new(job, &raw.stream)?;
         raw.set_rest(1, job, &sink);
         let count = job.in_flight();
@@ -123,7 +123,7 @@ impl Drop for Replayed {
     }
 }
 
-impl Lane for Replayed {
+impl MethodStream for Replayed {
     fn launch(&mut self) -> Result<(), Error> {
         let (slot, block) = self.work.next();
         if block.len() > WORDS_AT {
@@ -134,7 +134,7 @@ impl Lane for Replayed {
 
     fn submit(&mut self) -> Result<(), Error> {
         let Raw { driver, device, stream, .. } = &self.raw;
-        // SAFETY: the nodes' memory is this lane's; the launch before it was waited for.
+        // SAFETY: the nodes' memory is this stream's; the launch before it was waited for.
         unsafe { driver.enqueue(*device, stream.raw(), &DriverWork::Graph(self.exec)) }?;
         Ok(())
     }
@@ -148,8 +148,12 @@ impl Lane for Replayed {
         Ok(())
     }
 
-    fn check(&mut self) -> Result<(), Stop> {
-        self.work.check(self.sink.read(&self.raw.stream)?)
+    fn check_results(&self) -> Result<(), Stop> {
+        self.work.check_results()
+    }
+
+    fn check_sum(&self) -> Result<(), Stop> {
+        self.work.check_sum(self.sink.read(&self.raw.stream)?)
     }
 
     fn stream(&self) -> &Stream {

@@ -1,4 +1,4 @@
-//! Ways that allocate on every launch: with blocking copies and waits, and in stream order.
+//! Methods that allocate on every launch: with blocking copies and waits, and in stream order.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use hiplaunch::{Error, Stream};
 
 use super::raw::{Raw, Slots};
 use super::work::{Sink, WORDS_AT, Work};
-use super::{Job, Lane, Setup, Stop, Way};
+use super::{Job, LaunchMethod, MethodStream, Setup, Stop};
 
 /// Allocate, copy and wait, launch and wait, copy and wait, free.
 pub(super) struct Blocking {
@@ -22,7 +22,7 @@ pub(super) struct Blocking {
 
 impl Blocking {
     pub(super) fn prepare(job: &Job, setup: &Setup<'_>) -> Result<Blocking, Error> {
-        let mut raw = Raw::new(Way::Old, job, setup)?;
+        let mut raw = Raw::new(LaunchMethod::Naive, job, setup)?;
         let sink = Sink::new(job, &raw.stream)?;
         raw.set_rest(1, job, &sink);
         let work = Work::new(job, true);
@@ -59,7 +59,7 @@ impl Drop for Allocation<'_> {
     }
 }
 
-impl Lane for Blocking {
+impl MethodStream for Blocking {
     fn launch(&mut self) -> Result<(), Error> {
         let (slot, block) = self.work.next();
         if self.arguments == 0 {
@@ -102,8 +102,12 @@ impl Lane for Blocking {
         Ok(())
     }
 
-    fn check(&mut self) -> Result<(), Stop> {
-        self.work.check(self.sink.read(&self.raw.stream)?)
+    fn check_results(&self) -> Result<(), Stop> {
+        self.work.check_results()
+    }
+
+    fn check_sum(&self) -> Result<(), Stop> {
+        self.work.check_sum(self.sink.read(&self.raw.stream)?)
     }
 
     fn stream(&self) -> &Stream {
@@ -124,7 +128,7 @@ pub(super) struct StreamOrdered {
 
 impl StreamOrdered {
     pub(super) fn prepare(job: &Job, setup: &Setup<'_>) -> Result<StreamOrdered, Error> {
-        let mut raw = Raw::new(Way::Async, job, setup)?;
+        let mut raw = Raw::new(LaunchMethod::Async, job, setup)?;
         let sink = Sink::new(job, &raw.stream)?;
         raw.set_rest(1, job, &sink);
         let staged = Slots::new(&raw, job.in_flight(), WORDS_AT + job.arguments)?;
@@ -133,7 +137,7 @@ impl StreamOrdered {
     }
 }
 
-impl Lane for StreamOrdered {
+impl MethodStream for StreamOrdered {
     /// An error leaves memory to the process's exit: the bench ends with it.
     fn launch(&mut self) -> Result<(), Error> {
         let (slot, block) = self.work.next();
@@ -183,8 +187,12 @@ impl Lane for StreamOrdered {
         Ok(())
     }
 
-    fn check(&mut self) -> Result<(), Stop> {
-        self.work.check(self.sink.read(&self.raw.stream)?)
+    fn check_results(&self) -> Result<(), Stop> {
+        self.work.check_results()
+    }
+
+    fn check_sum(&self) -> Result<(), Stop> {
+        self.work.check_sum(self.sink.read(&self.raw.stream)?)
     }
 
     fn stream(&self) -> &Stream {

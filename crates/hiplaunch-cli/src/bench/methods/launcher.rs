@@ -1,4 +1,4 @@
-//! This launcher's ways: by value, as an argument block, the same bytes again, and mapped.
+//! This launcher's methods: by value, as an argument block, the same bytes again, and mapped.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use hiplaunch::{
 
 use super::kernels::kernel;
 use super::work::{Sink, WORDS_AT, Work};
-use super::{Job, Lane, Setup, Stop, Way};
+use super::{Job, LaunchMethod, MethodStream, Setup, Stop};
 
 const PATCHES: [Patch; 1] = [Patch { offset: 0, target: PatchTarget::Result }];
 
-/// A registered kernel, which all lanes of a job share.
+/// A registered kernel, which all streams of a job share.
 pub(super) struct Registered {
     pub(super) launcher: Launcher,
     pub(super) handle: KernelHandle,
@@ -21,8 +21,8 @@ pub(super) struct Registered {
 }
 
 impl Registered {
-    pub(super) fn new(way: Way, job: &Job, setup: &Setup<'_>) -> Result<Arc<Registered>, Error> {
-        let (name, dims) = kernel(way, job);
+    pub(super) fn new(method: LaunchMethod, job: &Job, setup: &Setup<'_>) -> Result<Arc<Registered>, Error> {
+        let (name, dims) = kernel(method, job);
         // SAFETY: the bench's own kernels.
         let handle = unsafe { setup.launcher.register(setup.device, setup.image, name) }?;
         Ok(Arc::new(Registered { launcher: setup.launcher.clone(), handle, dims }))
@@ -40,7 +40,7 @@ impl Drop for Registered {
 /// Launches by handle.
 pub(super) struct Launched {
     kernel: Arc<Registered>,
-    way: Way,
+    method: LaunchMethod,
     stream: Stream,
     tickets: Vec<Ticket>,
     work: Work,
@@ -51,7 +51,7 @@ pub(super) struct Launched {
 
 impl Launched {
     pub(super) fn prepare(
-        way: Way,
+        method: LaunchMethod,
         job: &Job,
         setup: &Setup<'_>,
         kernel: &Arc<Registered>,
@@ -59,9 +59,9 @@ impl Launched {
         let stream = setup.launcher.stream(setup.device)?;
         Ok(Launched {
             kernel: kernel.clone(),
-            way,
+            method,
             tickets: Vec::with_capacity(job.in_flight()),
-            work: Work::new(job, way != Way::Unchanged),
+            work: Work::new(job, method != LaunchMethod::Unchanged),
             sink: Sink::new(job, &stream)?,
             stream,
             arguments: job.arguments,
@@ -70,20 +70,20 @@ impl Launched {
     }
 }
 
-impl Lane for Launched {
+impl MethodStream for Launched {
     fn launch(&mut self) -> Result<(), Error> {
         let (_, bytes) = self.work.next();
         let Registered { launcher, handle, dims } = &*self.kernel;
-        let staging = if self.way == Way::Mapped { Staging::Mapped } else { Staging::Copy };
+        let staging = if self.method == LaunchMethod::Mapped { Staging::Mapped } else { Staging::Copy };
         let launch = |args: &[Arg<'_>]| {
             // SAFETY: sink and result are as large as the kernel's contract (hip/bench.hip) asks for; the sink outlives
             // its launches.
             unsafe { launcher.submit(*handle, &self.stream, Launch::new(*dims).args(args).staging(staging)) }
         };
         let results = (self.results / 4) as u32;
-        let ticket = match (self.sink.buffer(), self.way) {
+        let ticket = match (self.sink.buffer(), self.method) {
             (None, _) => launch(&[])?,
-            (Some(sink), Way::Value) => {
+            (Some(sink), LaunchMethod::Value) => {
                 let result = match results {
                     0 => Arg::null(),
                     _ => Arg::output::<u32>(results as usize),
@@ -114,8 +114,12 @@ impl Lane for Launched {
         Ok(())
     }
 
-    fn check(&mut self) -> Result<(), Stop> {
-        self.work.check(self.sink.read(&self.stream)?)
+    fn check_results(&self) -> Result<(), Stop> {
+        self.work.check_results()
+    }
+
+    fn check_sum(&self) -> Result<(), Stop> {
+        self.work.check_sum(self.sink.read(&self.stream)?)
     }
 
     fn stream(&self) -> &Stream {
