@@ -233,6 +233,9 @@ impl<T> Table<T> {
     }
 
     /// Names an object.
+    ///
+    /// # Errors
+    /// [`Error`] when the table has no room for another object.
     #[inline(always)]
     pub fn insert(&self, owner: Owner, value: T) -> Result<u64> {
         let (slot, key, index) = self.claim()?;
@@ -306,6 +309,9 @@ impl<T> Table<T> {
     }
 
     /// A clone of the object.
+    ///
+    /// # Errors
+    /// [`Error`] when the handle is not of this table, or its object is gone.
     #[inline]
     pub fn get(&self, handle: u64) -> Result<Found<T>>
     where
@@ -315,6 +321,9 @@ impl<T> Table<T> {
     }
 
     /// What `look` says of the object, while the call reads it: it must neither wait nor call back.
+    ///
+    /// # Errors
+    /// [`Error`] when the handle is not of this table, or its object is gone.
     #[inline]
     pub fn look<R>(&self, handle: u64, look: impl FnOnce(&Found<T>) -> R) -> Result<R> {
         Ok(look(&*self.read(handle)?))
@@ -322,6 +331,9 @@ impl<T> Table<T> {
 
     /// The object, which others may read too. What is done meanwhile must not wait for another object, but as the file's
     /// head says.
+    ///
+    /// # Errors
+    /// [`Error`] when the handle is not of this table, or its object is gone.
     #[inline(always)]
     pub fn read(&self, handle: u64) -> Result<Reading<'_, T>> {
         let (slot, key, _) = self.decode(handle)?;
@@ -339,6 +351,9 @@ impl<T> Table<T> {
     }
 
     /// As [`read`](Table::read), but `None` where it would have to wait.
+    ///
+    /// # Errors
+    /// [`Error`] when the handle is not of this table, or its object is gone.
     #[inline(always)]
     pub fn try_read(&self, handle: u64) -> Result<Option<Reading<'_, T>>> {
         let (slot, key, _) = self.decode(handle)?;
@@ -360,6 +375,9 @@ impl<T> Table<T> {
     }
 
     /// Runs `change` on the object, which no other call sees meanwhile.
+    ///
+    /// # Errors
+    /// [`Error`] when the handle is not of this table, or its object is gone.
     #[inline]
     pub fn with<R>(&self, handle: u64, change: impl FnOnce(&mut Found<T>) -> R) -> Result<R> {
         let (mut writing, _) = self.write(handle)?;
@@ -367,6 +385,9 @@ impl<T> Table<T> {
     }
 
     /// As [`with`](Table::with), but `None` while another call is at the object.
+    ///
+    /// # Errors
+    /// [`Error`] when the handle is not of this table, or its object is gone.
     pub fn try_with<R>(&self, handle: u64, change: impl FnOnce(&mut Found<T>) -> R) -> Result<Option<R>> {
         let (slot, key, _) = self.decode(handle)?;
         match slot.lock.try_write(key) {
@@ -384,6 +405,9 @@ impl<T> Table<T> {
     }
 
     /// Closes the handle and gives the object, once the calls that are at it are over.
+    ///
+    /// # Errors
+    /// [`Error`] when the handle is not of this table, or its object is gone.
     pub fn take(&self, handle: u64) -> Result<Found<T>> {
         let (writing, index) = self.write(handle)?;
         Ok(self.vacate(writing, index))
@@ -404,6 +428,9 @@ impl<T> Table<T> {
 
     /// As [`take`](Table::take), but drops the object where it lies, before others that wait for it hear of that: for what
     /// is dropped without looking for another handle.
+    ///
+    /// # Errors
+    /// [`Error`] when the handle is not of this table, or its object is gone.
     #[inline(always)]
     pub fn discard(&self, handle: u64) -> Result<()> {
         let (writing, index) = self.write(handle)?;
