@@ -72,7 +72,7 @@ impl Bench {
         black_box(unsafe { self.launcher.enqueue(self.saxpy, &self.stream, launch) }.is_ok());
     }
 
-    fn to_destination(&mut self) {
+    fn destination_launch(&mut self) {
         self.count += 1;
         let args = args![self.count as f32, &self.x, Arg::Destination, 1024i32];
         let launch = Launch::new(LaunchDims::linear(4, 256)).args(&args).destination(&mut self.y, &[1024]);
@@ -113,7 +113,7 @@ impl Bench {
         match case {
             "by-value" => self.by_value(),
             "by-value, no ticket" => self.without_ticket(),
-            "destination" => self.to_destination(),
+            "destination" => self.destination_launch(),
             "packed" => self.packed(),
             "block+result" => self.block(true, Staging::Copy),
             "block unchanged+result" => self.block(false, Staging::Copy),
