@@ -1,4 +1,4 @@
-//! From how many nodes on a driver's graph is faster than a burst: measured, as it depends on driver, version and machine.
+//! Measures from how many nodes on a driver graph is faster than a stream submission. It depends on the driver and machine.
 
 use std::time::{Duration, Instant};
 

@@ -517,8 +517,8 @@ impl Graph {
                 Step::Read { from, bytes, result } => {
                     let from = DevicePtr(self.address(instance, from));
                     let Some(host) = host else { continue };
-                    // SAFETY: the slot is as long as all results together, and is this graph's until its ticket gives
-                    // it back, after the event recorded behind this.
+                    // SAFETY: the result buffer is as long as all results together, and is this graph's until its ticket
+                    // returns it, after the event that is recorded next.
                     unsafe {
                         let to = host.as_ptr().add(result as usize);
                         driver.enqueue(
