@@ -14,7 +14,7 @@ fn gws(rig: &TestWave, name: &str, offset: u32, data: u32) -> [u32; 2] {
 }
 
 #[test]
-fn instructions_name_their_resource_and_value() {
+fn gws_instructions_use_their_resource_and_value() {
     for target in [Target::Gfx90a, Target::Gfx942] {
         let mut rig = TestWave::new(target, SimdLevel::best());
         rig.cx.gws = Arc::new(Gws::new(counter_table(), 1));

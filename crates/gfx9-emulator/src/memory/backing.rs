@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_zero_however_much_and_however_often() {
+    fn zeroed_memory_is_zero_for_every_size_and_after_reuse() {
         for bytes in [1, 16, 100, MAPPED - 1, MAPPED, 3 * MAPPED + 5] {
             for _ in 0..3 {
                 let memory = Backing::zeroed(bytes).unwrap();

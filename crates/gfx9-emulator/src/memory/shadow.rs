@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_marked_one_by_one() {
+    fn bytes_are_marked_individually() {
         let shadow = Shadow::new(1000).unwrap();
         for (offset, len) in [(0, 1), (63, 2), (128, 64), (200, 300), (999, 1), (998, 10)] {
             assert!(!shadow.is_written(offset, len), "{offset} {len}");

@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn barriers_count_and_are_set_anew_by_the_last() {
+    fn barriers_count_waves_and_the_last_wave_sets_the_next_count() {
         let gws = Gws::new(counter_table(), 3);
         // Three first, as there are three workgroups; then as many as the last wave has said.
         for (next, waiting) in [(1, 2), (2, 1)] {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn semaphores_let_as_many_pass_as_they_were_given() {
+    fn semaphores_let_as_many_waves_pass_as_were_released() {
         let gws = Gws::new(counter_table(), 1);
         gws.init(9, 1);
         assert!(gws.acquire(9).is_none());
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_kernels_have_set_stays() {
+    fn counters_that_kernels_set_are_kept_between_dispatches() {
         let machine = counter_table();
         let gws = Gws::new(Arc::clone(&machine), 8);
         gws.init(3, 41);

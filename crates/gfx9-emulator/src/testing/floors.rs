@@ -30,7 +30,7 @@ fn code(file: &Path) -> String {
 }
 
 #[test]
-fn no_floor_uses_one_above() {
+fn no_module_uses_one_above_it() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let (mut wrong, mut count) = (Vec::new(), 0);
     for (floor, name) in FLOORS.iter().enumerate() {

@@ -38,7 +38,7 @@ const APART: &[(&[&str], &str)] = &[
     (&["s_endpgm_saved", "s_endpgm_ordered_ps_done"], "exec::idle_tests::programs_end"),
     (&["s_barrier"], "tests/dispatch.rs"),
     (&["s_setkill", "s_sethalt", "s_sendmsghalt"], "exec::idle_tests::programs_end"),
-    (&["s_trap"], "exec::control_tests::what_cannot_run_faults_when_reached"),
+    (&["s_trap"], "exec::control_tests::unexecutable_instructions_fault_when_reached"),
     (
         &[
             "ds_gws_init",
