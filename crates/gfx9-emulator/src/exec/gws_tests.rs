@@ -52,12 +52,12 @@ fn semaphores_let_waves_pass_that_were_released() {
     let program = [gws(&rig, "ds_gws_sema_p", 1, 0), gws(&rig, "ds_gws_sema_v", 1, 0)];
     rig.run(&program[0]);
     let wait = rig.w.wait.unwrap();
-    assert!(!wait.is_barrier() && !rig.cx.gws.goes_on(wait));
+    assert!(!wait.is_barrier() && !rig.cx.gws.can_continue(wait));
     rig.run(&program[1]);
-    assert!(rig.cx.gws.goes_on(wait) && !rig.cx.gws.goes_on(wait));
+    assert!(rig.cx.gws.can_continue(wait) && !rig.cx.gws.can_continue(wait));
     rig.run(&program[1]);
     rig.run(&program[0]);
     assert!(rig.w.wait.is_none());
     rig.run(&gws(&rig, "ds_gws_sema_release_all", 1, 0));
-    assert!(rig.cx.gws.goes_on(wait));
+    assert!(rig.cx.gws.can_continue(wait));
 }
