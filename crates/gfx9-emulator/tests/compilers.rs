@@ -78,7 +78,7 @@ fn opencl_printf() {
 
 /// A buffer that is full loses what comes after, and nothing else.
 #[test]
-fn a_full_printf_buffer() {
+fn a_full_printf_buffer_drops_records() {
     let lines = printed(OPENCL, "print", 300, 256, |_| vec![U32(5)]);
     // Records of 68 and of 4 bytes. The first that doesn't fit is the end.
     let long = lines.iter().filter(|(_, line)| line.starts_with("item:5 ")).count();
@@ -240,7 +240,7 @@ fn divergent_calls_and_recursion() {
 }
 
 #[test]
-fn buffer_with_an_end() {
+fn buffer_accesses_past_the_end_are_dropped() {
     for (name, object) in WAVE {
         let (loaded, stored) = wave(name, object, "buffer", &numbers());
         let stores: Vec<u32> = (0..64).map(|n| if n < 32 { n } else { 0x5a5a_5a5a }).collect();
@@ -250,7 +250,7 @@ fn buffer_with_an_end() {
 }
 
 #[test]
-fn cells_of_all_kinds() {
+fn atomics_of_all_kinds_update_memory() {
     let input = numbers();
     let negative = input.iter().filter(|x| **x >> 31 == 1).count() as u32;
     for (name, object) in WAVE {

@@ -118,7 +118,7 @@ fn a_dynamic_stack_has_the_size_that_it_is_given() {
 }
 
 #[test]
-fn instructions_that_end_a_kernel() {
+fn instructions_that_end_a_kernel_are_reported() {
     for rig in Rig::waiting(&threads(2)) {
         let ends = |kernel: &str, args: &[Arg], cause: FaultCause, instruction: &str, says: &str| {
             let report = fault(&rig, kernel, 3, 128, args);
@@ -150,7 +150,7 @@ fn instructions_that_end_a_kernel() {
 
 /// Faults that only a budget ends, and those that none is needed for.
 #[test]
-fn waves_that_do_not_come_to_a_barrier() {
+fn waves_that_never_arrive_at_a_barrier_run_until_the_budget_ends() {
     let budgets = [
         (Some(300_000), None, Duration::from_secs(20)),
         (None, Some(Duration::from_millis(50)), Duration::from_secs(20)),
@@ -203,7 +203,7 @@ fn a_barrier_that_can_never_be_met_is_found_without_a_budget() {
 }
 
 #[test]
-fn who_waits_for_whom() {
+fn never_met_lists_the_waves_and_what_they_wait_for() {
     for rig in Rig::waiting(&threads(2)) {
         let out = rig.words(&[0; 256]);
         rig.run("init_resource", 1, 64, &[U32(2), U32(0)]);

@@ -22,7 +22,7 @@ fn alive(rig: &Rig) {
 }
 
 #[test]
-fn stray_accesses_name_the_lane_and_the_allocation() {
+fn out_of_bounds_accesses_name_the_lane_and_the_allocation() {
     for rig in Rig::all(&threads(2)) {
         let base = rig.words(&[0; 16]);
         let report = fault(rig.launch("store_at", [3, 1, 1], [128, 1, 1], 0, &[U64(base), U64(20), U32(70)]));
@@ -62,7 +62,7 @@ fn stray_accesses_name_the_lane_and_the_allocation() {
 }
 
 #[test]
-fn misaligned_atomics() {
+fn misaligned_atomics_fault() {
     for rig in Rig::all(&threads(1)) {
         let base = rig.words(&[0; 4]);
         let report = fault(rig.launch("atomic_at", [1, 1, 1], [64, 1, 1], 0, &[U64(base), U64(2)]));
@@ -74,7 +74,7 @@ fn misaligned_atomics() {
 }
 
 #[test]
-fn lds_beyond_what_the_kernel_has() {
+fn accesses_beyond_the_lds_fault() {
     for rig in Rig::all(&threads(1)) {
         let out = rig.words(&[0; 64]);
         let launch = |offset| rig.launch("lds_at", [1, 1, 1], [64, 1, 1], 256, &[U64(out), U32(offset)]);
@@ -94,7 +94,7 @@ fn lds_beyond_what_the_kernel_has() {
 }
 
 #[test]
-fn traps_and_illegal_instructions() {
+fn traps_and_illegal_instructions_fault() {
     for rig in Rig::all(&threads(2)) {
         let out = rig.words(&[0; 64]);
         rig.run("trap_if", 1, 64, &[U64(out), U32(9)]);
@@ -113,7 +113,7 @@ fn traps_and_illegal_instructions() {
 }
 
 #[test]
-fn budgets_end_what_runs_for_ever() {
+fn budgets_end_endless_loops() {
     let mut config = threads(2);
     config.instruction_budget = Some(1_000_000);
     for rig in Rig::all(&config) {
@@ -137,7 +137,7 @@ fn budgets_end_what_runs_for_ever() {
 }
 
 #[test]
-fn recursion_without_end_leaves_its_stack() {
+fn endless_recursion_overflows_the_stack() {
     for rig in Rig::all(&threads(1)) {
         let out = rig.words(&[100; 64]);
         let report = fault(rig.launch("recurse", [1, 1, 1], [64, 1, 1], 0, &[U64(out), U32(1_000_000)]));

@@ -44,7 +44,7 @@ fn replay(target: &str, body: impl Fn(&[u8])) {
 const CASES: usize = if cfg!(debug_assertions) { 300 } else { 3000 };
 
 #[test]
-fn random_programs() {
+fn random_programs_do_not_panic() {
     let mut bytes = Bytes(1);
     let mut changed = 0;
     for case in 0..CASES {
@@ -58,7 +58,7 @@ fn random_programs() {
 }
 
 #[test]
-fn random_words() {
+fn random_words_do_not_panic() {
     let mut bytes = Bytes(2);
     for case in 0..CASES {
         println!("case {case}");
@@ -69,7 +69,7 @@ fn random_words() {
 }
 
 #[test]
-fn broken_code_objects() {
+fn broken_code_objects_do_not_panic() {
     let mut bytes = Bytes(3);
     for (name, object) in OBJECTS {
         for case in 0..CASES / 6 {

@@ -20,7 +20,7 @@ fn tracing(filter: &str, count: usize) -> (Rig, InstructionTrace, Arc<Mutex<Vec<
 }
 
 #[test]
-fn all_of_one_wave_with_values() {
+fn all_instructions_of_a_wave_are_traced_with_values() {
     let (rig, trace, seen) = tracing("kernel=copy,workgroup=1,wave=1,lane=2", 1);
     let (from, to) = (rig.words(&(1000..1256).collect::<Vec<u32>>()), rig.words(&[0; 256]));
     rig.run("copy", 2, 128, &[U64(from), U64(to)]);
@@ -41,7 +41,7 @@ fn all_of_one_wave_with_values() {
 }
 
 #[test]
-fn filters_and_the_limit() {
+fn filters_and_the_limit_select_instructions() {
     let (rig, trace, seen) = tracing("mnemonic=ds_*,limit=10", 2);
     let data = rig.words(&(0..512).collect::<Vec<u32>>());
     rig.launch("two_barriers", [2, 1, 1], [256, 1, 1], 1024, &[U64(data), U32(3)]).unwrap();

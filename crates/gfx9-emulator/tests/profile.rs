@@ -19,7 +19,7 @@ fn nothing_is_counted_unless_asked_for() {
 }
 
 #[test]
-fn bytes_lanes_and_classes() {
+fn bytes_lanes_and_classes_are_counted() {
     for count in [1, 2] {
         let rig = Rig::defects(&profiling(count));
         let (from, to) = (rig.words(&[1; 300]), rig.words(&[0; 300]));
@@ -41,7 +41,7 @@ fn bytes_lanes_and_classes() {
 }
 
 #[test]
-fn lds_barriers_and_conflicts() {
+fn lds_accesses_barriers_and_conflicts_are_counted() {
     let rig = Rig::defects(&profiling(1));
     let data = rig.words(&(0..512).collect::<Vec<u32>>());
     let stats = rig.launch("two_barriers", [2, 1, 1], [256, 1, 1], 32 << 10, &[U64(data), U32(3)]).unwrap();
@@ -62,7 +62,7 @@ fn lds_barriers_and_conflicts() {
 }
 
 #[test]
-fn divergent_branches_and_scratch() {
+fn divergent_branches_and_scratch_are_counted() {
     for rig in Rig::all(&profiling(1)) {
         let data = rig.words(&[100; 128]);
         // Lanes of a wave recurse to depths that differ by up to 3.
@@ -80,7 +80,7 @@ fn divergent_branches_and_scratch() {
 }
 
 #[test]
-fn profiles_add_up() {
+fn merged_profiles_are_sums() {
     let rig = Rig::defects(&profiling(1));
     let data = rig.words(&[0; 64]);
     let one = rig.run("copy", 1, 64, &[U64(data), U64(data)]).profile.unwrap();

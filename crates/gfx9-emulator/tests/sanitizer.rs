@@ -27,7 +27,7 @@ fn defects(rig: &Rig, kernel: &str, grid: u32, block: u32, lds: u32, args: &[Arg
 }
 
 #[test]
-fn races_between_workgroups() {
+fn races_between_workgroups_are_found() {
     for (count, seed) in [(1, None), (2, None), (1, Some(3)), (2, Some(4))] {
         let rig = Rig::defects(&sanitizing(count, seed));
         let out = rig.words(&[0; 64]);
@@ -62,7 +62,7 @@ fn races_between_workgroups() {
 }
 
 #[test]
-fn races_within_a_workgroup() {
+fn races_within_a_workgroup_are_found() {
     for (count, seed) in [(1, None), (2, Some(5))] {
         let rig = Rig::defects(&sanitizing(count, seed));
         let data = rig.words(&(0..512).collect::<Vec<u32>>());
@@ -89,7 +89,7 @@ fn races_within_a_workgroup() {
 }
 
 #[test]
-fn reads_of_what_nothing_wrote() {
+fn reads_of_bytes_never_written_are_found() {
     let rig = Rig::defects(&sanitizing(1, None));
     let memory = rig.machine.memory();
     let (from, to) = (memory.alloc(256, 0).unwrap(), memory.alloc(256, 0).unwrap());
@@ -120,7 +120,7 @@ fn reads_of_what_nothing_wrote() {
 }
 
 #[test]
-fn right_kernels_are_passed() {
+fn correct_kernels_have_no_defects() {
     for (count, seed) in [(1, None), (2, None), (2, Some(1)), (1, Some(2)), (2, Some(3))] {
         let config = sanitizing(count, seed);
         let rig = Rig::defects(&config);
@@ -159,7 +159,7 @@ fn right_kernels_are_passed() {
 }
 
 #[test]
-fn a_flag_in_lds_is_taken_for_a_race() {
+fn a_flag_in_lds_is_reported_as_a_race() {
     // Volatile accesses to LDS look like plain ones: the limit that src/observe/races.rs states.
     for rig in Rig::all(&sanitizing(1, None)) {
         let out = rig.words(&[9; 8]);
@@ -173,7 +173,7 @@ fn a_flag_in_lds_is_taken_for_a_race() {
 }
 
 #[test]
-fn a_fault_comes_with_what_was_found_before() {
+fn a_fault_report_has_the_defects_found_before() {
     let rig = Rig::all(&sanitizing(1, None)).remove(0);
     let unwritten = rig.machine.memory().alloc(4, 0).unwrap();
     // `load_at(base, offset, lane, out)`: reads what is not written, and stores it nowhere.

@@ -50,7 +50,7 @@ fn results(rig: &Rig) -> Vec<Vec<u32>> {
 }
 
 #[test]
-fn kernels_without_races_give_the_same_with_any_seed_and_threads() {
+fn kernels_without_races_have_the_same_results_with_every_seed_and_thread_count() {
     let expected: Vec<_> = Rig::all(&seeded(1, None)).iter().map(results).collect();
     for seed in SEEDS {
         for count in [1, 2] {

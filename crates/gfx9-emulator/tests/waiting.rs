@@ -24,7 +24,7 @@ fn configs() -> impl Iterator<Item = Config> {
 const WAYS: u32 = 4;
 
 #[test]
-fn a_barrier_of_the_grid_by_atomics() {
+fn a_grid_barrier_of_atomics_is_met() {
     for config in configs() {
         for rig in Rig::waiting(&config) {
             for how in 0..WAYS {
@@ -44,7 +44,7 @@ fn a_barrier_of_the_grid_by_atomics() {
 }
 
 #[test]
-fn a_lock_by_tickets() {
+fn a_ticket_lock_excludes_other_waves() {
     for config in configs() {
         for rig in Rig::waiting(&config) {
             for how in 0..WAYS {
@@ -84,7 +84,7 @@ fn grids_synchronise_by_global_wave_sync() {
 }
 
 #[test]
-fn resources_stay_between_kernels() {
+fn gws_counters_are_kept_between_kernels() {
     for rig in Rig::waiting(&threads(2)) {
         let out = rig.words(&[0]);
         // Eight waves of four workgroups meet; then, as they said, pairs.

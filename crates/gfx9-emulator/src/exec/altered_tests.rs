@@ -8,7 +8,7 @@ use crate::exec::level::SimdLevel;
 use crate::state::wave::{LANES, Mode, sreg};
 use crate::testing::test_wave::{Random, TestWave};
 
-crate::testing::tally::verified!(random_programs_do_as_the_manual_says);
+crate::testing::tally::verified!(random_programs_agree_with_the_manual);
 
 const ON: u32 = 0xbf11_0000;
 
@@ -44,7 +44,7 @@ impl Model {
     }
 }
 
-fn random_programs_do_as_the_manual_says() {
+fn random_programs_agree_with_the_manual() {
     let mut random = Random::new(90);
     for round in 0..200 {
         let target = if round % 2 == 0 { Target::Gfx90a } else { Target::Gfx942 };
@@ -118,7 +118,7 @@ fn random_programs_do_as_the_manual_says() {
 }
 
 #[test]
-fn vskip_skips_what_is_of_the_vector_units() {
+fn vskip_skips_vector_instructions() {
     let mut rig = TestWave::gfx90a();
     let at = rig.space.alloc(64, 0).unwrap();
     rig.w.set_s64(4, at);
@@ -177,7 +177,7 @@ fn mode_can_be_written_as_a_register() {
 }
 
 #[test]
-fn a_wave_stops_and_goes_on_in_either_mode() {
+fn a_wave_can_be_interrupted_in_either_mode() {
     for (name, stop) in
         [("s_barrier", StopReason::Barrier), ("s_sleep", StopReason::Slice), ("s_endpgm", StopReason::End)]
     {
@@ -217,7 +217,7 @@ fn a_wave_stops_and_goes_on_in_either_mode() {
 }
 
 #[test]
-fn operands_that_are_not_there_stay_so() {
+fn missing_operands_stay_missing() {
     let mut rig = TestWave::gfx90a();
     rig.w.set_s32(20, 200);
     // v_nop has none; a comparison has a mask, v_readfirstlane_b32 a scalar.
@@ -228,7 +228,7 @@ fn operands_that_are_not_there_stay_so() {
 }
 
 #[test]
-fn each_encoding_is_of_the_scalar_or_of_the_vector_units() {
+fn each_encoding_is_scalar_or_vector() {
     for encoding in Encoding::ALL {
         for row in encoding.rows() {
             let scalar = encoding.name().starts_with("SOP") || encoding == Encoding::Smem;

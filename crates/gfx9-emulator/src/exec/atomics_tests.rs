@@ -453,7 +453,7 @@ fn boundaries_and_misalignment_fault() {
 
 /// LLVM makes loops of dword loads and `cmpswap` of what is done to a byte or a half: these may be an allocation's last.
 #[test]
-fn the_last_dword_of_an_allocation_counts_whole() {
+fn atomics_may_access_the_whole_last_dword_of_an_allocation() {
     let run = |b: &mut MemoryModel, name: &str, at: u64, exec: u64| {
         for lane in 0..LANES {
             b.set64(10, lane, at);

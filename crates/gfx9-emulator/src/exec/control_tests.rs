@@ -9,7 +9,7 @@ use crate::state::wave::sreg;
 use crate::testing::test_wave::{CODE, TestWave};
 
 #[test]
-fn a_loop_counts() {
+fn a_loop_runs_until_its_counter_ends_it() {
     let mut rig = TestWave::gfx90a();
     // s0 = 10; do { s1 += 3; s0 -= 1 } while (s0 != 0)
     rig.run(&[
@@ -24,7 +24,7 @@ fn a_loop_counts() {
 }
 
 #[test]
-fn branches_on_masks() {
+fn branches_test_vcc_and_exec() {
     for (name, vcc, exec, taken) in [
         ("s_cbranch_vccz", 0, 1, true),
         ("s_cbranch_vccz", 1 << 40, 1, false),
@@ -47,7 +47,7 @@ fn branches_on_masks() {
 }
 
 #[test]
-fn calls_return() {
+fn calls_return_to_the_next_instruction() {
     let mut rig = TestWave::gfx90a();
     // Calls the function at dword 5, twice: through a register and directly.
     rig.run(&[
@@ -64,7 +64,7 @@ fn calls_return() {
 }
 
 #[test]
-fn bad_jumps_fault() {
+fn jumps_to_no_instruction_fault() {
     let mut rig = TestWave::gfx90a();
     let there = rig.sop1("s_setpc_b64", 0, 30);
     for target in [0, CODE - 4, CODE + 2, CODE + 4000, u64::MAX] {
@@ -97,7 +97,7 @@ fn bad_jumps_fault() {
 }
 
 #[test]
-fn what_cannot_run_faults_when_reached() {
+fn unexecutable_instructions_fault_when_reached() {
     let mut rig = TestWave::gfx90a();
     let over = rig.sopp("s_branch", 1);
     let unknown = 0xbe80_ff00;

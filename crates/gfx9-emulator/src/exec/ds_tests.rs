@@ -163,7 +163,7 @@ fn boundaries_fault() {
 }
 
 #[test]
-fn no_lds_at_all_faults() {
+fn any_access_faults_without_lds() {
     let mut b = MemoryModel::all(14).next().unwrap();
     b.rig.cx.lds.reset(0);
     for name in ["ds_read_b32", "ds_write_b8", "ds_add_u32", "ds_append"] {

@@ -7,7 +7,7 @@ use crate::report::fault::FaultCause;
 use crate::state::wave::LANES;
 use crate::testing::test_wave::{CODE, END, Random, TestWave};
 
-crate::testing::tally::verified!(every_lane_takes_its_own_way);
+crate::testing::tally::verified!(every_lane_follows_its_own_path);
 
 /// What the lanes that jump do, what the others do, and what all do afterwards.
 enum Step {
@@ -87,7 +87,7 @@ fn sum(steps: &[Step], masks: &[u64], lane: usize) -> u32 {
     steps.iter().map(of).sum()
 }
 
-fn every_lane_takes_its_own_way() {
+fn every_lane_follows_its_own_path() {
     let mut random = Random::new(41);
     for round in 0..300 {
         let target = if round % 2 == 0 { Target::Gfx90a } else { Target::Gfx942 };
@@ -111,7 +111,7 @@ fn every_lane_takes_its_own_way() {
 }
 
 #[test]
-fn the_fewer_lanes_go_first_and_the_others_are_on_the_stack() {
+fn the_path_with_fewer_lanes_runs_first_and_the_other_is_pushed() {
     for (mask, exec, first) in
         [(0b0111u64, 0b1111u64, 0b1000u64), (0b0001, 0b1111, 0b0001), (0b0011, 0b1111, 0b0011)]
     {
@@ -129,7 +129,7 @@ fn the_fewer_lanes_go_first_and_the_others_are_on_the_stack() {
 }
 
 #[test]
-fn all_or_none_just_jump_or_go_on() {
+fn a_uniform_fork_pushes_nothing() {
     for (mask, jumps) in [(0b1100, true), (0b1111_0000, false)] {
         let mut rig = TestWave::gfx90a();
         rig.w.set_s64(40, mask);

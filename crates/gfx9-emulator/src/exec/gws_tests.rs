@@ -14,7 +14,7 @@ fn gws(rig: &TestWave, name: &str, offset: u32, data: u32) -> [u32; 2] {
 }
 
 #[test]
-fn instructions_name_their_resource_and_value() {
+fn gws_instructions_use_their_resource_and_value() {
     for target in [Target::Gfx90a, Target::Gfx942] {
         let mut rig = TestWave::new(target, SimdLevel::best());
         rig.cx.gws = Arc::new(Gws::new(counter_table(), 1));
@@ -52,12 +52,12 @@ fn semaphores_let_waves_pass_that_were_released() {
     let program = [gws(&rig, "ds_gws_sema_p", 1, 0), gws(&rig, "ds_gws_sema_v", 1, 0)];
     rig.run(&program[0]);
     let wait = rig.w.wait.unwrap();
-    assert!(!wait.is_barrier() && !rig.cx.gws.goes_on(wait));
+    assert!(!wait.is_barrier() && !rig.cx.gws.can_continue(wait));
     rig.run(&program[1]);
-    assert!(rig.cx.gws.goes_on(wait) && !rig.cx.gws.goes_on(wait));
+    assert!(rig.cx.gws.can_continue(wait) && !rig.cx.gws.can_continue(wait));
     rig.run(&program[1]);
     rig.run(&program[0]);
     assert!(rig.w.wait.is_none());
     rig.run(&gws(&rig, "ds_gws_sema_release_all", 1, 0));
-    assert!(rig.cx.gws.goes_on(wait));
+    assert!(rig.cx.gws.can_continue(wait));
 }

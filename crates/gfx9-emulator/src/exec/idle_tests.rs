@@ -6,7 +6,7 @@ use crate::exec::memory_model::MemoryModel;
 use crate::state::wave::sreg;
 use crate::testing::test_wave::{Random, TestWave};
 
-crate::testing::tally::verified!(nothing_changes);
+crate::testing::tally::verified!(no_register_and_no_memory_changes);
 
 /// Hints, waits, cache control, messages that nobody gets (there is no host to call here), branches on a debugger that
 /// isn't there.
@@ -51,7 +51,7 @@ fn registers(rig: &TestWave) -> (Vec<u32>, Vec<u32>, [u64; 2], [u32; 2], bool) {
     (scalars, vectors, [rig.w.vcc(), rig.w.exec()], [rig.w.mode.0, rig.w.trapsts], rig.w.scc())
 }
 
-fn nothing_changes() {
+fn no_register_and_no_memory_changes() {
     let mut random = Random::new(71);
     for mut b in MemoryModel::all(71).take(2) {
         let target = b.rig.target;

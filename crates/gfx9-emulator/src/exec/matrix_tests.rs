@@ -402,7 +402,7 @@ pub(crate) fn levels() -> impl Iterator<Item = SimdLevel> {
 
 /// The example of arXiv 2511.10909 (equation 10 and table 8), as measured: exactly it would be -0.875.
 #[test]
-fn the_published_example() {
+fn the_published_example_has_the_published_result() {
     let a = [-8192.0, -0.5, -0.25, -0.125];
     let b = [1024.0, 1.0, 1.0, 1.0];
     let c = 8_388_608.0;
@@ -624,7 +624,7 @@ fn denormals_are_flushed_on_gfx90a_only() {
 }
 
 #[test]
-fn infinities_and_nans() {
+fn infinities_and_nans_propagate() {
     let f16 = |x: f32| u64::from(half::f16::from_f32(x).to_bits());
     let bf16 = |x: f32| u64::from(half::bf16::from_f32(x).to_bits());
     let f32s = |x: f32| u64::from(x.to_bits());
@@ -665,7 +665,7 @@ fn infinities_and_nans() {
 }
 
 #[test]
-fn operands_that_are_not_there_are_illegal() {
+fn missing_operands_are_illegal() {
     let shape = Shape::named("v_mfma_f32_32x32x1f32");
     let mut rig = TestWave::gfx90a();
     let good = Code { dst: 0, a: 40, b: 41, c: 256, ..Code::default() };

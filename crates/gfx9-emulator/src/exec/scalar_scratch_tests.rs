@@ -99,7 +99,7 @@ fn random_accesses() {
 }
 
 #[test]
-fn elsewhere_they_are_as_the_others_are() {
+fn other_bases_access_memory_as_s_load_and_s_store_do() {
     let mut rig = TestWave::gfx90a();
     let at = rig.space.alloc(256, 0).unwrap();
     rig.w.set_s64(8, at);

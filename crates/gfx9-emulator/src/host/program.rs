@@ -85,12 +85,12 @@ impl Inner {
         self.target
     }
 
-    /// Guest address of an ELF virtual address.
+    /// Returns the guest address of an ELF virtual address.
     pub(crate) fn guest(&self, vaddr: u64) -> u64 {
         self.image.guest(vaddr)
     }
 
-    /// ELF virtual address of a guest address.
+    /// Returns the ELF virtual address of a guest address.
     pub(crate) fn vaddr(&self, guest: u64) -> u64 {
         self.image.vaddr(guest)
     }

@@ -515,7 +515,7 @@ impl Job {
                 rng.shuffle(order);
             }
             for member in members.iter_mut().filter(|member| member.state == State::Waiting) {
-                if member.wave.wait.is_none_or(|wait| self.gws.goes_on(wait)) {
+                if member.wave.wait.is_none_or(|wait| self.gws.can_continue(wait)) {
                     member.wave.wait = None;
                     member.state = State::Ready;
                 }

@@ -6,12 +6,12 @@ use std::ptr::NonNull;
 use memmap2::MmapMut;
 
 /// Alignment of the host memory of small allocations, in bytes: enough for every atomic access, and small enough for the
-/// allocator to give zero pages that are not touched before they are used. (Guest addresses have their own.)
+/// allocator to return zero pages that are not accessed before they are used. (Guest addresses have their own.)
 const HOST_ALIGN: usize = 16;
-/// From so many bytes on memory is mapped: the allocator would use freed memory again, and zero all of it.
+/// Allocations of at least this many bytes are mapped: the allocator would reuse freed memory and zero all of it.
 const MAPPED: usize = 128 << 10;
 
-/// Host memory, and who frees it.
+/// Host memory, and how it is freed.
 pub(crate) struct Backing {
     ptr: NonNull<u8>,
     owner: Owner,
@@ -19,9 +19,9 @@ pub(crate) struct Backing {
 
 enum Owner {
     Heap(Layout),
-    /// Never touched but through `ptr`; unmapped by its drop.
+    /// Accessed only through `ptr`; unmapped when it is dropped.
     Map(#[allow(dead_code, reason = "kept for its drop")] MmapMut),
-    /// Host ranges are not this crate's to free.
+    /// The caller frees a host range.
     Caller,
 }
 
@@ -31,7 +31,7 @@ unsafe impl Send for Backing {}
 unsafe impl Sync for Backing {}
 
 impl Backing {
-    /// Zeroed memory of at least `bytes`, which are not 0; its pages are taken when they are touched.
+    /// Allocates at least `bytes` bytes of zeroed memory; `bytes` must not be 0. The host provides pages when they are accessed.
     pub(crate) fn zeroed(bytes: usize) -> Option<Backing> {
         if bytes >= MAPPED {
             let mut map = MmapMut::map_anon(bytes).ok()?;
@@ -47,7 +47,7 @@ impl Backing {
         Some(Backing { ptr, owner: Owner::Heap(layout) })
     }
 
-    /// Memory of the caller.
+    /// Wraps memory that the caller owns.
     pub(crate) fn of_caller(ptr: NonNull<u8>) -> Backing {
         Backing { ptr, owner: Owner::Caller }
     }
@@ -56,7 +56,7 @@ impl Backing {
         self.ptr
     }
 
-    /// Whether it is the caller's.
+    /// Returns whether the caller owns the memory.
     pub(crate) fn is_callers(&self) -> bool {
         matches!(self.owner, Owner::Caller)
     }
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_zero_however_much_and_however_often() {
+    fn zeroed_memory_is_zero_for_every_size_and_after_reuse() {
         for bytes in [1, 16, 100, MAPPED - 1, MAPPED, 3 * MAPPED + 5] {
             for _ in 0..3 {
                 let memory = Backing::zeroed(bytes).unwrap();

@@ -1,10 +1,10 @@
-//! A range of guest addresses that can be accessed.
+//! A range of guest addresses, with bounds-checked access.
 
 use super::raw::{self, Cell};
 
 /// One contiguous, accessible range of guest addresses.
 ///
-/// All accesses check the bounds and give `None` outside them. Multi-byte values are little-endian.
+/// All accesses check the bounds and return `None` outside of them. Multi-byte values are little-endian.
 #[derive(Clone, Copy)]
 pub(crate) struct GuestRange {
     pub(super) base: u64,
@@ -20,14 +20,14 @@ unsafe impl Sync for GuestRange {}
 impl GuestRange {
     pub(crate) const EMPTY: GuestRange = GuestRange { base: 0, len: 0, ptr: std::ptr::null_mut() };
 
-    /// Whether all `size` bytes at `address` lie in it.
+    /// Returns whether all `size` bytes at `address` are in the range.
     #[inline(always)]
     pub(crate) fn contains(&self, address: u64, size: u64) -> bool {
         let offset = address.wrapping_sub(self.base);
         offset < self.len && size <= self.len - offset
     }
 
-    /// A host pointer to `address` if all `size` bytes lie in it.
+    /// Returns a host pointer to `address` if all `size` bytes are in the range.
     #[inline(always)]
     pub(super) fn at(&self, address: u64, size: u64) -> Option<*mut u8> {
         // SAFETY: the offset lies inside the allocation that `ptr` points to.
@@ -49,7 +49,7 @@ impl GuestRange {
         Some(())
     }
 
-    /// The dword at `address` for atomic operations; none if it is out of bounds or not at a multiple of 4.
+    /// The dword at `address` for atomic operations; `None` if it is out of bounds or not at a multiple of 4.
     #[inline(always)]
     pub(crate) fn atomic_u32(&self, address: u64) -> Option<Cell<u32>> {
         let p = self.at(address, 4).filter(|p| p.addr() & 3 == 0)?;
@@ -57,7 +57,7 @@ impl GuestRange {
         Some(unsafe { Cell::<u32>::new(p) })
     }
 
-    /// The 64-bit word at `address` for atomic operations; none if it is out of bounds or not at a multiple of 8.
+    /// The 64-bit word at `address` for atomic operations; `None` if it is out of bounds or not at a multiple of 8.
     #[inline(always)]
     pub(crate) fn atomic_u64(&self, address: u64) -> Option<Cell<u64>> {
         let p = self.at(address, 8).filter(|p| p.addr() & 7 == 0)?;
@@ -65,7 +65,7 @@ impl GuestRange {
         Some(unsafe { Cell::<u64>::new(p) })
     }
 
-    /// Copies bytes out. The caller has checked that they lie in the range; else nothing is copied.
+    /// Copies bytes out of the range. The caller has checked the bounds; if they are not in the range, nothing is copied.
     pub(crate) fn read_bytes(&self, address: u64, out: &mut [u8]) {
         let Some(p) = self.at(address, out.len() as u64) else { return };
         // Aligned words, so that none is seen half-written.
@@ -87,7 +87,7 @@ impl GuestRange {
         }
     }
 
-    /// Copies bytes in. The caller has checked that they lie in the range; else nothing is copied.
+    /// Copies bytes into the range. The caller has checked the bounds; if they are not in the range, nothing is copied.
     pub(crate) fn write_bytes(&self, address: u64, data: &[u8]) {
         let Some(p) = self.at(address, data.len() as u64) else { return };
         // Aligned words, so that none is half-written to others.

@@ -7,10 +7,10 @@ use code_object::{CodeObject, RelocationKind};
 use super::address_space::AddressSpace;
 use crate::report::error::{Error, Result};
 
-/// Distances between segments are kept modulo this, the page size of code objects.
+/// The page size of code objects, in bytes. Distances between ELF segments are preserved modulo it.
 const PAGE: u64 = 4096;
 
-/// A code object and where it is mapped. Dropping it frees the memory.
+/// A code object in guest memory. Dropping it frees the memory.
 pub(crate) struct Image {
     object: CodeObject,
     space: Arc<AddressSpace>,
@@ -22,13 +22,13 @@ pub(crate) struct Image {
 
 impl Drop for Image {
     fn drop(&mut self) {
-        // The allocation is this one's own, so it can't have been freed before.
+        // Nothing else frees this allocation, so it is live.
         let _ = self.space.free(self.base);
     }
 }
 
 impl Image {
-    /// Maps a code object.
+    /// Copies a code object to guest memory and applies its relocations.
     pub(crate) fn load(object: &CodeObject, space: &Arc<AddressSpace>) -> Result<Image> {
         let range = object.image_range();
         let start = range.start / PAGE * PAGE;
@@ -57,17 +57,17 @@ impl Image {
         Ok(image)
     }
 
-    /// Guest address of its first byte.
+    /// Returns the guest address of the first byte.
     pub(crate) fn base(&self) -> u64 {
         self.base
     }
 
-    /// Guest address of an ELF virtual address.
+    /// Returns the guest address of an ELF virtual address.
     pub(crate) fn guest(&self, vaddr: u64) -> u64 {
         vaddr.wrapping_add(self.bias)
     }
 
-    /// ELF virtual address of a guest address.
+    /// Returns the ELF virtual address of a guest address.
     pub(crate) fn vaddr(&self, guest: u64) -> u64 {
         guest.wrapping_sub(self.bias)
     }

@@ -1,14 +1,14 @@
-//! LDS: the memory that the waves of one workgroup share, run by one host thread, so plain memory.
+//! LDS, the memory that the waves of one workgroup share. One host thread runs a workgroup, so this is plain memory.
 
 use std::marker::PhantomData;
 
 use super::gather::{Element, Pattern, offsets_pattern};
 use crate::state::wave::{Active, CHUNK, CHUNKS, LANES, Lanes, lanes_of};
 
-/// Most LDS that a workgroup can have, in bytes.
+/// The largest LDS of a workgroup, in bytes.
 pub const MAX_LDS: u32 = 64 << 10;
 
-/// LDS of one workgroup. Accesses give `None` outside of what it has; multi-byte values are little-endian.
+/// The LDS of one workgroup. An access outside of it returns `None`. Multi-byte values are little-endian.
 pub(crate) struct Lds {
     bytes: Box<[u8]>,
     size: u32,
@@ -19,26 +19,26 @@ impl Lds {
         Lds { bytes: vec![0; MAX_LDS as usize].into_boxed_slice(), size: 0 }
     }
 
-    /// Makes it `size` bytes (at most [`MAX_LDS`]), zeroed. Hardware leaves them as they are; zeros make results
+    /// Sets the size to `size` bytes (at most [`MAX_LDS`]), and zeroes them. Hardware does not; zeros make results
     /// independent of what ran before.
     pub(crate) fn reset(&mut self, size: u32) {
         self.size = size.min(MAX_LDS);
         self.bytes[..self.size as usize].fill(0);
     }
 
-    /// In bytes.
+    /// Returns the size in bytes.
     #[inline(always)]
     pub(crate) fn size(&self) -> u32 {
         self.size
     }
 
-    /// All of it.
+    /// Returns all bytes.
     #[inline(always)]
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes[..self.size as usize]
     }
 
-    /// All of it.
+    /// Returns all bytes.
     #[inline(always)]
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[..self.size as usize]
@@ -67,7 +67,7 @@ impl Lds {
         self.store(address, value.to_le_bytes())
     }
 
-    /// One lane's element.
+    /// Loads one lane's element.
     pub(crate) fn load_one<E: Element>(&self, address: u32) -> Option<E> {
         let at = address as usize;
         let from = self.bytes().get(at..at.checked_add(E::SIZE)?)?;

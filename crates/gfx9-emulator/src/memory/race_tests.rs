@@ -92,7 +92,7 @@ fn accesses_of_all_sizes() {
 }
 
 #[test]
-fn read_modify_writes_lose_nothing() {
+fn concurrent_read_modify_writes_lose_no_update() {
     let add = |view: &mut View, at: u64| {
         let range = range(view, at);
         let (narrow, wide) = (range.atomic_u32(at).unwrap(), range.atomic_u64(at + 8).unwrap());

@@ -1,11 +1,11 @@
-//! Which bytes of an allocation were ever written: one bit a byte, for the sanitizer.
+//! The sanitizer's record of which bytes of an allocation were written: one bit for each byte.
 
 use super::backing::Backing;
 use super::guest_range::GuestRange;
 
 /// The bits of one allocation.
 pub(crate) struct Shadow {
-    /// Kept for the memory that `words` is in.
+    /// Keeps the memory of `words` alive.
     _bits: Backing,
     words: GuestRange,
     len: u64,
@@ -18,7 +18,7 @@ fn mask(from: u64, to: u64) -> u64 {
 }
 
 impl Shadow {
-    /// For an allocation of `len` bytes, none of which is written; `None` if there is no memory for it.
+    /// Creates the bits for an allocation of `len` bytes, none of them written; `None` if the host has no memory left.
     pub(crate) fn new(len: u64) -> Option<Shadow> {
         let bytes = len.div_ceil(64).checked_mul(8)?;
         let bits = Backing::zeroed(usize::try_from(bytes).ok()?)?;
@@ -33,7 +33,7 @@ impl Shadow {
         words.map(move |n| (n, mask(offset.saturating_sub(64 * n), (end - 64 * n).min(64))))
     }
 
-    /// Bytes have been written.
+    /// Marks bytes as written.
     pub(crate) fn mark(&self, offset: u64, len: u64) {
         for (n, mask) in self.masks(offset, len) {
             if let Some(word) = self.words.atomic_u64(8 * n)
@@ -44,7 +44,7 @@ impl Shadow {
         }
     }
 
-    /// Whether all of these bytes have been written.
+    /// Returns whether all of these bytes have been written.
     pub(crate) fn is_written(&self, offset: u64, len: u64) -> bool {
         self.masks(offset, len).all(|(n, mask)| {
             let word = self.words.atomic_u64(8 * n).map_or(0, |word| word.load());
@@ -52,7 +52,7 @@ impl Shadow {
         })
     }
 
-    /// Bytes have been copied from another's: they are as written as those.
+    /// Copies the bits of bytes that were copied from another allocation; `None` counts as written.
     pub(crate) fn copy(&self, offset: u64, from: Option<&Shadow>, from_offset: u64, len: u64) {
         let Some(from) = from else { return self.mark(offset, len) };
         // Whole words at a time where all is written, as it mostly is.
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_marked_one_by_one() {
+    fn bytes_are_marked_individually() {
         let shadow = Shadow::new(1000).unwrap();
         for (offset, len) in [(0, 1), (63, 2), (128, 64), (200, 300), (999, 1), (998, 10)] {
             assert!(!shadow.is_written(offset, len), "{offset} {len}");

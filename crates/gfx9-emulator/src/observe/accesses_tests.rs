@@ -148,7 +148,7 @@ fn registers(w: &Wave) -> Vec<u32> {
 }
 
 #[test]
-fn every_memory_instruction_touches_what_is_said() {
+fn every_memory_instruction_accesses_the_predicted_bytes() {
     let mut random = Random::new(5);
     let mut checked = 0;
     for target in [Target::Gfx90a, Target::Gfx942] {

@@ -1,20 +1,20 @@
 //! Global wave sync: 64 resources of a machine, by which waves of different workgroups wait for each other.
 //!
-//! A resource is a counter and the waves that wait for it, as a barrier or as a semaphore (CDNA3 ISA, "GWS"). They keep
-//! their counters from one dispatch to the next. Until a kernel initialises it, resource 0 is at each dispatch as ROCm's
-//! runtime leaves it before a cooperative launch: a barrier for one wave of each workgroup, which is what
+//! A resource is a counter that waves wait for, as a barrier or as a semaphore (CDNA3 ISA, "GWS"). Its value is kept from one
+//! dispatch to the next. Until a kernel initialises it, resource 0 has at the beginning of each dispatch the value that
+//! ROCm's runtime sets before a cooperative launch: a barrier for one wave of each workgroup, which
 //! `cooperative_groups::grid_group::sync` of ROCm's device library expects (`__ockl_grid_sync`).
 
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Resources of a machine.
+/// The number of resources of a machine.
 const RESOURCES: usize = 64;
 
-/// Counters that kernels have set, of a machine.
+/// The counters of a machine; `None` for those that no kernel has set.
 pub(crate) type CounterTable = Mutex<[Option<u32>; RESOURCES]>;
 
-/// A machine's, before any kernel has run.
+/// Returns the counters of a machine that has run no kernel.
 pub(crate) fn counter_table() -> Arc<CounterTable> {
     Arc::new(Mutex::new([None; RESOURCES]))
 }
@@ -22,15 +22,15 @@ pub(crate) fn counter_table() -> Arc<CounterTable> {
 #[derive(Debug, Clone, Copy, Default)]
 struct Resource {
     counter: u32,
-    /// Barriers that were met.
+    /// The number of barriers that were met.
     met: u64,
-    /// Times that all who wait for the semaphore were let go.
+    /// The number of times that all waves waiting for the semaphore were released.
     released: u64,
-    /// The counter stays when the dispatch has ended.
+    /// Whether the counter is kept when the dispatch has ended.
     is_kept: bool,
 }
 
-/// What a wave waits for.
+/// A resource that a wave waits for, and the condition under which it continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct GwsWait {
     pub(crate) resource: u8,
@@ -39,9 +39,9 @@ pub(crate) struct GwsWait {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WaitCondition {
-    /// More barriers have been met.
+    /// More barriers than this have been met.
     Met(u64),
-    /// The counter is above 0, or all were let go once more.
+    /// The counter is above 0, or all waiting waves were released more often than this.
     Credit(u64),
 }
 
@@ -55,11 +55,11 @@ impl GwsWait {
 #[derive(Debug)]
 pub(crate) struct Gws {
     kept: Arc<CounterTable>,
-    /// Workgroups of the dispatch.
+    /// The number of workgroups of the dispatch.
     workgroups: u64,
     /// Empty until the first use.
     resources: Mutex<Vec<Resource>>,
-    /// Times that a wave may have been let go.
+    /// The number of changes that may let a waiting wave continue.
     changes: AtomicU64,
 }
 
@@ -72,7 +72,7 @@ impl Gws {
         Gws { kept, workgroups, resources: Mutex::default(), changes: AtomicU64::new(0) }
     }
 
-    /// Does something with a resource, of which the low six bits of the number count.
+    /// Calls `f` with a resource, which the low six bits of `resource` select.
     fn with<T>(&self, resource: u8, f: impl FnOnce(&mut Resource) -> T) -> T {
         let mut resources = lock(&self.resources);
         if resources.is_empty() {
@@ -93,7 +93,7 @@ impl Gws {
         self.changes.fetch_add(1, SeqCst);
     }
 
-    /// Grows whenever a wave may have been let go.
+    /// Returns a number that grows whenever a waiting wave may be able to continue.
     pub(crate) fn changes(&self) -> u64 {
         self.changes.load(SeqCst)
     }
@@ -107,7 +107,7 @@ impl Gws {
         self.changed();
     }
 
-    /// `ds_gws_sema_v`, `ds_gws_sema_br`: lets `count` waves pass.
+    /// `ds_gws_sema_v`, `ds_gws_sema_br`: adds `count` to the counter, so that as many waves can pass.
     pub(crate) fn add(&self, resource: u8, count: u32) {
         self.with(resource, |r| {
             r.counter = r.counter.wrapping_add(count);
@@ -116,7 +116,7 @@ impl Gws {
         self.changed();
     }
 
-    /// `ds_gws_sema_release_all`: lets all pass that wait.
+    /// `ds_gws_sema_release_all`: releases all waiting waves.
     pub(crate) fn release_all(&self, resource: u8) {
         self.with(resource, |r| {
             r.counter = 0;
@@ -126,7 +126,7 @@ impl Gws {
         self.changed();
     }
 
-    /// `ds_gws_sema_p`: passes, or waits.
+    /// `ds_gws_sema_p`: decrements the counter, or returns what to wait for if it is 0.
     pub(crate) fn acquire(&self, resource: u8) -> Option<GwsWait> {
         self.with(resource, |r| {
             if r.counter > 0 {
@@ -137,7 +137,8 @@ impl Gws {
         })
     }
 
-    /// `ds_gws_barrier`: waits for as many waves as the counter says; the last one sets it for the next barrier.
+    /// `ds_gws_barrier`: returns what to wait for, or `None` for the last wave of the barrier, which sets the counter for the
+    /// next barrier to `next`.
     pub(crate) fn arrive(&self, resource: u8, next: u32) -> Option<GwsWait> {
         let wait = self.with(resource, |r| {
             if r.counter > 0 {
@@ -154,8 +155,8 @@ impl Gws {
         wait
     }
 
-    /// Whether a wave goes on; a semaphore's counter is then one less.
-    pub(crate) fn goes_on(&self, wait: GwsWait) -> bool {
+    /// Returns whether a waiting wave can continue. If it waits for a semaphore's counter, this decrements the counter.
+    pub(crate) fn can_continue(&self, wait: GwsWait) -> bool {
         self.with(wait.resource, |r| match wait.until {
             WaitCondition::Met(met) => r.met > met,
             WaitCondition::Credit(released) if r.released > released => true,
@@ -167,12 +168,12 @@ impl Gws {
         })
     }
 
-    /// Waves that have still to come before those that wait for a barrier go on.
+    /// Returns the number of waves that have not arrived at a barrier yet.
     pub(crate) fn missing(&self, resource: u8) -> u64 {
         self.with(resource, |r| u64::from(r.counter) + 1)
     }
 
-    /// The dispatch has ended: counters that kernels have set stay.
+    /// Keeps the counters that kernels have set for the next dispatch. Called when the dispatch has ended.
     pub(crate) fn keep(&self) {
         let resources = lock(&self.resources);
         for (kept, r) in lock(&self.kept).iter_mut().zip(resources.iter()) {
@@ -188,31 +189,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn barriers_count_and_are_set_anew_by_the_last() {
+    fn barriers_count_waves_and_the_last_wave_sets_the_next_count() {
         let gws = Gws::new(counter_table(), 3);
-        // Three first, as there are three workgroups; then as many as the last wave has said.
+        // The first barrier is for three waves, as there are three workgroups; the next for the number that the last wave set.
         for (next, waiting) in [(1, 2), (2, 1)] {
             let waits: Vec<GwsWait> = (0..).map_while(|_| gws.arrive(0, next)).collect();
             assert_eq!(waits.len(), waiting);
-            assert!(waits.iter().all(|wait| wait.is_barrier() && gws.goes_on(*wait)));
+            assert!(waits.iter().all(|wait| wait.is_barrier() && gws.can_continue(*wait)));
             assert_eq!(gws.missing(0), u64::from(next) + 1);
         }
         let first = gws.arrive(0, 0).unwrap();
         let before = gws.changes();
-        assert!(!gws.goes_on(first) && gws.missing(0) == 2);
+        assert!(!gws.can_continue(first) && gws.missing(0) == 2);
         assert!(gws.arrive(0, 0).is_some());
         assert_eq!(gws.changes(), before);
-        assert!(gws.arrive(0, 0).is_none() && gws.goes_on(first) && gws.changes() > before);
+        assert!(gws.arrive(0, 0).is_none() && gws.can_continue(first) && gws.changes() > before);
     }
 
     #[test]
-    fn semaphores_let_as_many_pass_as_they_were_given() {
+    fn semaphores_let_as_many_waves_pass_as_were_released() {
         let gws = Gws::new(counter_table(), 1);
         gws.init(9, 1);
         assert!(gws.acquire(9).is_none());
         let waits: Vec<GwsWait> = (0..4).map_while(|_| gws.acquire(9)).collect();
         assert_eq!(waits.len(), 4);
-        let passed = |gws: &Gws| waits.iter().filter(|wait| gws.goes_on(**wait)).count();
+        let passed = |gws: &Gws| waits.iter().filter(|wait| gws.can_continue(**wait)).count();
         assert_eq!(passed(&gws), 0);
         gws.add(9, 1);
         assert_eq!((passed(&gws), passed(&gws)), (1, 0));
@@ -220,12 +221,12 @@ mod tests {
         assert_eq!((passed(&gws), passed(&gws)), (2, 0));
         gws.release_all(9);
         assert_eq!(passed(&gws), 4);
-        // Those who come later wait.
-        assert!(gws.acquire(9).is_some_and(|wait| !gws.goes_on(wait)));
+        // A wave that comes later waits.
+        assert!(gws.acquire(9).is_some_and(|wait| !gws.can_continue(wait)));
     }
 
     #[test]
-    fn what_kernels_have_set_stays() {
+    fn counters_that_kernels_set_are_kept_between_dispatches() {
         let machine = counter_table();
         let gws = Gws::new(Arc::clone(&machine), 8);
         gws.init(3, 41);
@@ -235,7 +236,7 @@ mod tests {
         gws.keep();
         let later = Gws::new(Arc::clone(&machine), 5);
         assert_eq!((later.missing(3), later.missing(4), later.missing(0)), (43, 3, 5));
-        // Numbers above are those below once more.
+        // Only the low six bits of the number count.
         assert_eq!(later.missing(64 + 3), 43);
         later.init(0, 6);
         later.keep();

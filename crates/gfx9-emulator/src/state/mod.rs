@@ -1,4 +1,4 @@
-//! The state of a wave: its registers, scratch and modes, and what it waits for.
+//! The state of a wave: its registers, private memory and modes; and global wave sync, in which it may wait.
 
 pub(crate) mod bytes;
 pub(crate) mod gws;

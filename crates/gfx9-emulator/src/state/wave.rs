@@ -1,15 +1,15 @@
-//! One wavefront's state: registers, EXEC mask, mode, where it is.
+//! The state of one wave: registers, EXEC mask, mode, and the position in the program.
 
 use bytemuck::Zeroable;
 
 use crate::state::bytes::Bytes;
 use crate::state::gws::GwsWait;
 
-/// Lanes of a wavefront.
+/// The number of lanes of a wave.
 pub const LANES: usize = 64;
-/// Lanes that executors handle at a time: two AVX2 registers, one of AVX-512.
+/// The number of lanes that executors process at a time: two AVX2 registers, or one of AVX-512.
 pub(crate) const CHUNK: usize = 16;
-/// Chunks of a register.
+/// The number of chunks of a vector register.
 pub(crate) const CHUNKS: usize = LANES / CHUNK;
 
 /// One vector register: a dword for each lane, in chunks.
@@ -59,13 +59,13 @@ pub(crate) struct Regs {
     pub(crate) s: [u32; SSLOTS],
 }
 
-/// Vector registers, temporaries included.
+/// The number of vector registers, including temporaries.
 pub(crate) const VROWS: usize = 1024;
 /// First AGPR.
 pub(crate) const AGPR: u16 = 256;
 /// First temporary vector register.
 pub(crate) const TEMP: u16 = 512;
-/// Scalar slots.
+/// The number of scalar slots.
 pub(crate) const SSLOTS: usize = 4096;
 /// First scalar slot of the program's constants.
 pub(crate) const POOL: u16 = 256;
@@ -121,7 +121,7 @@ impl Mode {
     pub(crate) const GPR_IDX_EN: u32 = 1 << 27;
     /// Vector instructions are skipped.
     pub(crate) const VSKIP: u32 = 1 << 28;
-    /// Whether vector instructions do other than they say.
+    /// Whether a mode is on that changes what vector instructions do.
     pub(crate) const fn alters(self) -> bool {
         self.0 & (Mode::GPR_IDX_EN | Mode::VSKIP) != 0
     }
@@ -146,11 +146,11 @@ pub(crate) struct Wave {
     pub(crate) mode: Mode,
     /// Trap status, as `s_getreg` shows it. Set by `s_setreg` alone.
     pub(crate) trapsts: u32,
-    /// Its number in the workgroup.
+    /// The number of the wave in its workgroup, from 0.
     pub(crate) id: u32,
-    /// Instructions executed.
+    /// The number of instructions executed.
     pub(crate) count: u64,
-    /// Which program's constants `r.s` holds; 0 none.
+    /// The number of the program whose constants `r.s` holds; 0 for none.
     pub(crate) pool_of: u64,
     pub(crate) scratch: Scratch,
     /// After [`crate::exec::inst::Flow::Wait`]: what it waits for.
@@ -271,13 +271,13 @@ impl Wave {
         }
     }
 
-    /// A vector register.
+    /// Returns a vector register.
     #[inline(always)]
     pub(crate) fn v(&self, index: u16) -> &Lanes {
         &self.r.v[index as usize & (VROWS - 1)]
     }
 
-    /// A vector register.
+    /// Returns a vector register.
     #[inline(always)]
     pub(crate) fn v_mut(&mut self, index: u16) -> &mut Lanes {
         &mut self.r.v[index as usize & (VROWS - 1)]
@@ -306,7 +306,7 @@ impl Wave {
         self.set_s32(index.wrapping_add(1), (value >> 32) as u32);
     }
 
-    /// Which lanes are active.
+    /// Returns the mask of active lanes.
     #[inline(always)]
     pub(crate) fn exec(&self) -> u64 {
         // One load, unlike `s64`, as every vector instruction asks.
@@ -334,7 +334,7 @@ impl Wave {
         self.set_s32(sreg::SCC, u32::from(scc));
     }
 
-    /// Makes `mask` that of the lanes in `exec`.
+    /// Sets `mask` to the mask of the lanes in `exec`.
     #[inline(always)]
     pub(crate) fn refresh_mask(&mut self, exec: u64) {
         if self.mask_exec != exec {
@@ -342,7 +342,7 @@ impl Wave {
         }
     }
 
-    /// Apart, so that it isn't in every executor.
+    /// Not inlined, so that the code is not in every executor.
     #[inline(never)]
     fn rebuild_mask(&mut self, exec: u64) {
         expand(exec, &mut self.mask);
@@ -369,13 +369,13 @@ impl<'a> Active<'a> {
         self.exec
     }
 
-    /// Whether all lanes are.
+    /// Returns whether all lanes are active.
     #[inline(always)]
     pub(crate) fn all(&self) -> bool {
         self.exec == !0
     }
 
-    /// The first one.
+    /// Returns the first active lane.
     #[inline(always)]
     pub(crate) fn first(&self) -> usize {
         self.exec.trailing_zeros() as usize & (LANES - 1)
@@ -423,7 +423,7 @@ pub(crate) fn expand(bits: u64, out: &mut Lanes) {
     }
 }
 
-/// The lanes of a mask, in order.
+/// Returns the lanes of a mask, in order.
 #[inline(always)]
 pub(crate) fn lanes_of(mut mask: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! The table in VERIFICATION.md of what is executed, against what each instruction does.
+//! Compares the table in VERIFICATION.md of executed instructions with what each instruction does.
 
 use gfx9_isa::{Encoding, Row, Target, Ty};
 
@@ -8,7 +8,7 @@ use crate::testing::test_wave::TestWave;
 
 const PAGE: &str = include_str!("../../VERIFICATION.md");
 
-/// Whether an instruction does more than fault by its name: runs it once, on registers and offsets of zero.
+/// Returns whether an instruction is implemented: runs it once, on registers and offsets of zero.
 fn is_executed(row: &Row, encoding: Encoding, target: Target) -> bool {
     let op = row.op[target as usize] as u32;
     let vector = 256;

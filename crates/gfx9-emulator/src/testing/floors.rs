@@ -1,10 +1,10 @@
-//! The floors of this crate: a module uses those below it and none above.
+//! The order of this crate's modules: a module uses the modules below it and none above it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// From the top down.
-const FLOORS: [&str; 6] = ["host", "observe", "exec", "memory", "state", "report"];
+/// The modules, from the top down.
+const MODULES: [&str; 6] = ["host", "observe", "exec", "memory", "state", "report"];
 
 /// The source files in a folder and its folders, but for those of tests.
 fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
@@ -22,7 +22,7 @@ fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-/// A file's text without its tests and without comments, which may name what is above.
+/// Returns a file's text without its tests and comments, which may name modules above it.
 fn code(file: &Path) -> String {
     let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
@@ -30,15 +30,15 @@ fn code(file: &Path) -> String {
 }
 
 #[test]
-fn no_floor_uses_one_above() {
+fn no_module_uses_one_above_it() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let (mut wrong, mut count) = (Vec::new(), 0);
-    for (floor, name) in FLOORS.iter().enumerate() {
+    for (position, name) in MODULES.iter().enumerate() {
         let mut files = Vec::new();
         sources(&root.join(name), &mut files);
         for file in &files {
             let code = code(file);
-            for above in &FLOORS[..floor] {
+            for above in &MODULES[..position] {
                 if code.contains(&format!("crate::{above}::")) || code.contains(&format!("crate::{{{above}"))
                 {
                     wrong.push(format!("{} uses {above}", file.display()));
@@ -54,6 +54,6 @@ fn no_floor_uses_one_above() {
         fs::read_dir(&root).unwrap().map(|entry| entry.unwrap()).filter(|entry| entry.path().is_dir());
     let mut modules: Vec<String> =
         there.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    modules.retain(|module| module != "testing" && !FLOORS.contains(&module.as_str()));
-    assert!(modules.is_empty(), "{modules:?} are on no floor");
+    modules.retain(|module| module != "testing" && !MODULES.contains(&module.as_str()));
+    assert!(modules.is_empty(), "{modules:?} are not in the order of modules");
 }

@@ -1,5 +1,5 @@
-//! What the randomised tests have executed, compared with the instruction tables, so that none goes without, and with the
-//! table in VERIFICATION.md of how each class was verified.
+//! The instruction coverage: every instruction of the tables has to be executed by a randomised test, and the table in
+//! VERIFICATION.md of how each class was verified has to agree with what the tests executed.
 
 use std::collections::BTreeMap;
 
@@ -33,12 +33,12 @@ fn tests() -> impl Iterator<Item = &'static RandomisedTest> {
     all.into_iter().flatten()
 }
 
-/// Instructions that no reference can be given random operands for, and the tests that show what they do.
+/// Instructions without operands that could be random, and the tests that check them.
 const APART: &[(&[&str], &str)] = &[
     (&["s_endpgm_saved", "s_endpgm_ordered_ps_done"], "exec::idle_tests::programs_end"),
     (&["s_barrier"], "tests/dispatch.rs"),
     (&["s_setkill", "s_sethalt", "s_sendmsghalt"], "exec::idle_tests::programs_end"),
-    (&["s_trap"], "exec::control_tests::what_cannot_run_faults_when_reached"),
+    (&["s_trap"], "exec::control_tests::unexecutable_instructions_fault_when_reached"),
     (
         &[
             "ds_gws_init",
@@ -53,7 +53,8 @@ const APART: &[(&[&str], &str)] = &[
     (&["s_memtime", "s_memrealtime"], "exec::control_tests::scalar_memory"),
 ];
 
-/// Rows that fault by their name when they are reached (VERIFICATION.md lists them; `coverage.rs` checks that).
+/// Returns whether a row is not implemented, so that a wave that reaches it faults (VERIFICATION.md lists these rows;
+/// `coverage.rs` checks that).
 fn is_unimplemented(row: &Row) -> bool {
     matches!(crate::exec::table::executor(row.mnemonic), crate::exec::table::Impl::No)
         || row.name.starts_with("s_rfe_")
@@ -62,7 +63,7 @@ fn is_unimplemented(row: &Row) -> bool {
 /// A line of that table.
 struct Class {
     name: &'static str,
-    /// Instructions of gfx90a and gfx942, and how often each is executed at least.
+    /// The numbers of instructions of gfx90a and gfx942, and how often each is executed at least.
     numbers: [Option<u64>; 3],
     tests: Vec<&'static str>,
 }
@@ -76,7 +77,7 @@ fn section() -> &'static str {
     section.unwrap_or("")
 }
 
-/// What stands between backticks.
+/// Returns the parts of a text that are in backticks.
 fn quoted(text: &'static str) -> impl Iterator<Item = &'static str> {
     text.split('`').skip(1).step_by(2)
 }
@@ -111,7 +112,7 @@ fn the_page_says_how_each_class_was_verified() {
         let of = |target: Target| counts.keys().filter(|key| key.2 == target as u8).count() as u64;
         let least = counts.values().min().copied().unwrap_or(0);
         let [gfx90a, gfx942, cases] = class.numbers.map(|n| n.unwrap_or(0));
-        // Random tests may take other ways on other hosts.
+        // On other hosts, random tests may execute other numbers of instructions.
         let fits = cases <= least && least < 2 * cases.max(1);
         if [gfx90a, gfx942] != [Target::Gfx90a, Target::Gfx942].map(of) || !fits {
             let [gfx90a, gfx942] = [Target::Gfx90a, Target::Gfx942].map(of);
@@ -121,7 +122,7 @@ fn the_page_says_how_each_class_was_verified() {
     assert!(wrong.is_empty(), "the table has to be {wrong:#?}");
     for test in tests() {
         let lines = classes.iter().filter(|class| class.tests.contains(&test.name())).count();
-        assert_eq!(lines, 1, "{} is in so many lines of that table", test.name());
+        assert_eq!(lines, 1, "{} has to be in one line of that table", test.name());
     }
     for name in APART.iter().flat_map(|(names, _)| names.iter()) {
         assert!(

@@ -1,4 +1,4 @@
-//! For tests: runs encoded instructions on one wave, and keeps account of which instructions the tests have executed.
+//! Test support: runs encoded instructions on one wave, and records which instructions the tests have executed.
 
 mod coverage;
 mod floors;

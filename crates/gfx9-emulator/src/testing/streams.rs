@@ -78,7 +78,7 @@ fn random_streams_end() {
 }
 
 #[test]
-fn random_streams_end_when_watched() {
+fn random_streams_end_when_observed() {
     let object = include_bytes!("../../tests/data/defects.gfx90a.co");
     let object = CodeObject::parse(object).unwrap();
     let image = Arc::new(Image::load(&object, &Arc::new(AddressSpace::new(1 << 20))).unwrap());

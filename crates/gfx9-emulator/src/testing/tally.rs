@@ -1,7 +1,7 @@
 //! Which instructions the randomised tests have executed, and how often.
 //!
-//! A module of tests names those of its functions that compare instructions with a reference on random operands:
-//! `verified!(a, b)`. Each becomes a test, and notes every instruction that its [`TestWave`](super::test_wave::TestWave) runs.
+//! A module of tests lists its functions that compare instructions with a reference on random operands: `verified!(a, b)`.
+//! Each becomes a test, and records every instruction that its [`TestWave`](super::test_wave::TestWave) runs.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ thread_local! {
     static RAN: RefCell<BTreeMap<Key, [u64; 3]>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// Notes that an instruction ran to its end on a wave.
+/// Records that a wave has executed an instruction.
 pub(crate) fn record(row: &'static Row, target: Target, level: SimdLevel) {
     if let Some(key) = key(row, target) {
         RAN.with_borrow_mut(|ran| ran.entry(key).or_default()[level as usize] += 1);
@@ -32,7 +32,7 @@ pub(crate) fn record(row: &'static Row, target: Target, level: SimdLevel) {
 
 /// A randomised test.
 pub(crate) struct RandomisedTest {
-    /// With its module: `exec::ds_tests::swizzles`.
+    /// The name with its module: `exec::ds_tests::swizzles`.
     path: &'static str,
     body: fn(),
     ran: OnceLock<BTreeMap<Key, u64>>,
@@ -43,7 +43,8 @@ impl RandomisedTest {
         RandomisedTest { path, body, ran: OnceLock::new() }
     }
 
-    /// Runs it, unless that was done; gives how often each instruction was executed, at the level where that was most.
+    /// Returns how often each instruction was executed, at the SIMD level where it was executed most. The first call runs the
+    /// test.
     pub(crate) fn ran(&self) -> &BTreeMap<Key, u64> {
         self.ran.get_or_init(|| {
             RAN.take();
@@ -52,13 +53,13 @@ impl RandomisedTest {
         })
     }
 
-    /// Without `gfx9_emulator::exec::`.
+    /// Returns the name without `gfx9_emulator::exec::`.
     pub(super) fn name(&self) -> &'static str {
         self.path.rsplit_once("exec::").map_or(self.path, |(_, name)| name)
     }
 }
 
-/// Makes tests of functions, and the list `VERIFIED` for the ledger.
+/// Declares functions as tests, and lists them in `VERIFIED` for the instruction coverage.
 macro_rules! verified {
     ($($test:ident),* $(,)?) => {
         const COUNT_OF_VERIFIED: usize = [$(stringify!($test)),*].len();

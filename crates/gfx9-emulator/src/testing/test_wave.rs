@@ -1,4 +1,4 @@
-//! For tests: encodes instructions by their name, and runs them on one wave.
+//! Encodes instructions by name, and runs them on one wave.
 
 use std::sync::{Arc, OnceLock};
 
@@ -42,7 +42,7 @@ pub(crate) struct TestWave {
     pub(crate) space: AddressSpace,
     pub(crate) target: Target,
     pub(crate) level: SimdLevel,
-    /// Instructions after which a run is taken to have ended.
+    /// The number of instructions after which a run ends.
     pub(crate) budget: u64,
 }
 
@@ -117,7 +117,7 @@ impl TestWave {
         }
     }
 
-    /// Tells the ledger of the instructions before dword `end`.
+    /// Records the instructions before dword `end` for the instruction coverage.
     fn record(&self, end: usize) {
         for inst in self.cx.code.insts.iter().filter(|inst| (inst.pc as usize) < end) {
             super::tally::record(inst.row, self.target, self.level);

@@ -53,7 +53,7 @@ fn refused(target: Target) -> Vec<[u32; 2]> {
 }
 
 #[test]
-fn what_is_no_instruction_faults_as_illegal() {
+fn bits_that_are_not_an_instruction_fault_as_illegal() {
     for target in [Target::Gfx90a, Target::Gfx942] {
         let mut rig = TestWave::new(target, SimdLevel::Portable);
         let mut count = 0;
@@ -71,7 +71,7 @@ fn what_is_no_instruction_faults_as_illegal() {
 
 /// Pairs of SGPRs start at even ones, whatever the lowest bit says.
 #[test]
-fn the_registers_shown_are_those_used() {
+fn traced_registers_are_those_that_the_instruction_uses() {
     for target in [Target::Gfx90a, Target::Gfx942] {
         let words = [0xbe83_0105, 0];
         assert_eq!(disassemble_lenient(target, words, 0).text, "s_mov_b64 s[2:3], s[4:5]");

@@ -274,7 +274,7 @@ mod tests {
 
     /// To the nearest it is what the host computes.
     #[test]
-    fn the_nearest_is_the_hosts() {
+    fn nearest_agrees_with_the_host() {
         let mut random = Random::new(5);
         for _ in 0..20_000 {
             let [a, b, c] = [(); 3].map(|()| float(&mut random));
@@ -300,7 +300,7 @@ mod tests {
 
     /// Directed roundings are the neighbours that enclose the exact value.
     #[test]
-    fn directed_roundings_enclose() {
+    fn directed_roundings_enclose_the_exact_result() {
         let mut random = Random::new(6);
         for size in [16, 32, 64] {
             for _ in 0..5_000 {

@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn nearest_even_is_the_hosts() {
+    fn nearest_even_agrees_with_the_host() {
         let all = samples();
         for (n, &a) in all.iter().enumerate() {
             for (m, &b) in all.iter().enumerate() {

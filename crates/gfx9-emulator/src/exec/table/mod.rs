@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_saturates_in_the_tables_has_an_executor_for_the_clamp_bit() {
+    fn saturating_rows_have_an_executor_for_the_clamp_bit() {
         for row in Encoding::ALL.into_iter().flat_map(Encoding::rows) {
             let clamps = matches!(executor(row.mnemonic), Impl::Lanes { clamp: Some(_), .. });
             assert_eq!(clamps, row.flags & flags::SAT != 0, "{}", row.name);

@@ -244,7 +244,7 @@ fn many_f64() {
 
 /// The rows that this is about are those of floats that no other test holds to the last bit.
 #[test]
-fn the_promises_are_of_all_functions() {
+fn every_transcendental_function_has_a_promised_accuracy() {
     let listed = |name: &str| FUNCTIONS.iter().any(|f| f.name == name) || DOUBLES.contains(&name);
     for row in Encoding::Vop1.rows() {
         let parts = ["_rcp_", "_rsq_", "_sqrt_", "_exp_", "_log_", "_sin_", "_cos_"];

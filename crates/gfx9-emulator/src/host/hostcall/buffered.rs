@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_ends_the_text() {
+    fn an_invalid_record_ends_the_text() {
         for lines in
             [&["1:1:4:%d"][..], &["0:0:5,%d"], &["x", "1:", "1:9999999999:4:%d", "0:0:zz,%d", "::::"], &[]]
         {

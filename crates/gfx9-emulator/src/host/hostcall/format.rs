@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn as_c_does() {
+    fn printf_formats_as_c_does() {
         // Expected texts are glibc's.
         for (format, args, expected) in [
             ("plain", vec![], "plain"),
