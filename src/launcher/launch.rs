@@ -222,6 +222,7 @@ fn check_patches(kernel: &Kernel, block: &Block<'_>) -> Result<()> {
     Ok(())
 }
 
+#[inline(always)]
 fn check_image(kernel: &Kernel, request: &Request<'_>, image: &Image, reads: bool) -> Result<()> {
     if !reads && image.inout + image.output > 0 {
         return Err(kernel.refuse(LaunchProblem::OutputWithoutTicket));
@@ -522,6 +523,7 @@ fn enqueue<R: Receipt>(
 }
 
 /// Finds memory for the image and writes its host-to-device part.
+#[inline(always)]
 fn stage(
     lane: &Arc<Lane>,
     entry: &mut Entry,
@@ -639,6 +641,9 @@ fn and_buffers(staged: &[MemoryAccess], request: &Request<'_>) -> Vec<MemoryAcce
 }
 
 /// Enqueues the copies, the kernel and the event on the lane's stream.
+// Always inlined, as `stage` and `check_image`: a launch with a ticket and one without are two functions, and what only one
+// function calls is inlined by itself, but not what two do.
+#[inline(always)]
 fn submit(
     kernel: &Kernel,
     lane: &Lane,
