@@ -617,8 +617,9 @@ mod tests {
             for t in 0..4u64 {
                 scope.spawn(move || {
                     for i in 0..ROUNDS {
-                        let mine: Vec<u64> =
-                            (0..5).map(|k| TABLE.insert(Owner(t), (t << 32) | (i * 5 + k)).unwrap()).collect();
+                        let mine: Vec<u64> = (0..5)
+                            .map(|k| TABLE.insert(Owner(t), (t << 32) | (i * 5 + k)).unwrap())
+                            .collect();
                         for (k, &handle) in mine.iter().enumerate() {
                             assert_eq!(TABLE.take(handle).unwrap().value, (t << 32) | (i * 5 + k as u64));
                             assert!(TABLE.take(handle).is_err());
