@@ -1,4 +1,4 @@
-//! Modes in which vector instructions do other than they say: vector registers that are indexed, and VSKIP (CDNA3 ISA,
+//! Modes that change what vector instructions do: indexed vector registers, and VSKIP (CDNA3 ISA,
 //! "Mode register", "VGPR indexing", `S_SETVSKIP`).
 //!
 //! Registers are resolved at decode, and the interpreter's loop knows of no modes. So a wave runs in the loop of this file
@@ -13,7 +13,7 @@ use crate::exec::inst::{
 use crate::exec::operand::Operand;
 use crate::state::wave::{Mode, VROWS, Wave, sreg};
 
-/// How a wave goes on when MODE may have been written.
+/// Returns how a wave continues after an instruction that may have written MODE.
 #[inline(always)]
 pub(crate) fn after_mode(w: &Wave) -> Flow {
     if w.mode.alters() { Flow::Altered } else { Flow::Next }
@@ -76,9 +76,9 @@ pub(crate) fn run(
     stop
 }
 
-/// Registers that an index may reach.
+/// The number of registers that an index may select.
 const VGPRS: u16 = 256;
-/// Where results go whose register there isn't: no instruction reads it.
+/// The register for results whose destination doesn't exist. No instruction reads it.
 const LOST: u16 = VROWS as u16 - 64;
 
 /// A source's register. One past the last is the first one (CDNA3 ISA, "Out-of-range behavior").
@@ -86,7 +86,7 @@ fn source(register: u16, index: u16) -> u16 {
     moved_register(register, index, 0)
 }
 
-/// A destination's register. What goes past the last is lost.
+/// A destination's register. A write past the last one has no effect.
 fn destination(register: u16, index: u16) -> u16 {
     moved_register(register, index, LOST)
 }

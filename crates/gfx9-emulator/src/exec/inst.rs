@@ -1,6 +1,6 @@
-//! What executors are given: a decoded instruction, the code that it is in, and the context that it runs in.
+//! The arguments of executors: a decoded instruction, the code that contains it, and the context that it runs in.
 //!
-//! These types name each other: an instruction points to its executor, which takes the context, which has the code.
+//! These types refer to each other: an instruction points to its executor, which takes the context, which has the code.
 
 use std::sync::Arc;
 
@@ -18,21 +18,21 @@ use crate::state::wave::Wave;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Flow {
-    /// Goes on with the next instruction.
+    /// Continues with the next instruction.
     Next,
-    /// Goes on at `Wave::next`, which the executor has set to an index into the program's instructions.
+    /// Continues at `Wave::next`, which the executor has set to an index into the program's instructions.
     Jump,
-    /// As `Next`, but lets other waves run first (sleep, and the like of spinning).
+    /// Like `Next`, but lets other waves run first (`s_sleep` and similar instructions of waiting loops).
     Yield,
-    /// Waits at the workgroup's barrier; then as `Next`.
+    /// Waits at the workgroup's barrier, then continues like `Next`.
     Barrier,
-    /// Waits for other workgroups, as the executor has put into `Wave::wait`; then as `Next`.
+    /// Waits for other workgroups, as `Wave::wait` says, then continues like `Next`.
     Wait,
-    /// As `Next`, but MODE now says that vector instructions do other than they say: `altered::run` goes on.
+    /// Like `Next`, but MODE now changes what vector instructions do: `altered::run` continues.
     Altered,
     /// The wave has ended.
     End,
-    /// The executor has put the cause into `ExecContext::fault`.
+    /// The instruction faulted. The executor has set `ExecContext::fault` to the cause.
     Fault,
 }
 
@@ -47,7 +47,7 @@ pub(crate) trait Exec {
     fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow;
 }
 
-/// Index that stands for an operand that is not there.
+/// The index of an operand that the instruction doesn't have.
 pub(crate) const NONE: u16 = u16::MAX;
 
 /// One decoded instruction, one cache line.
@@ -69,13 +69,13 @@ pub(crate) struct Inst {
     pub(crate) imm: u32,
     /// Direct branches: index of the instruction branched to.
     pub(crate) target: u32,
-    /// Where it is: dwords from the start of the code.
+    /// Its position: dwords from the start of the code.
     pub(crate) pc: u32,
     /// Its first two dwords; the second is 0 if it has only one.
     pub(crate) raw: [u32; 2],
     /// Its row in the tables.
     pub(crate) row: &'static Row,
-    /// What source and result modifiers, DPP and SDWA need; executed by `modifiers::Modified`.
+    /// Source and result modifiers, DPP and SDWA, if the instruction has any; executed by `modifiers::Modified`.
     pub(crate) ext: Option<Box<ModifierInst>>,
 }
 
@@ -95,9 +95,9 @@ pub(crate) mod flag {
     pub(crate) const GDS: u16 = 32;
     /// scc on gfx90a; sc1 on gfx942.
     pub(crate) const SC1: u16 = 64;
-    /// SCRATCH: there is a vaddr operand.
+    /// SCRATCH: the instruction has a vaddr operand.
     pub(crate) const VADDR: u16 = 128;
-    /// Any: no instruction, whatever else there is.
+    /// Any encoding: the bits are not an instruction.
     pub(crate) const ILLEGAL: u16 = 256;
 
     /// The flags whose bit in the encoding is set.
@@ -106,24 +106,24 @@ pub(crate) mod flag {
     }
 }
 
-/// What [`Modified`](super::modifiers::Modified) does around the operation.
+/// An operation with the modifiers that [`Modified`](super::modifiers::Modified) applies before and after it.
 pub(crate) struct ModifierInst {
     /// The operation on prepared sources.
     pub(crate) inner: Inst,
     pub(crate) fixes: [Option<SourceModifier>; 3],
     pub(crate) post: Option<ResultModifier>,
-    /// The first source, which then has a fix, comes from other lanes.
+    /// The lanes that the first source comes from. That source then has a modifier.
     pub(crate) dpp: Option<Dpp>,
     /// The operation writes EXEC.
     pub(crate) writes_exec: bool,
     /// A source is VCCZ or EXECZ, whose slots are not kept up to date.
     pub(crate) zero_flags: bool,
-    /// Constants of the sources that there was no slot in the pool for; they go to [`spill`](super::operand::spill).
+    /// Constants of the sources for which the pool had no slot; they are copied to [`spill`](super::operand::spill).
     pub(crate) spilled: [Option<u64>; 3],
 }
 
 impl ModifierInst {
-    /// An operation with nothing around it yet.
+    /// Returns an operation without modifiers.
     pub(crate) fn around(inner: Inst) -> ModifierInst {
         ModifierInst {
             inner,
@@ -137,10 +137,10 @@ impl ModifierInst {
     }
 }
 
-/// In [`Code::map`]: no instruction starts at that dword.
+/// Marks the dwords in [`Code::map`] at which no instruction starts.
 pub(crate) const UNMAPPED: u32 = u32::MAX;
 
-/// Machine code, decoded.
+/// Decoded machine code.
 pub(crate) struct Code {
     /// In the order of decoding; an instruction is followed by the next one in memory.
     pub(crate) insts: Vec<Inst>,
@@ -164,13 +164,13 @@ impl Code {
     }
 }
 
-/// The host's side of the calls that a kernel makes (`s_sendmsg`).
+/// Serves the calls that a kernel makes to the host (`s_sendmsg`).
 pub(crate) trait Host: Send + Sync {
     /// Serves all calls that are ready.
     fn serve(&self);
 }
 
-/// What executors can reach besides the wave.
+/// The state that executors can access besides the wave.
 pub(crate) struct ExecContext {
     pub(crate) code: Arc<Code>,
     pub(crate) mem: View,
@@ -179,34 +179,34 @@ pub(crate) struct ExecContext {
     pub(crate) fault: Option<FaultCause>,
     /// Instructions that its waves have executed.
     pub(crate) count: u64,
-    /// What reading the clock took, in instructions.
+    /// The instructions that reading the clock has counted as.
     pub(crate) ticks: u64,
     pub(crate) workgroup: [u32; 3],
-    /// What serves the kernel's calls to the host, if it makes any.
+    /// Serves the kernel's calls to the host; `None` if it makes none.
     pub(crate) host: Option<Arc<dyn Host>>,
-    /// Global wave sync, with the other workgroups.
+    /// Global wave sync, shared by all workgroups.
     pub(crate) gws: Arc<Gws>,
 }
 
-/// Lanes that a fault report names.
+/// The largest number of lanes that a fault report names.
 pub(crate) const REPORTED: usize = 16;
 
 impl ExecContext {
-    /// Stops the kernel.
+    /// Faults with a cause, which stops the kernel.
     #[cold]
     pub(crate) fn fault(&mut self, cause: FaultCause) -> Flow {
         self.fault = Some(cause);
         Flow::Fault
     }
 
-    /// Stops the kernel for a scalar access that is out of bounds.
+    /// Faults because a scalar access is out of bounds.
     #[cold]
     pub(crate) fn scalar_out_of_bounds(&mut self, access: AccessKind, address: u64, size: u32) -> Flow {
         let lanes = vec![LaneAddress { lane: None, address }];
         self.fault(FaultCause::OutOfBounds { access, space: Space::Global, size, lanes })
     }
 
-    /// Stops the kernel for accesses that are out of bounds, of the lanes given.
+    /// Faults because the accesses of the given lanes are out of bounds.
     #[cold]
     pub(crate) fn out_of_bounds(
         &mut self,
@@ -219,7 +219,7 @@ impl ExecContext {
         self.fault(FaultCause::OutOfBounds { access, space, size, lanes })
     }
 
-    /// Stops the kernel for atomics that are misaligned, of the lanes given.
+    /// Faults because the atomics of the given lanes are misaligned.
     #[cold]
     pub(crate) fn misaligned(
         &mut self,
@@ -231,7 +231,7 @@ impl ExecContext {
         self.fault(FaultCause::Misaligned { space, size, lanes })
     }
 
-    /// Guest address of the instruction after `i`.
+    /// Returns the guest address of the instruction after `i`.
     pub(crate) fn address_after(&self, i: &Inst, dwords: u32) -> u64 {
         self.code.base + 4 * u64::from(i.pc + dwords)
     }
@@ -245,26 +245,26 @@ fn named(lanes: impl IntoIterator<Item = (u8, u64)>) -> Vec<LaneAddress> {
         .collect()
 }
 
-/// Why a wave stopped running.
+/// The reason why a wave stopped running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StopReason {
-    /// Its slice is over, or it gave way.
+    /// Its time slice is over, or it let other waves run.
     Slice,
     Barrier,
-    /// `Wave::wait` says for what.
+    /// It waits for other workgroups, as `Wave::wait` says.
     Wait,
     End,
     /// `ExecContext::fault` has the cause; `Wave::next` is the index of the instruction.
     Fault,
 }
 
-/// What sees the instructions that waves execute.
+/// Observes the instructions that waves execute.
 pub(crate) trait Observer: Send {
-    /// `w` executes `i`, which is at index `at` of the code, next.
+    /// Called before `w` executes `i`, which is at index `at` of the code.
     fn before(&mut self, w: &mut Wave, cx: &mut ExecContext, at: usize, i: &Inst);
-    /// `w` has executed what it was last about to.
+    /// Called after `w` has executed the instruction that [`before`](Self::before) was called with.
     fn after(&mut self, w: &Wave);
 }
 
-/// Who observes a wave, if anyone does.
+/// The observer of a wave; `None` if it is not observed.
 pub(crate) type Observing<'a> = Option<&'a mut (dyn Observer + 'static)>;

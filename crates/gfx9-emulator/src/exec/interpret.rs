@@ -22,7 +22,7 @@ pub(crate) fn run_wave_observed(
     interpret::<true>(w, cx, code, slice, observer)
 }
 
-/// The loop; with `OBSERVED` compiled apart, so that the other one pays nothing for it.
+/// The loop. It is compiled separately with `OBSERVED`, so that it is not slowed down without.
 fn interpret<const OBSERVED: bool>(
     w: &mut Wave,
     cx: &mut ExecContext,

@@ -1,7 +1,7 @@
-//! Decoding and executing: the decoder, the interpreter's loop, and the executors, a file a family.
+//! Decoding and executing: the decoder, the interpreter's loop, and the executors, one file for each family of instructions.
 //!
-//! From the bottom: operand, inst (what an executor is given), level, number (soft floats), lanes and modifiers (loops over
-//! lanes), the families of executors, table (which instruction has which), decode, interpret.
+//! From the bottom: operand, inst (the arguments of an executor), level, number (soft floats), lanes and modifiers (loops over
+//! lanes), the families of executors, table (the executor of each instruction), decode, interpret.
 
 pub(crate) mod access;
 pub(crate) mod address;

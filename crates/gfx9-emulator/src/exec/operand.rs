@@ -5,10 +5,10 @@ use gfx9_isa::{Ty, fields};
 
 use crate::state::wave::{LANES, SSLOTS, TEMP};
 
-/// Where an operand is.
+/// The location of an operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operand {
-    /// Not there.
+    /// The instruction doesn't have the operand.
     None,
     /// Index of a vector register.
     Vector(u16),
@@ -19,7 +19,7 @@ pub(crate) enum Operand {
 /// A part of a dword: SDWA's selections, and op_sel's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DwordPart {
-    /// Bits below it.
+    /// The number of bits below the part.
     pub(super) shift: u8,
     pub(super) bits: u8,
 }
@@ -54,17 +54,17 @@ impl DwordPart {
     }
 }
 
-/// What becomes of the rest of the dword that a part is written to.
+/// What happens to the other bits of a dword when a part of it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UnwrittenBits {
     Zero,
-    /// Above the part its sign, below it zeros.
+    /// Bits above the part become its sign, bits below it 0.
     Sign,
-    /// As it was.
+    /// The other bits are preserved.
     Keep,
 }
 
-/// A source to prepare.
+/// The modifiers of a source.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SourceModifier {
     pub(crate) from: Operand,
@@ -76,20 +76,20 @@ pub(crate) struct SourceModifier {
     pub(crate) neg: bool,
 }
 
-/// How to finish a result.
+/// The modifiers of a result.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ResultModifier {
     pub(crate) dst: u16,
     pub(crate) ty: Ty,
-    /// 0 nothing, 1 times 2, 2 times 4, 3 divided by 2.
+    /// The factor: 0 for none, 1 for 2, 2 for 4, 3 for 1/2.
     pub(crate) omod: u8,
-    /// To 0..1.
+    /// Whether the result is clamped to 0..1.
     pub(crate) clamp: bool,
     pub(crate) part: DwordPart,
     pub(crate) rest: UnwrittenBits,
 }
 
-/// Where each lane takes its first source from.
+/// The lane that each lane reads its first source from.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Dpp {
     /// The lane; [`LANES`] if it is beyond the row or the wave.

@@ -1,6 +1,6 @@
 //! The disassembler against LLVM's, by a list that was made with it: `tests/data/disassembly.txt`.
 //!
-//! `cargo test -p gfx9-isa --lib golden -- --ignored` makes the list anew with LLVM 15 and LLVM 22 (Debian's
+//! `cargo test -p gfx9-isa --lib golden -- --ignored` generates the list again with LLVM 15 and LLVM 22 (Debian's
 //! llvm-15 and llvm-22; `LLVM15` and `LLVM22` name other places of their `bin`). A line: the target (`all`, `90a`,
 //! `942`), the dwords, and the text, or `-` for no instruction, whose second dword is given too.
 

@@ -1,4 +1,4 @@
-//! MIMG: image instructions, which are named though nothing here executes them.
+//! MIMG: image instructions, which the emulator doesn't execute.
 
 use super::operand::{any_vector, scalar};
 use super::text::Text;

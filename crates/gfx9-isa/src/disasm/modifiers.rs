@@ -1,4 +1,4 @@
-//! Which modifiers an instruction takes in VOP3, as LLVM has it, and how they are written.
+//! The modifiers that LLVM accepts for each instruction in VOP3, and their text.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub(super) enum OpSel {
     All,
 }
 
-/// What an instruction's VOP3 form takes.
+/// The modifiers that the VOP3 form of an instruction accepts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Accepts {
     /// Bit n: source n takes abs and neg.
@@ -66,7 +66,7 @@ impl Accepts {
     pub(super) const NOTHING: Accepts =
         Accepts { float: 0, ignored: 0, sext: 0, clamp: false, omod: false, op_sel: OpSel::Ignored };
 
-    /// What a row takes in VOP3.
+    /// Returns the modifiers that a row accepts in VOP3.
     pub(super) fn vop3(row: &Row, encoding: Encoding, target: Target) -> Accepts {
         let (name, gfx942) = (row.name, target == Target::Gfx942);
         let float = match name {

@@ -8,7 +8,7 @@ use crate::encoding::Encoding;
 use crate::fields;
 use crate::row::{Row, Ty};
 
-/// A code that means a literal follows.
+/// The source code for a literal, which follows the instruction.
 const LITERAL: u32 = 255;
 
 impl Words {

@@ -1,8 +1,8 @@
-//! Immediates that have names: wait counts, messages, hardware registers, index modes, swizzles, buffer formats.
+//! Immediates with symbolic names: wait counts, messages, hardware registers, index modes, swizzles, buffer formats.
 
 use std::fmt;
 
-/// `s_waitcnt`'s counters; one that is at its most waits for nothing and is left out.
+/// The counters of `s_waitcnt`. A counter with its largest value waits for nothing and is left out.
 pub(super) struct Waitcnt(pub(super) u16);
 
 impl fmt::Display for Waitcnt {

@@ -1,10 +1,10 @@
-//! The text of one instruction, as it grows: mnemonic, operands, modifiers.
+//! Composing the text of one instruction: mnemonic, operands, modifiers.
 
 use std::fmt::{self, Write as _};
 
 use super::words::NotAnInstruction;
 
-/// Collects an instruction's text; or nothing, where only the answer matters whether there is such an instruction.
+/// Collects the text of an instruction. Collects nothing if the caller only needs to know whether the instruction exists.
 pub(super) struct Text<'a> {
     out: Option<&'a mut String>,
     operands: u32,
@@ -28,7 +28,7 @@ impl<'a> Text<'a> {
         self.write(format_args!("{name}{suffix}"));
     }
 
-    /// What separates the next operand from what there is.
+    /// Appends the separator before the next operand.
     fn separator(&mut self) {
         let separator = if self.operands == 0 { " " } else { ", " };
         self.operands += 1;
@@ -41,7 +41,7 @@ impl<'a> Text<'a> {
         self.write(format_args!("{operand}"));
     }
 
-    /// An operand that may turn out not to be there.
+    /// Appends an operand, if it is valid.
     pub(super) fn try_operand<T: fmt::Display>(
         &mut self,
         operand: Result<T, NotAnInstruction>,

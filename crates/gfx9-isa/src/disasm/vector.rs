@@ -9,12 +9,12 @@ use crate::fields;
 use crate::row::flags::{LIT, MASK_IN, SDST, SGPR_DST};
 use crate::row::{Row, Ty};
 
-/// Codes of source 0 that mean a control dword follows.
+/// The codes of source 0 for a control dword, which follows the instruction.
 pub(super) const SDWA: u32 = 249;
 pub(super) const DPP: u32 = 250;
-/// A code that means a literal follows.
+/// The source code for a literal, which follows the instruction.
 const LITERAL: u32 = 255;
-/// VCC's name, which short forms write and read without saying so.
+/// The name of VCC, which short forms write and read implicitly.
 pub(super) const VCC: Operand = Operand::Named("vcc");
 
 impl Words {

@@ -1,6 +1,6 @@
 //! Buffer memory: MUBUF and MTBUF. The source is the data; an atomic's destination is written only with glc.
 
-/// Gives the instructions of MUBUF to a macro.
+/// Passes the instructions of MUBUF to a macro.
 macro_rules! mubuf {
     ($make:ident) => {
         $make! {
@@ -86,7 +86,7 @@ macro_rules! mubuf {
     };
 }
 
-/// Gives the instructions of MTBUF to a macro.
+/// Passes the instructions of MTBUF to a macro.
 macro_rules! mtbuf {
     ($make:ident) => {
         $make! {

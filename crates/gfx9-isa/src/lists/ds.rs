@@ -1,6 +1,6 @@
 //! LDS and GDS: DS. Sources: address, data0, data1.
 
-/// Gives the instructions of DS to a macro.
+/// Passes the instructions of DS to a macro.
 macro_rules! ds {
     ($make:ident) => {
         $make! {

@@ -1,6 +1,6 @@
 //! FLAT, GLOBAL and SCRATCH. The source is the data; an atomic's destination is written only with glc.
 
-/// Gives the instructions of FLAT to a macro.
+/// Passes the instructions of FLAT to a macro.
 macro_rules! flat {
     ($make:ident) => {
         $make! {
@@ -64,7 +64,7 @@ macro_rules! flat {
     };
 }
 
-/// Gives the instructions of GLOBAL to a macro.
+/// Passes the instructions of GLOBAL to a macro.
 macro_rules! global {
     ($make:ident) => {
         $make! {
@@ -133,7 +133,7 @@ macro_rules! global {
     };
 }
 
-/// Gives the instructions of SCRATCH to a macro.
+/// Passes the instructions of SCRATCH to a macro.
 macro_rules! scratch {
     ($make:ident) => {
         $make! {

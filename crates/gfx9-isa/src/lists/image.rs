@@ -1,6 +1,6 @@
 //! Image instructions, which compute code objects for these targets do not use: named, never executed.
 
-/// Gives the instructions of MIMG to a macro.
+/// Passes the instructions of MIMG to a macro.
 macro_rules! mimg {
     ($make:ident) => {
         $make! {

@@ -1,6 +1,6 @@
 //! Scalar memory: SMEM. The source is the data stored.
 
-/// Gives the instructions of SMEM to a macro.
+/// Passes the instructions of SMEM to a macro.
 macro_rules! smem {
     ($make:ident) => {
         $make! {

@@ -1,6 +1,6 @@
 //! Scalar ALU and program control: SOP1, SOP2, SOPK, SOPC, SOPP.
 
-/// Gives the instructions of SOP1 to a macro.
+/// Passes the instructions of SOP1 to a macro.
 macro_rules! sop1 {
     ($make:ident) => {
         $make! {
@@ -64,7 +64,7 @@ macro_rules! sop1 {
     };
 }
 
-/// Gives the instructions of SOP2 to a macro.
+/// Passes the instructions of SOP2 to a macro.
 macro_rules! sop2 {
     ($make:ident) => {
         $make! {
@@ -127,7 +127,7 @@ macro_rules! sop2 {
     };
 }
 
-/// Gives the instructions of SOPK to a macro.
+/// Passes the instructions of SOPK to a macro.
 macro_rules! sopk {
     ($make:ident) => {
         $make! {
@@ -158,7 +158,7 @@ macro_rules! sopk {
     };
 }
 
-/// Gives the instructions of SOPC to a macro.
+/// Passes the instructions of SOPC to a macro.
 macro_rules! sopc {
     ($make:ident) => {
         $make! {
@@ -188,7 +188,7 @@ macro_rules! sopc {
     };
 }
 
-/// Gives the instructions of SOPP to a macro.
+/// Passes the instructions of SOPP to a macro.
 macro_rules! sopp {
     ($make:ident) => {
         $make! {

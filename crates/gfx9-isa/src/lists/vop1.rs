@@ -1,6 +1,6 @@
 //! VOP1 instructions.
 
-/// Gives the instructions of VOP1 to a macro.
+/// Passes the instructions of VOP1 to a macro.
 macro_rules! vop1 {
     ($make:ident) => {
         $make! {

@@ -1,6 +1,6 @@
 //! VOP2 instructions.
 
-/// Gives the instructions of VOP2 to a macro.
+/// Passes the instructions of VOP2 to a macro.
 macro_rules! vop2 {
     ($make:ident) => {
         $make! {

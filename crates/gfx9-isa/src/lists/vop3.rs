@@ -1,6 +1,6 @@
 //! VOP3 instructions that have no shorter form.
 
-/// Gives the instructions of VOP3 to a macro.
+/// Passes the instructions of VOP3 to a macro.
 macro_rules! vop3 {
     ($make:ident) => {
         $make! {

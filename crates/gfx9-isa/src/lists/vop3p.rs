@@ -1,6 +1,6 @@
 //! VOP3P instructions: packed math, mixed precision, dot products, MFMA.
 
-/// Gives the instructions of VOP3P to a macro.
+/// Passes the instructions of VOP3P to a macro.
 macro_rules! vop3p {
     ($make:ident) => {
         $make! {

@@ -1,6 +1,6 @@
 //! VOPC instructions.
 
-/// Gives the instructions of VOPC to a macro.
+/// Passes the instructions of VOPC to a macro.
 macro_rules! vopc {
     ($make:ident) => {
         $make! {

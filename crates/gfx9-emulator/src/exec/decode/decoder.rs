@@ -1,4 +1,4 @@
-//! What decoding each encoding has in common: rows, executors, operands and constants.
+//! What the decoding of all encodings has in common: rows, executors, operands and constants.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ pub(super) fn aligned(code: u32, ty: Ty) -> u16 {
     (code & !(registers - 1)) as u16
 }
 
-/// Constants of a program, each once.
+/// The constants of a program, each once.
 pub(super) struct ConstantPool {
     pub(super) values: Vec<u32>,
     narrow: HashMap<u32, u16>,
@@ -35,7 +35,7 @@ impl ConstantPool {
         ConstantPool { values: Vec::new(), narrow: HashMap::new(), wide: HashMap::new() }
     }
 
-    /// Puts values into the next slots, if these lie before `end`.
+    /// Adds values in the next slots, if these are before `end`.
     fn push(&mut self, values: &[u32], end: u16) -> Option<u16> {
         let at = usize::from(POOL) + self.values.len();
         if at + values.len() > usize::from(end) {
@@ -45,7 +45,7 @@ impl ConstantPool {
         Some(at as u16)
     }
 
-    /// The slot of a value, unless the pool is full.
+    /// Returns the slot of a value; `None` if the pool is full.
     fn slot(&mut self, value: u64, wide: bool, inline: bool) -> Option<u16> {
         let end = if inline { SPILL } else { SPILL - INLINE };
         if wide {
@@ -66,15 +66,15 @@ impl ConstantPool {
     }
 }
 
-/// Why an encoding is no instruction.
+/// The error for dwords that are not an instruction of the target.
 pub(crate) struct NotAnInstruction;
 
-/// An instruction being decoded.
+/// An instruction that is being decoded.
 pub(crate) struct PartialInst {
     pub(crate) inst: Inst,
     /// Dwords.
     pub(crate) len: usize,
-    /// What executes it, once its row is found.
+    /// Its executor, once its row is found.
     pub(super) executor: Impl,
     pub(super) zero_flags: bool,
     pub(super) spilled: [Option<u64>; 3],
@@ -92,7 +92,7 @@ impl Decoder<'_> {
         self.words.get(at).copied().unwrap_or(0)
     }
 
-    /// The executor for the level decoded for.
+    /// The executor for the SIMD level that the program is decoded for.
     pub(crate) fn executor(&self, columns: Columns) -> ExecFn {
         columns[self.column]
     }

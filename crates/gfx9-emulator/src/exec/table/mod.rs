@@ -1,4 +1,4 @@
-//! Which executor an instruction has: a match on the mnemonics of each encoding.
+//! The executor of each instruction: a match on the mnemonics of each encoding.
 //!
 //! The decoder asks once for each instruction of a program. An instruction that gfx9-isa lists and that has no line here
 //! does not compile.
@@ -19,7 +19,7 @@ use gfx9_isa::Mnemonic;
 
 pub(crate) use notation::Impl;
 
-/// What executes an instruction.
+/// The executors of an instruction.
 pub(crate) fn executor(mnemonic: Mnemonic) -> Impl {
     match mnemonic {
         // Images are refused when a program is loaded.

@@ -1,14 +1,14 @@
-//! What executes an instruction, and short notations for it.
+//! The executors of an instruction, and short notations for them.
 
 use crate::exec::carry::{FormsCarry, FormsFlag, OpCarry, OpFlag};
 use crate::exec::inst::Exec;
 use crate::exec::lanes::{Forms, Forms1, Forms2, Forms3, FormsCmp, Op1, Op2, Op3, OpCmp};
 use crate::exec::level::{self, Columns, columns, same};
 
-/// What executes an instruction.
+/// The executors of an instruction.
 #[derive(Clone, Copy)]
 pub(crate) enum Impl {
-    /// Nothing: a fault that names the mnemonic.
+    /// The instruction is not implemented: it faults, and the report names the mnemonic.
     No,
     /// Takes operands as the encoding has them.
     Plain(Columns),

@@ -14,13 +14,13 @@ use super::format;
 use super::printer::{Printer, PrintfStream};
 use crate::memory::DispatchMemory;
 
-/// Bytes of the buffer. What doesn't fit isn't printed; a kernel's `printf` says so by its result.
+/// The size of the buffer in bytes. Text that doesn't fit is not printed; `printf` then returns an error to the kernel.
 pub(crate) const SIZE: u64 = 4 << 20;
 /// The two dwords at its start.
 const HEADER: usize = 8;
-/// Most text of a dispatch, in bytes: a few records may make a hostile format print without end.
+/// The largest text of a dispatch in bytes. A faulty format could otherwise print without end.
 const MAX_TEXT: usize = 64 << 20;
-/// Most lanes of an OpenCL vector.
+/// The largest number of elements of an OpenCL vector.
 const MAX_LANES: usize = 16;
 
 /// The printf buffer of one dispatch, at the end of its own memory.
@@ -33,20 +33,20 @@ pub(crate) struct PrintfBuffer {
 
 /// The formats of a code object.
 enum Formats {
-    /// By their numbers.
+    /// OpenCL's formats, by number.
     OpenCl(HashMap<u32, OpenCl>),
-    /// Texts by their hashes.
+    /// HIP's formats, by hash.
     Hip(HashMap<u64, Vec<u8>>),
 }
 
 struct OpenCl {
-    /// Of the arguments, in bytes.
+    /// The size of each argument in bytes.
     sizes: Vec<usize>,
     text: Vec<u8>,
 }
 
 impl PrintfBuffer {
-    /// Makes the buffer at `base`, which lies in `block` with all its [`SIZE`].
+    /// Creates the buffer at `base` in `block`, which has to contain all [`SIZE`] bytes.
     pub(crate) fn new<'a>(
         block: Arc<DispatchMemory>,
         base: u64,
@@ -57,7 +57,7 @@ impl PrintfBuffer {
         PrintfBuffer { block, base, printer, formats: Formats::read(formats) }
     }
 
-    /// Prints what kernels have written, when none runs any more.
+    /// Prints what the kernel has written. Must be called when the kernel has ended.
     pub(crate) fn print(&self) {
         let w = self.block.range();
         let taken = w.load_u32(self.base).unwrap_or(0);
@@ -94,7 +94,7 @@ impl Formats {
         if opencl.is_empty() { Formats::Hip(hip) } else { Formats::OpenCl(opencl) }
     }
 
-    /// The record at the start: where to, its text, and its size in bytes. None if there is no more, or it makes no
+    /// Reads the first record: its stream, text and size in bytes. `None` if there are no more records, or it makes no
     /// sense.
     fn record(&self, bytes: &[u8]) -> Option<(PrintfStream, Vec<u8>, usize)> {
         let (control, rest) = bytes.split_first_chunk()?;

@@ -40,7 +40,7 @@ const DEVICE_MEMORY: u32 = 3;
 /// Size and alignment of the device heap's slabs: it finds a slab's header from an address in it (ockl, dm.cl).
 const SLAB: u64 = 2 << 20;
 
-/// Bytes of message that a kernel may have in the making, over all lanes: what a hostile one can make the host hold.
+/// The largest size of unfinished messages of a dispatch in bytes. It limits the host memory that a faulty kernel can use.
 const MAX_PENDING: usize = 64 << 20;
 
 /// The hostcall buffer of one dispatch, at the end of its own memory.
@@ -53,7 +53,7 @@ pub(crate) struct Hostcall {
     messages: Mutex<Messages>,
 }
 
-/// Messages in the making.
+/// The messages that have begun and are not complete.
 #[derive(Default)]
 struct Messages {
     by_id: HashMap<u64, Vec<u64>>,
@@ -61,18 +61,18 @@ struct Messages {
     words: usize,
 }
 
-/// Packets for that many waves: a power of two.
+/// Returns the number of packets for a number of waves: a power of two.
 fn packets(waves: u64) -> u64 {
     waves.clamp(1, 1024).next_power_of_two()
 }
 
 impl Hostcall {
-    /// Bytes that the buffer takes for so many waves.
+    /// Returns the size of the buffer in bytes for a number of waves.
     pub(crate) fn size(waves: u64) -> u64 {
         FIRST_HEADER + packets(waves) * (HEADER_SIZE + PAYLOAD_SIZE)
     }
 
-    /// Makes the buffer at `base`, which lies in `block` with all its [`size`](Self::size).
+    /// Creates the buffer at `base` in `block`, which has to contain all [`size`](Self::size) bytes.
     pub(crate) fn new(
         block: Arc<DispatchMemory>,
         base: u64,
@@ -99,14 +99,14 @@ impl Hostcall {
         Hostcall { block, base, count, space, printer, messages: Mutex::default() }
     }
 
-    /// Serves all packets that are ready.
+    /// Serves all packets that are ready for the host.
     fn serve_packets(&self) {
         let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
         let w = self.block.range();
         let Some(stack) = w.atomic_u64(self.base + READY_STACK) else { return };
         let mut ready = Vec::new();
         let mut top = stack.swap(0);
-        // A kernel that writes nonsense into the stack must not make this endless.
+        // A kernel that corrupts the stack must not cause an endless loop.
         while top != 0 && (ready.len() as u64) < self.count {
             let header = self.base + FIRST_HEADER + (top & (self.count - 1)) * HEADER_SIZE;
             ready.push((header, top & (self.count - 1)));
@@ -173,7 +173,7 @@ impl Hostcall {
             self.space.count_as_written(address, size);
             return address;
         }
-        // What isn't an allocation is the kernel's mistake; the device's `free` has no way to say so.
+        // If the address is not an allocation, the kernel is wrong, but the device's `free` can't report an error.
         let _ = self.space.free(address);
         0
     }
