@@ -46,8 +46,8 @@ to=${DESTDIR:-}$prefix
 install -d "$to/include" "$to/lib/pkgconfig" "$to/lib/cmake/hiplaunch"
 install -m 644 "$root/hip/hiplaunch.h" "$to/include/"
 # The loader looks for the soname, the linker for the plain name; both lead to the one file.
-soname=$(sed -n 's/^const SONAME: &str = "\(.*\)";/\1/p' "$root/build.rs")
-[[ $soname == libhiplaunch.so.* ]] || fail "no soname in $root/build.rs"
+soname=$(sed -n 's/^const SONAME: &str = "\(.*\)";/\1/p' "$root/crates/libhiplaunch/build.rs")
+[[ $soname == libhiplaunch.so.* ]] || fail "no soname in $root/crates/libhiplaunch/build.rs"
 file=libhiplaunch.so.$version
 [[ $version == "${soname##*.so.}".* ]] || file=$soname.$version
 install -m 755 "$from/libhiplaunch.so" "$to/lib/$file"

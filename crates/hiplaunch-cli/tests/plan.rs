@@ -156,7 +156,11 @@ fn files_that_cannot_be_used() {
         ("id,lower,upper,size\na,0,1,0\n", ":2:7", "buffer `a`: its size is 0 bytes"),
         ("id,lower,upper,size\na,0,1,18446744073709551615\n", ":2:7", "add up to more than 2^62"),
         ("id,lower,upper,size,alignment\na,0,1,8,3\n", ":2:9", "alignment 3 is not a power of two"),
-        ("id,lower,upper,size,alignment,offset\na,0,1,8,16,8\n", ":2:12", "no multiple of its alignment 16"),
+        (
+            "id,lower,upper,size,alignment,offset\na,0,1,8,16,8\n",
+            ":2:12",
+            "is not a multiple of its alignment 16",
+        ),
         (
             "id,lower,upper,size,offset\na,0,2,8,0\nb,1,3,8,4\n",
             "",

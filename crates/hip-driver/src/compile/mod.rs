@@ -4,19 +4,16 @@
 //! not installed, [`CompileError::NotFound`] says what to install.
 //!
 //! ```no_run
-//! use hiplaunch::code_object::CodeObject;
-//! use hiplaunch::{Compile, Compiler, Launcher};
+//! use code_object::{CodeObject, Processor, TargetId};
+//! use hip_driver::compile::{Compile, Compiler};
 //!
-//! let launcher = Launcher::new()?;
-//! let device = launcher.device(0)?;
 //! let source = r#"extern "C" __global__ void twice(float* x, unsigned n) {
 //!     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
 //!     if (i < n) x[i] *= 2;
 //! }"#;
-//! let compiler = Compiler::new(&device.properties().target).option("-O3");
+//! let compiler = Compiler::new(&TargetId::new(Processor::Gfx90a)).option("-O3");
 //! let code = CodeObject::compile(source, &compiler)?;
-//! // SAFETY: the kernel is the one above, and launches pass it an array and its length.
-//! let twice = unsafe { launcher.register(device, code.elf(), "twice")? };
+//! assert_eq!(CodeObject::parse(code.elf())?.kernel("twice")?.explicit_args().len(), 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
