@@ -39,12 +39,13 @@
 //! | [`launcher`] | registering kernels, launching them, reading results: [`Launcher`], [`Arg`], [`Block`], [`Ticket`] |
 //! | [`memory`] | buffers, views, and the pool they come from: [`DeviceBuffer`], [`DeviceView`], [`Pool`] |
 //! | [`graph`] | work that is recorded, planned once and submitted at once, on one stream or several |
-//! | [`tensor`] | arithmetic on arrays, recorded as expressions and computed as one graph: [`Tensors`], [`LazyTensor`] |
 //! | [`compile`] | HIP C++ to code objects while the program runs, with a cache on disk: [`Compiler`] |
-//! | [`lds`], [`offsets`] | layouts of a kernel's LDS, plans of memory offsets; no device needed |
+//! | [`lds`] | layouts of a kernel's LDS; no device needed |
 //! | [`driver`] | what a device can do: HIP, the emulator, and the layers over them (validation, [timeline](driver::timeline)) |
 //! | [`code_object`] | what a code object says of its kernels: a crate of its own |
-//! | `capi` | the C API behind `hip/hiplaunch.h`, where every function is documented (feature `capi`) |
+//!
+//! Crates beside this one: `hiplaunch-tensor` (lazy tensors), `hiplaunch-reports` (pool snapshots, plans and timelines as JSON
+//! and SVG), `hiplaunch-cli` (the command line, launch scripts), `libhiplaunch` (the C library), `offset-planner`.
 //!
 //! `examples/` has a program for each, numbered in the order to read them.
 //!
@@ -65,7 +66,7 @@
 //! | `hipModuleGetFunction` | [`Launcher::register`]: a [`KernelHandle`] |
 //! | `hipModuleGetGlobal` | [`Module::global`] |
 //! | `hipFuncGetAttributes` | [`Launcher::signature`]; before loading, [`code_object::CodeObject`] |
-//! | `hipModuleLaunchKernel` | [`Launcher::launch`] with [`args!`] and [`LaunchDims`] |
+//! | `hipModuleLaunchKernel` | [`Launcher::launch`] with [`args!`] and [`LaunchDims`]; with more options [`Launcher::submit`] and a [`Launch`] |
 //! | `hipStreamCreate`, `hipStreamDestroy` | [`Launcher::stream`], [`Launcher::stream_with`] a priority; dropping it waits for its work |
 //! | `hipStreamSynchronize` | [`Ticket::read`] for one launch; [`Stream::synchronize`] for all |
 //! | `hipStreamQuery` | [`Ticket::is_ready`]; [`Stream::is_idle`] |
@@ -112,15 +113,11 @@
 //! | feature | default | what it adds |
 //! |---|---|---|
 //! | `emulator` | on | the emulator as a driver |
-//! | `capi` | on | the C API: `libhiplaunch.so`, `libhiplaunch.a` |
-//! | `cli` | on | the command line, and the module `script` with the reader of launch scripts; `reports` |
-//! | `reports` | with `cli` | pool snapshots as JSON and SVG, timelines as Chrome traces |
 //! | `link-hip` | off | libamdhip64 linked when the program is built, instead of loaded when it runs |
 //! | `bindgen` | off | HIP bindings from the installed headers instead of the checked-in ones |
 //! | `hipcc` | off | the code objects under `hip/` compiled anew |
 //!
-//! A library wants `default-features = false`, plus `emulator` if its users may have no GPU. Neither building nor running
-//! needs ROCm: `libamdhip64` and hiprtc are looked for when they are first needed.
+//! A program whose users all have a GPU can leave the emulator out. Neither building nor running needs ROCm: `libamdhip64` and hiprtc are looked for when they are first needed.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

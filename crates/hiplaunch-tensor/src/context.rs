@@ -44,7 +44,7 @@ impl Tensors {
     /// Creates a context for tensors on `stream`.
     ///
     /// # Errors
-    /// Returns [`Error::Invalid`] for a stream of another launcher.
+    /// Returns [`hiplaunch::Error::Invalid`] for a stream of another launcher.
     pub fn new(launcher: &Launcher, stream: &Stream) -> Result<Tensors> {
         launcher.graph(stream.device())?;
         let kernels = Arc::new(Kernels::new(launcher, stream.device()));
@@ -150,7 +150,7 @@ impl Tensors {
     /// `data` may be reused when this returns.
     ///
     /// # Errors
-    /// Returns [`Error::Operation`] if the length of `data` differs from the shape's or is too large, or an error of
+    /// Returns [`Error::Operation`](crate::Error::Operation) if the length of `data` differs from the shape's or is too large, or an error of
     /// [`DeviceBuffer::from_slice`].
     pub fn from_slice<T: Element>(&self, data: &[T], shape: &[usize]) -> Result<LazyTensor<T>> {
         if checked_len("from_slice", shape)? != data.len() {
@@ -166,7 +166,7 @@ impl Tensors {
     /// so that nothing writes it while expressions read it. Wait for work of other streams on the buffer first.
     ///
     /// # Errors
-    /// Returns [`Error::Operation`] for a buffer of another device, or one that is too large.
+    /// Returns [`Error::Operation`](crate::Error::Operation) for a buffer of another device, or one that is too large.
     pub fn from_buffer<T: Element>(&self, buffer: impl Into<Arc<DeviceBuffer<T>>>) -> Result<LazyTensor<T>> {
         let buffer: Arc<DeviceBuffer<T>> = buffer.into();
         if buffer.device() != self.device() {
@@ -183,7 +183,7 @@ impl Tensors {
     /// new elements, in the order of the stream. Wait for work of other streams on the memory.
     ///
     /// # Errors
-    /// Returns [`Error::Operation`] for a view of another device, one that is not contiguous, or one that is too large.
+    /// Returns [`Error::Operation`](crate::Error::Operation) for a view of another device, one that is not contiguous, or one that is too large.
     pub fn from_view<T: Element>(&self, view: &DeviceView<T>) -> Result<LazyTensor<T>> {
         if view.device() != self.device() {
             let (this, other) = (self.device().id(), view.device().id());

@@ -1,6 +1,6 @@
 //! A layer over any driver that records what the host calls and what the device does, and when.
 //!
-//! [`Timeline::layer`] puts it around a driver, [`LauncherBuilder::timeline`](crate::LauncherBuilder::timeline) under a
+//! [`Timeline::layer`] puts it around a driver, `LauncherBuilder::timeline` of hiplaunch under a
 //! launcher. [`Timeline::snapshot`] is what was recorded; its `write_chrome_trace` (feature `reports`)
 //! writes it as a trace that <https://ui.perfetto.dev> opens.
 //!

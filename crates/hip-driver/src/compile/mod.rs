@@ -271,7 +271,7 @@ impl Compiled {
         &self.code
     }
 
-    /// Its bytes, for [`Launcher::register`](crate::Launcher::register) and [`Module::load`](crate::Module::load).
+    /// Its bytes, as drivers load them.
     pub fn elf(&self) -> &[u8] {
         self.code.elf()
     }
