@@ -10,7 +10,7 @@
   `pub const`, `pub static`, `pub mod`, `pub use`, `pub union` or `pub macro`, also `pub unsafe fn` and the like. It is an
   approximation: an item may be public in a private module, and one `pub use` may name many.
 - methods of trait Driver.
-- files outside tests that the last commit whose subject begins with `host_register` touches.
+- files outside tests that the last commit whose subject ends with `host_register, host_unregister` touches.
 - packages that the package hiplaunch depends on with its default features, itself among them.
 - with --build-times, seconds of a cold `cargo build --release` of the command line, in a target directory of its own.
 
@@ -145,7 +145,7 @@ def driver_methods(files):
 
 
 def host_register(revision):
-    commit = run("git", "log", "-1", "--format=%H", "--grep=^host_register", "--extended-regexp", revision).strip()
+    commit = run("git", "log", "-1", "--format=%H", "--grep=host_register, host_unregister$", "--extended-regexp", revision).strip()
     if not commit:
         return None
     touched = run("git", "show", "--format=", "--name-only", commit).split()
