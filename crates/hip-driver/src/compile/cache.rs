@@ -298,5 +298,4 @@ fn place(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
 }
 
 #[cfg(test)]
-#[path = "cache_tests.rs"]
 mod tests;

@@ -284,5 +284,4 @@ fn expectation(
 }
 
 #[cfg(test)]
-#[path = "read_tests.rs"]
 mod tests;

@@ -8,19 +8,12 @@
 //!
 //! What is compiled is kept on disk: the second run compiles nothing. `examples/cpp_jit` is the same in C++.
 
-#[path = "jit/host.rs"]
 mod host;
-#[path = "jit/parse.rs"]
 mod parse;
-#[path = "jit/problem.rs"]
 mod problem;
-#[path = "jit/program.rs"]
 mod program;
-#[path = "jit/runtime.rs"]
 mod runtime;
-#[path = "jit/source.rs"]
 mod source;
-#[path = "jit/values.rs"]
 mod values;
 
 use std::io::Write;
@@ -165,5 +158,4 @@ fn main() -> ExitCode {
 }
 
 #[cfg(test)]
-#[path = "jit/tests.rs"]
 mod tests;
