@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use hiplaunch::graph::{Branches, CompiledGraph, Graph, GraphArg, NodeId, Value};
+use hiplaunch::graph::{Branches, CompiledGraph, Graph, GraphArg, GraphValue, NodeId};
 use hiplaunch::{Backend, DeviceBuffer, Error, KernelHandle, LaunchDims, Launcher, Stream, args};
 use hiplaunch_tensor::{LazyTensor, Tensors};
 
@@ -59,7 +59,7 @@ impl Rig {
     }
 
     /// The chain, recorded; the first node's factor is its argument 0.
-    fn record(&self, nodes: usize) -> Result<(Graph, Value), Error> {
+    fn record(&self, nodes: usize) -> Result<(Graph, GraphValue), Error> {
         let mut g = self.launcher.graph(self.stream.device())?;
         let (x, end) = (g.buffer(&self.x)?, g.buffer(&self.out)?);
         let mut last = x;

@@ -1,6 +1,6 @@
 //! An argument block, as a JIT compiler writes it: the kernel takes one pointer, the runtime patches the addresses.
 
-use hiplaunch::{Block, HostData, LaunchDims, Launcher, Patch, PatchTarget, args};
+use hiplaunch::{ArgumentBlock, HostData, LaunchDims, Launcher, Patch, PatchTarget, args};
 
 /// `jit_dot`'s block (hip/README.md): its addresses are patched, so they are 0 here.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
@@ -24,15 +24,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let x: Vec<f32> = (0..1000).map(|i| i as f32).collect();
     let y = vec![0.5f32; 1000];
     let bytes = DotBlock { result: 0, x: 0, y: 0, n: 1000, pad: 0 };
-    let block = Block {
+    let block = ArgumentBlock {
         bytes: bytemuck::bytes_of(&bytes),
         patches: &[
             Patch { offset: 0, target: PatchTarget::Result },
-            Patch { offset: 8, target: PatchTarget::Segment(0) },
-            Patch { offset: 16, target: PatchTarget::Segment(1) },
+            Patch { offset: 8, target: PatchTarget::Array(0) },
+            Patch { offset: 16, target: PatchTarget::Array(1) },
         ],
         // The arrays travel with the block, in the same copy.
-        segments: &[HostData::In(bytemuck::cast_slice(&x)), HostData::In(bytemuck::cast_slice(&y))],
+        arrays: &[HostData::In(bytemuck::cast_slice(&x)), HostData::In(bytemuck::cast_slice(&y))],
         result_bytes: size_of::<f64>(),
     };
     // SAFETY: block and patches are laid out as the kernel expects, and n is the arrays' length.

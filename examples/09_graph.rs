@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         graph.steps(),
         graph.streams(),
         graph.events(),
-        graph.arena_bytes()
+        graph.workspace_bytes()
     );
     assert_eq!(graph.streams(), 2);
 

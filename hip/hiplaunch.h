@@ -167,9 +167,9 @@ typedef enum hiplaunch_arg_kind {
    */
   HIPLAUNCH_ARG_KIND_HOST_OUT = 8,
   /**
-   * An argument block for a pointer parameter: `data` is a hiplaunch_block*. (data)
+   * An argument block for a pointer parameter: `data` is a hiplaunch_argument_block*. (data)
    */
-  HIPLAUNCH_ARG_KIND_BLOCK = 9,
+  HIPLAUNCH_ARG_KIND_ARGUMENT_BLOCK = 9,
   /**
    * Bytes for a parameter of any kind, checked for size alone. (data, size)
    */
@@ -314,9 +314,9 @@ typedef enum hiplaunch_patch_target {
    */
   HIPLAUNCH_PATCH_TARGET_RESULT = 0,
   /**
-   * That of the segment whose index is `value`.
+   * That of the array whose index is `value`.
    */
-  HIPLAUNCH_PATCH_TARGET_SEGMENT = 1,
+  HIPLAUNCH_PATCH_TARGET_ARRAY = 1,
   /**
    * The device address `value`.
    */
@@ -374,7 +374,7 @@ typedef enum hiplaunch_submission {
   /**
    * One driver call a node, with nothing between.
    */
-  HIPLAUNCH_SUBMISSION_BURST = 1,
+  HIPLAUNCH_SUBMISSION_STREAM = 1,
   /**
    * One driver call: hipGraphLaunch.
    */
@@ -484,11 +484,11 @@ typedef struct hiplaunch_options {
   /**
    * Bytes of a segment of each stream's pinned staging ring; 0 for 256 KiB.
    */
-  size_t segment_bytes;
+  size_t staging_buffer_bytes;
   /**
    * Most segments of a ring, each allocated when first needed; 0 for 4.
    */
-  size_t max_segments;
+  size_t max_staging_buffers;
   /**
    * A hiplaunch_pool_backend.
    */
@@ -1100,7 +1100,7 @@ typedef struct hiplaunch_patch {
 /**
  * Host data that patches of a block refer to.
  */
-typedef struct hiplaunch_segment {
+typedef struct hiplaunch_array {
   /**
    * HIPLAUNCH_ARG_KIND_HOST_IN, _HOST_INOUT or _HOST_OUT.
    */
@@ -1117,15 +1117,15 @@ typedef struct hiplaunch_segment {
    * How many.
    */
   size_t size;
-} hiplaunch_segment;
+} hiplaunch_array;
 
 /**
  * An argument block: bytes that a kernel sees through one pointer, with addresses that the runtime writes in. The kernel
  * must not write the block itself.
  */
-typedef struct hiplaunch_block {
+typedef struct hiplaunch_argument_block {
   /**
-   * sizeof(hiplaunch_block).
+   * sizeof(hiplaunch_argument_block).
    */
   size_t struct_size;
   /**
@@ -1147,16 +1147,16 @@ typedef struct hiplaunch_block {
   /**
    * Further host data.
    */
-  const struct hiplaunch_segment *segments;
+  const struct hiplaunch_array *arrays;
   /**
    * How many.
    */
-  size_t segment_count;
+  size_t array_count;
   /**
    * Bytes of the result block, which is the last of the block's outputs; 0 for none.
    */
   size_t result_bytes;
-} hiplaunch_block;
+} hiplaunch_argument_block;
 
 #ifdef __cplusplus
 extern "C" {
@@ -2013,12 +2013,12 @@ enum hiplaunch_status hiplaunch_graph_slice(const struct hiplaunch_graph *graph,
  * leaves the bytes, is out of order, or names a block; HIPLAUNCH_STATUS_INVALID_HANDLE,
  * HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
  */
-enum hiplaunch_status hiplaunch_graph_block(const struct hiplaunch_graph *graph,
-                                            const void *data,
-                                            size_t size,
-                                            const struct hiplaunch_graph_patch *patches,
-                                            size_t patch_count,
-                                            hiplaunch_value *value);
+enum hiplaunch_status hiplaunch_graph_argument_block(const struct hiplaunch_graph *graph,
+                                                     const void *data,
+                                                     size_t size,
+                                                     const struct hiplaunch_graph_patch *patches,
+                                                     size_t patch_count,
+                                                     hiplaunch_value *value);
 
 /**
  * Begins to tell a kernel with positions `first` to `last`, both included. Needs no launcher and no device.
@@ -2280,8 +2280,8 @@ static inline hiplaunch_arg hiplaunch_arg_host_out(size_t size) {
   return arg;
 }
 
-static inline hiplaunch_arg hiplaunch_arg_block(const hiplaunch_block *block) {
-  hiplaunch_arg arg = {HIPLAUNCH_ARG_KIND_BLOCK, 0, 0, block, 0};
+static inline hiplaunch_arg hiplaunch_arg_argument_block(const hiplaunch_argument_block *block) {
+  hiplaunch_arg arg = {HIPLAUNCH_ARG_KIND_ARGUMENT_BLOCK, 0, 0, block, 0};
   return arg;
 }
 

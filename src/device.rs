@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::error::{Error, OutOfMemory, Result};
 use crate::fault::FaultReport;
-use crate::launcher::Lanes;
+use crate::launcher::StreamStates;
 use crate::memory::pool::{PoolCore, PoolCounters, PoolOptions};
 use hip_driver::{DeviceId, DeviceProperties, Driver, DriverError, ErrorCode, Note, Observer};
 
@@ -19,7 +19,7 @@ struct Inner {
     properties: DeviceProperties,
     lost: AtomicBool,
     fault: OnceLock<Arc<FaultReport>>,
-    streams: Lanes,
+    streams: StreamStates,
     held_pinned: AtomicU64,
     /// Whether somebody listens to the driver.
     takes_notes: bool,
@@ -62,7 +62,7 @@ impl Device {
             properties,
             lost: AtomicBool::new(false),
             fault: OnceLock::new(),
-            streams: Lanes::default(),
+            streams: StreamStates::default(),
             held_pinned: AtomicU64::new(0),
         })))
     }
@@ -150,7 +150,7 @@ impl Device {
     }
 
     /// Its streams that are alive.
-    pub(crate) fn streams(&self) -> &Lanes {
+    pub(crate) fn streams(&self) -> &StreamStates {
         &self.0.streams
     }
 

@@ -7,7 +7,7 @@ use hip_driver::{DeviceId, ErrorCode, Recovery};
 
 /// A launch that had been enqueued and was not known to have finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InFlight {
+pub struct LaunchInFlight {
     /// The kernel's name, or `(unregistered)` where nothing knows it any more.
     pub kernel: Arc<str>,
     /// The stream's number within its device.
@@ -40,7 +40,7 @@ pub struct FaultReport {
     /// What it takes to use the device again.
     pub recovery: Recovery,
     /// Launches in flight when it was seen, oldest first within each stream.
-    pub in_flight: Vec<InFlight>,
+    pub in_flight: Vec<LaunchInFlight>,
 }
 
 impl std::error::Error for FaultReport {}

@@ -36,7 +36,7 @@
 //!
 //! | module | for |
 //! |---|---|
-//! | [`launcher`] | registering kernels, launching them, reading results: [`Launcher`], [`Arg`], [`Block`], [`Ticket`] |
+//! | [`launcher`] | registering kernels, launching them, reading results: [`Launcher`], [`Arg`], [`ArgumentBlock`], [`Ticket`] |
 //! | [`memory`] | buffers, views, and the pool they come from: [`DeviceBuffer`], [`DeviceView`], [`Pool`] |
 //! | [`graph`] | work that is recorded, planned once and submitted at once, on one stream or several |
 //! | [`compile`] | HIP C++ to code objects while the program runs, with a cache on disk: [`Compiler`] |
@@ -76,7 +76,7 @@
 //! | `hipGraphCreate`, `hipGraphAddKernelNode`, `hipGraphAddMemcpyNode` | [`Launcher::graph`], [`Graph::launch`](graph::Graph::launch), [`Graph::copy`](graph::Graph::copy); dependencies follow from what nodes read and write |
 //! | `hipStreamBeginCapture` | not needed: a [`Graph`](graph::Graph) records without a device call |
 //! | `hipGraphInstantiate`, `hipGraphLaunch` | [`Graph::compile`](graph::Graph::compile), [`CompiledGraph::submit`](graph::CompiledGraph::submit); once: [`Graph::compute`](graph::Graph::compute) |
-//! | `hipGraphExecKernelNodeSetParams` | [`CompiledGraph::set_buffer`](graph::CompiledGraph::set_buffer), [`set_scalar`](graph::CompiledGraph::set_scalar), [`set_block`](graph::CompiledGraph::set_block) |
+//! | `hipGraphExecKernelNodeSetParams` | [`CompiledGraph::set_buffer`](graph::CompiledGraph::set_buffer), [`set_scalar`](graph::CompiledGraph::set_scalar), [`set_argument_block`](graph::CompiledGraph::set_argument_block) |
 //! | `hiprtcCompileProgram`, `hiprtcGetCode` | [`CodeObject::compile`](Compile::compile) with a [`Compiler`] |
 //! | `hiprtcGetProgramLog` | [`Compiled::log`](compile::Compiled::log), [`CompileError::Failed`](compile::CompileError::Failed) |
 //! | `hipError_t`, `hipGetErrorString` | [`Error`], and its [`code`](Error::code): [`ErrorCode`](driver::ErrorCode) |
@@ -165,7 +165,7 @@ pub use event::Event;
 pub use hip_driver::compile::{self, Compile, Compiler};
 pub use hip_driver_layers::timeline::Timeline;
 pub use launcher::{
-    Arg, Block, BufferArg, Destination, HostData, KernelHandle, Launch, LaunchDims, Launcher,
+    Arg, ArgumentBlock, BufferArg, Destination, HostData, KernelHandle, Launch, LaunchDims, Launcher,
     LauncherBuilder, Output, Patch, PatchTarget, Registration, Staging, Stream, Ticket,
 };
 pub use lds_layout as lds;

@@ -2,7 +2,8 @@
 
 use hiplaunch::graph::{Branches, GraphArg, NodeId};
 use hiplaunch::{
-    Arg, Backend, Block, DeviceBuffer, Launch, LaunchDims, Launcher, Patch, PatchTarget, Staging, args,
+    Arg, ArgumentBlock, Backend, DeviceBuffer, Launch, LaunchDims, Launcher, Patch, PatchTarget, Staging,
+    args,
 };
 use hiplaunch_testing::counting::{Counting, heap_allocations};
 
@@ -30,12 +31,12 @@ fn launches_and_reads_allocate_nothing() {
     let dims = LaunchDims::linear(1, 64);
     let mut round = |i: u32| {
         bytes[16..20].copy_from_slice(&(i as f32).to_le_bytes());
-        let block = Block { bytes: &bytes, patches: &patches, segments: &[], result_bytes: 64 };
+        let block = ArgumentBlock { bytes: &bytes, patches: &patches, arrays: &[], result_bytes: 64 };
         // SAFETY: as above.
         unsafe {
             launcher.launch(saxpy, &stream, dims, &args![0.0f32, &x, &x, 64i32]).unwrap();
             for staging in [Staging::Copy, Staging::Mapped] {
-                let args = [Arg::Block(&block)];
+                let args = [Arg::ArgumentBlock(&block)];
                 let launch = Launch::new(dims).args(&args).staging(staging);
                 let ticket = launcher.submit(polynomial, &stream, launch).unwrap();
                 assert_eq!(ticket.read().unwrap().slice::<f32>(0).unwrap()[3], i as f32);

@@ -13,15 +13,15 @@ mod sync {
 mod arena;
 #[path = "../src/memory/pool/bins.rs"]
 mod bins;
+#[path = "../src/memory/pool/block_records.rs"]
+mod block_records;
 #[path = "../src/memory/pool/heap.rs"]
 mod heap;
-#[path = "../src/memory/pool/nodes.rs"]
-mod nodes;
 #[path = "../src/memory/pool/stats.rs"]
 mod stats;
 
-use arena::{Arena, Fences, Recorded, Regret};
-use heap::{Kind, units_of};
+use arena::{Arena, Fences, Recorded, StealBack};
+use heap::{SegmentKind, units_of};
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use loom::thread;
@@ -70,11 +70,11 @@ const BLOCK: u64 = 256 << 10;
 fn arena(blocks: u64) -> Arc<Arena<Stream>> {
     let arena = Arena::new();
     let units = units_of(BLOCK * blocks).unwrap();
-    assert_eq!(arena.add_segment(0x10_0000, units, Kind::Large, None), None);
+    assert_eq!(arena.add_segment(0x10_0000, units, SegmentKind::Large, None), None);
     Arc::new(arena)
 }
 
-fn take(arena: &Arena<Stream>) -> Option<arena::Taken> {
+fn take(arena: &Arena<Stream>) -> Option<arena::AllocatedBlock> {
     arena.allocate(BLOCK, units_of(BLOCK).unwrap())
 }
 
@@ -191,7 +191,7 @@ fn a_segment_that_moves_is_in_one_place() {
                 taken.is_some()
             })
         };
-        let moved = from.give_segment(units, Kind::Large);
+        let moved = from.release_free_segment(units, SegmentKind::Large);
         if let Some(s) = moved {
             let taken = to.add_segment(s.address, s.units, s.kind, Some((BLOCK, units)));
             assert_eq!(taken.map(|t| t.address), Some(0x10_0000));
@@ -200,7 +200,7 @@ fn a_segment_that_moves_is_in_one_place() {
         assert!(used || moved.is_some(), "one of them had it");
         let reserved = |arena: &Arena<Stream>| arena.with(|heap, _| heap.bytes.reserved);
         assert_eq!(reserved(&from) + reserved(&to), BLOCK);
-        assert_eq!(from.regrets(BLOCK) != Regret::No, moved.is_some());
+        assert_eq!(from.steal_back(BLOCK) != StealBack::NotNeeded, moved.is_some());
         in_use(&from);
         in_use(&to);
     });

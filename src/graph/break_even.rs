@@ -26,7 +26,7 @@ pub fn measure_break_even(launcher: &Launcher, stream: &Stream) -> Result<u32> {
     for &length in LENGTHS.iter().rev() {
         let mut best = [Duration::MAX; 2];
         for _ in 0..ROUNDS {
-            for (way, best) in [Submission::Burst, Submission::DriverGraph].into_iter().zip(&mut best) {
+            for (way, best) in [Submission::Stream, Submission::DriverGraph].into_iter().zip(&mut best) {
                 let mut graph = launcher.graph(stream.device())?;
                 let value = graph.temporary::<u32>(64)?;
                 for i in 0..length {

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crate::launcher::Lane;
+use crate::launcher::StreamState;
 use crate::memory::PoolBlock;
 
 use super::exec::DriverGraph;
@@ -19,7 +19,7 @@ const KEPT: usize = 64;
 #[derive(Debug)]
 pub(super) struct ProgramInstance {
     pub(super) program: GraphProgram,
-    pub(super) lane: Weak<Lane>,
+    pub(super) stream_state: Weak<StreamState>,
     /// The pool block of its argument blocks and temporaries; `None` if it has none.
     pub(super) workspace: Option<PoolBlock>,
     /// The side streams, if it runs on several streams.
@@ -57,11 +57,11 @@ impl Drop for ProgramInstance {
             std::mem::take(&mut bound.retired).into_iter().map(|(_, exec)| exec).collect();
         all.extend(bound.exec.take());
         // A stream that was destroyed has finished its work.
-        if let Some(lane) = self.lane.upgrade()
+        if let Some(stream_state) = self.stream_state.upgrade()
             && !all.is_empty()
         {
             // The kernels' modules are dropped after them.
-            lane.keep_until_done(Box::new((all, self.program.kernels.clone())));
+            stream_state.keep_until_done(Box::new((all, self.program.kernels.clone())));
         }
     }
 }
@@ -69,7 +69,7 @@ impl Drop for ProgramInstance {
 #[derive(Debug)]
 struct CachedInstance {
     key: GraphKey,
-    lane: Weak<Lane>,
+    stream_state: Weak<StreamState>,
     instance: Arc<ProgramInstance>,
 }
 
@@ -96,9 +96,15 @@ impl GraphCache {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn find(&self, key: &GraphKey, lane: &Arc<Lane>) -> Option<Arc<ProgramInstance>> {
+    pub(super) fn find(
+        &self,
+        key: &GraphKey,
+        stream_state: &Arc<StreamState>,
+    ) -> Option<Arc<ProgramInstance>> {
         let mut entries = self.lock();
-        let is_it = |e: &&CachedInstance| std::ptr::eq(e.lane.as_ptr(), Arc::as_ptr(lane)) && e.key == *key;
+        let is_it = |e: &&CachedInstance| {
+            std::ptr::eq(e.stream_state.as_ptr(), Arc::as_ptr(stream_state)) && e.key == *key
+        };
         match entries.all.iter().find(is_it) {
             Some(entry) => {
                 self.touch(&entry.instance);
@@ -128,15 +134,25 @@ impl GraphCache {
         self.changes.load(Ordering::Acquire)
     }
 
-    pub(super) fn insert(&self, key: GraphKey, lane: &Arc<Lane>, instance: &Arc<ProgramInstance>) {
+    pub(super) fn insert(
+        &self,
+        key: GraphKey,
+        stream_state: &Arc<StreamState>,
+        instance: &Arc<ProgramInstance>,
+    ) {
         let gone: Vec<CachedInstance> = {
             let mut entries = self.lock();
             self.stamp(instance);
-            let entry = CachedInstance { key, lane: Arc::downgrade(lane), instance: instance.clone() };
+            let entry = CachedInstance {
+                key,
+                stream_state: Arc::downgrade(stream_state),
+                instance: instance.clone(),
+            };
             let mut gone: Vec<CachedInstance> = Vec::new();
             // Another thread may have added the same program meanwhile.
             let same = |e: &CachedInstance| {
-                e.lane.strong_count() == 0 || (e.lane.ptr_eq(&entry.lane) && e.key == entry.key)
+                e.stream_state.strong_count() == 0
+                    || (e.stream_state.ptr_eq(&entry.stream_state) && e.key == entry.key)
             };
             while let Some(i) = entries.all.iter().position(&same) {
                 gone.push(entries.all.swap_remove(i));

@@ -12,7 +12,7 @@ use super::cache::ProgramInstance;
 use super::error::GraphProblem;
 use super::key::KeyCheckpoint;
 use super::memory::GraphMemory;
-use super::record::{Graph, GraphArg, NodeId, NodeKind, Storage, Value, problem};
+use super::record::{Graph, GraphArg, GraphValue, NodeId, NodeKind, Storage, problem};
 use super::submit::Submission;
 
 /// The recorded graph, kept to be bound again with other buffers and scalars.
@@ -99,7 +99,7 @@ impl Recorded {
 
 /// A graph made ready for a stream, to be submitted as often as wanted: with the same buffers and scalars, or with others
 /// ([`set_buffer`](CompiledGraph::set_buffer), [`set_scalar`](CompiledGraph::set_scalar),
-/// [`set_block`](CompiledGraph::set_block)). A submission records nothing, plans nothing and allocates nothing.
+/// [`set_argument_block`](CompiledGraph::set_argument_block)). A submission records nothing, plans nothing and allocates nothing.
 ///
 /// It shares its arena with other computes of the same graph on the stream, which all come one after the other. It keeps
 /// the arena, whatever [`Launcher::forget_graphs`](crate::Launcher::forget_graphs) forgets, and its buffers, until it is
@@ -164,7 +164,7 @@ impl CompiledGraph {
     /// # Errors
     /// [`Error::Graph`](crate::Error::Graph) for memory of another length or device, a view that is not contiguous, a
     /// value of another graph, and one that is no buffer. The old one stays then.
-    pub fn set_buffer<'a>(&mut self, value: &Value, memory: impl Into<GraphMemory<'a>>) -> Result<()> {
+    pub fn set_buffer<'a>(&mut self, value: &GraphValue, memory: impl Into<GraphMemory<'a>>) -> Result<()> {
         let (graph, memory) = (&self.recorded.graph, memory.into());
         graph.own(value)?;
         let info = &graph.values[value.index as usize];
@@ -226,7 +226,7 @@ impl CompiledGraph {
     ///
     /// # Errors
     /// [`Error::Graph`](crate::Error::Graph) for another length, a value of another graph, and one that is no block.
-    pub unsafe fn set_block(&mut self, value: &Value, bytes: &[u8]) -> Result<()> {
+    pub unsafe fn set_argument_block(&mut self, value: &GraphValue, bytes: &[u8]) -> Result<()> {
         let graph = &self.recorded.graph;
         graph.own(value)?;
         let info = &graph.values[value.index as usize];
@@ -262,7 +262,7 @@ impl CompiledGraph {
     }
 
     /// Bytes of its blocks and temporaries.
-    pub fn arena_bytes(&self) -> u64 {
+    pub fn workspace_bytes(&self) -> u64 {
         self.instance.program.workspace_bytes
     }
 

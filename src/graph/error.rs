@@ -137,7 +137,7 @@ pub enum GraphProblem {
         value: u32,
     },
     /// The driver has no graphs, or the graph can't be one: it reads bytes that it overwrites later.
-    #[error("it can't be submitted as a driver's graph: {0}; submit it as a burst")]
+    #[error("it can't be submitted as a driver's graph: {0}; submit it with `Submission::Stream`")]
     NoDriverGraph(Box<str>),
     /// The temporaries can't be planned.
     #[error("planning its temporaries: {0}")]

@@ -21,7 +21,7 @@ struct Exec {
 
 impl Drop for Exec {
     fn drop(&mut self) {
-        // SAFETY: the owner keeps it until its last launch has finished (`Lane::keep_until_done`).
+        // SAFETY: the owner keeps it until its last launch has finished (`StreamState::keep_until_done`).
         if let Err(e) = unsafe { self.driver.graph_exec_destroy(self.device, self.raw) } {
             log::warn!("destroying a graph of {}: {e}", self.device);
         }

@@ -32,14 +32,14 @@ const KEY_ALIGNMENT: u64 = 12 << 60;
 
 /// Bytes of a value of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Value {
+pub struct GraphValue {
     pub(super) graph: u32,
     pub(super) index: u32,
     pub(super) offset: u64,
     pub(super) bytes: u64,
 }
 
-impl Value {
+impl GraphValue {
     /// How many bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -54,9 +54,9 @@ impl Value {
     ///
     /// # Errors
     /// [`Error::Graph`] when that leaves it.
-    pub fn slice(&self, offset: u64, bytes: u64) -> Result<Value> {
+    pub fn slice(&self, offset: u64, bytes: u64) -> Result<GraphValue> {
         match offset.checked_add(bytes) {
-            Some(end) if end <= self.bytes => Ok(Value { offset: self.offset + offset, bytes, ..*self }),
+            Some(end) if end <= self.bytes => Ok(GraphValue { offset: self.offset + offset, bytes, ..*self }),
             end => {
                 let end = end.unwrap_or(u64::MAX);
                 Err(problem(None, GraphProblem::OutOfRange { start: offset, end, bytes: self.bytes }))
@@ -74,11 +74,11 @@ pub struct NodeId(pub u32);
 #[non_exhaustive]
 pub enum GraphArg<'a> {
     /// A pointer to bytes that the kernel reads.
-    Read(Value),
+    Read(GraphValue),
     /// A pointer to bytes all of which the kernel writes and none of which it reads.
-    Write(Value),
+    Write(GraphValue),
     /// A pointer to bytes that the kernel reads and may write.
-    ReadWrite(Value),
+    ReadWrite(GraphValue),
     /// A number of 1, 2, 4 or 8 bytes, made with `From`.
     Scalar {
         /// Its bits, little-endian in the low bytes.
@@ -115,7 +115,7 @@ pub(super) enum Storage {
     /// In the graph's workspace.
     Temporary,
     /// Bytes of the host that are copied to the workspace before the first node runs, with addresses written in.
-    ArgumentBlock { at: u32, patches: Vec<(u32, Value)> },
+    ArgumentBlock { at: u32, patches: Vec<(u32, GraphValue)> },
 }
 
 #[derive(Clone, Debug)]
@@ -232,7 +232,7 @@ impl Graph {
         self.nodes.is_empty()
     }
 
-    fn add_value(&mut self, place: Storage, bytes: u64) -> Value {
+    fn add_value(&mut self, place: Storage, bytes: u64) -> GraphValue {
         let index = self.values.len() as u32;
         let kind = match &place {
             Storage::External { .. } => 0,
@@ -251,7 +251,7 @@ impl Graph {
             self.external.push(index);
         }
         self.values.push(ValueInfo { place, bytes });
-        Value { graph: self.id, index, offset: 0, bytes }
+        GraphValue { graph: self.id, index, offset: 0, bytes }
     }
 
     /// On how many streams independent branches run; one, unless told otherwise.
@@ -285,7 +285,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::Graph`] for a buffer of another device, and for a view whose elements are not contiguous.
-    pub fn buffer<'a>(&mut self, memory: impl Into<GraphMemory<'a>>) -> Result<Value> {
+    pub fn buffer<'a>(&mut self, memory: impl Into<GraphMemory<'a>>) -> Result<GraphValue> {
         let memory = memory.into();
         let place = self.external(self.values.len() as u32, &memory)?;
         Ok(self.add_value(place, memory.bytes))
@@ -307,7 +307,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::Graph`] when it is larger than can be addressed.
-    pub fn temporary<T: Pod>(&mut self, len: usize) -> Result<Value> {
+    pub fn temporary<T: Pod>(&mut self, len: usize) -> Result<GraphValue> {
         let bytes = (len as u64).checked_mul(size_of::<T>() as u64).filter(|&b| b < 1 << 47);
         match bytes {
             Some(bytes) => Ok(self.add_value(Storage::Temporary, bytes)),
@@ -326,7 +326,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::Graph`] for a patch that leaves the bytes, is out of order, or names another graph's value or a block.
-    pub fn block(&mut self, bytes: &[u8], patches: &[(usize, Value)]) -> Result<Value> {
+    pub fn block(&mut self, bytes: &[u8], patches: &[(usize, GraphValue)]) -> Result<GraphValue> {
         let mut end = 0;
         let mut all = Vec::with_capacity(patches.len());
         for (at, value) in patches {
@@ -352,7 +352,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::Graph`] for a value of another graph, a block, or when nothing was recorded.
-    pub fn uses(&mut self, value: &Value, read: bool, write: bool) -> Result<()> {
+    pub fn uses(&mut self, value: &GraphValue, read: bool, write: bool) -> Result<()> {
         self.own(value)?;
         let is_block = matches!(self.values[value.index as usize].place, Storage::ArgumentBlock { .. });
         if self.nodes.is_empty() || (is_block && write) {
@@ -362,7 +362,7 @@ impl Graph {
         Ok(())
     }
 
-    pub(super) fn own(&self, value: &Value) -> Result<()> {
+    pub(super) fn own(&self, value: &GraphValue) -> Result<()> {
         if value.graph == self.id {
             Ok(())
         } else {
@@ -370,7 +370,7 @@ impl Graph {
         }
     }
 
-    fn writable(&self, value: &Value) -> Result<()> {
+    fn writable(&self, value: &GraphValue) -> Result<()> {
         if matches!(self.values[value.index as usize].place, Storage::ArgumentBlock { .. }) {
             let wrong = GraphProblem::BlockWritten { value: value.index };
             return Err(problem(Some(self.nodes.len() as u32), wrong));
@@ -378,8 +378,8 @@ impl Graph {
         Ok(())
     }
 
-    fn push_use(&mut self, value: &Value, read: bool, write: bool, parameter: u32) {
-        let Value { index, offset, bytes, .. } = *value;
+    fn push_use(&mut self, value: &GraphValue, read: bool, write: bool, parameter: u32) {
+        let GraphValue { index, offset, bytes, .. } = *value;
         let modes = u64::from(read) | u64::from(write) << 1;
         self.key.push(KEY_USE | modes | u64::from(parameter) << 2 | u64::from(index) << 24);
         self.key.push(offset);
@@ -558,14 +558,14 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::Graph`] when lengths differ or the two overlap.
-    pub fn copy(&mut self, from: &Value, to: &Value) -> Result<NodeId> {
+    pub fn copy(&mut self, from: &GraphValue, to: &GraphValue) -> Result<NodeId> {
         self.own(from)?;
         self.own(to)?;
         let node = Some(self.nodes.len() as u32);
         if from.bytes != to.bytes {
             return Err(problem(node, GraphProblem::LengthsDiffer { from: from.bytes, to: to.bytes }));
         }
-        let plain = |v: &Value| ValueAccess {
+        let plain = |v: &GraphValue| ValueAccess {
             value: v.index,
             offset: v.offset,
             bytes: v.bytes,
@@ -587,7 +587,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::Graph`] for a value of another graph.
-    pub fn fill_bytes(&mut self, value: &Value, byte: u8) -> Result<NodeId> {
+    pub fn fill_bytes(&mut self, value: &GraphValue, byte: u8) -> Result<NodeId> {
         self.fill(value, u32::from(byte), 1)
     }
 
@@ -595,7 +595,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::Graph`] when the bytes are no multiple of 4, or are of another graph.
-    pub fn fill_words(&mut self, value: &Value, word: u32) -> Result<NodeId> {
+    pub fn fill_words(&mut self, value: &GraphValue, word: u32) -> Result<NodeId> {
         if !value.bytes.is_multiple_of(4) || !value.offset.is_multiple_of(4) {
             let (start, bytes) = (value.offset, value.bytes);
             let wrong = GraphProblem::OutOfRange { start, end: start + bytes, bytes: bytes / 4 * 4 };
@@ -604,7 +604,7 @@ impl Graph {
         self.fill(value, word, 4)
     }
 
-    fn fill(&mut self, value: &Value, pattern: u32, width: u8) -> Result<NodeId> {
+    fn fill(&mut self, value: &GraphValue, pattern: u32, width: u8) -> Result<NodeId> {
         self.own(value)?;
         self.writable(value)?;
         let uses = self.uses.len();
@@ -616,7 +616,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::Graph`] for a value of another graph.
-    pub fn read(&mut self, value: &Value) -> Result<NodeId> {
+    pub fn read(&mut self, value: &GraphValue) -> Result<NodeId> {
         self.own(value)?;
         let uses = self.uses.len();
         self.push_use(value, true, false, 0);

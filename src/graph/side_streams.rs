@@ -3,7 +3,7 @@
 use crate::device::Device;
 use crate::error::Result;
 use crate::event::Event;
-use crate::launcher::Lane;
+use crate::launcher::StreamState;
 use hip_driver::{DriverResult, RawStream};
 
 use super::branches::Schedule;
@@ -19,11 +19,11 @@ pub(super) struct SideStreams {
 
 impl SideStreams {
     /// Creates events, and streams if the main stream has too few.
-    pub(super) fn new(lane: &Lane, schedule: &Schedule) -> Result<SideStreams> {
-        let streams = lane.side_streams(schedule.streams - 1)?;
+    pub(super) fn new(stream_state: &StreamState, schedule: &Schedule) -> Result<SideStreams> {
+        let streams = stream_state.side_streams(schedule.streams - 1)?;
         // After a failure, each stream needs one.
         let count = schedule.events.max(streams.len() as u32);
-        let event = |_| Event::new(lane.core.device(), false);
+        let event = |_| Event::new(stream_state.core.device(), false);
         Ok(SideStreams { events: (0..count).map(event).collect::<Result<_>>()?, streams })
     }
 

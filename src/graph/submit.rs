@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::sync::{Arc, PoisonError};
 
 use crate::error::{Error, Result};
-use crate::launcher::{Lane, LaneState, Stream, Ticket};
-use crate::memory::Failed;
-use crate::memory::pool::Caller;
+use crate::launcher::{EnqueueState, Stream, StreamState, Ticket};
+use crate::memory::LockedFailure;
+use crate::memory::pool::RequestContext;
 use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess, Note, Work};
 
 use super::cache::{BoundData, ProgramInstance};
@@ -26,7 +26,7 @@ pub enum Submission {
     #[default]
     Auto,
     /// One call a node, one after the other, with nothing between but the events of [branches](super::Branches).
-    Burst,
+    Stream,
     /// One call: `hipGraphLaunch`. What is baked into the driver's graph is made anew when it changes.
     DriverGraph,
 }
@@ -43,7 +43,7 @@ enum DriverGraphUse {
 /// A failed submission: the recorded node and the error.
 struct SubmissionFailure {
     node: u32,
-    failed: Failed,
+    failed: LockedFailure,
     slot_in_use: bool,
     /// The number of steps that were enqueued.
     submitted: usize,
@@ -76,23 +76,27 @@ impl Graph {
         self.run(&stream.0, &instance, way, 0)
     }
 
-    pub(super) fn check_stream(&self, lane: &Lane) -> Result<()> {
+    pub(super) fn check_stream(&self, stream_state: &StreamState) -> Result<()> {
         self.device.check()?;
-        if *lane.core.device() != self.device {
+        if *stream_state.core.device() != self.device {
             return Err(problem(None, GraphProblem::WrongDevice));
         }
         Ok(())
     }
 
     /// Returns the program instance for the key, compiled if it is new; takes the key unless `keep`.
-    pub(super) fn instance(&mut self, lane: &Arc<Lane>, keep: bool) -> Result<Arc<ProgramInstance>> {
+    pub(super) fn instance(
+        &mut self,
+        stream_state: &Arc<StreamState>,
+        keep: bool,
+    ) -> Result<Arc<ProgramInstance>> {
         let cache = self.launcher.graphs();
-        if let Some(instance) = cache.find(&self.key, lane) {
+        if let Some(instance) = cache.find(&self.key, stream_state) {
             return Ok(instance);
         }
-        let instance = Arc::new(self.prepare(lane)?);
+        let instance = Arc::new(self.prepare(stream_state)?);
         let key = if keep { self.key.clone() } else { std::mem::take(&mut self.key) };
-        cache.insert(key, lane, &instance);
+        cache.insert(key, stream_state, &instance);
         Ok(instance)
     }
 
@@ -100,7 +104,7 @@ impl Graph {
     /// bind the same.
     pub(super) fn run(
         &self,
-        lane: &Arc<Lane>,
+        stream_state: &Arc<StreamState>,
         instance: &Arc<ProgramInstance>,
         way: Submission,
         state: u64,
@@ -108,10 +112,10 @@ impl Graph {
         let by_graph = self.decide(&instance.program, way)?;
         for &value in &instance.program.external {
             if let Storage::External { block: Some(block), .. } = &self.values[value as usize].place {
-                lane.core.note_use(block);
+                stream_state.core.note_use(block);
             }
         }
-        match self.enqueue(lane, instance, by_graph, state) {
+        match self.enqueue(stream_state, instance, by_graph, state) {
             Ok(ticket) => Ok(ticket),
             // The lock has been released here.
             Err(SubmissionFailure { node, failed, .. }) => {
@@ -135,7 +139,7 @@ impl Graph {
                 .map_err(|step| format!("node {} reads what later nodes write", program.nodes[step]))
         };
         match way {
-            Submission::Burst => Ok(DriverGraphUse::Never),
+            Submission::Stream => Ok(DriverGraphUse::Never),
             Submission::DriverGraph => match can() {
                 Ok(()) => Ok(DriverGraphUse::Always),
                 Err(why) => Err(problem(None, GraphProblem::NoDriverGraph(why.into_boxed_str()))),
@@ -151,20 +155,20 @@ impl Graph {
         }
     }
 
-    fn prepare(&self, lane: &Arc<Lane>) -> Result<ProgramInstance> {
+    fn prepare(&self, stream_state: &Arc<StreamState>) -> Result<ProgramInstance> {
         let program = compile(self)?;
         let workspace = match program.workspace_bytes {
             0 => None,
             bytes => {
                 let pool = self.device.pool_core();
                 let block = pool
-                    .allocate(lane.core.arena(), bytes, Caller::Free)
+                    .allocate(stream_state.core.arena(), bytes, RequestContext::Free)
                     .map_err(|e| self.device.allocation_error("device", bytes as usize, e))
                     .map_err(|e| self.explain_out_of_memory(&program, e))?;
                 Some(block)
             }
         };
-        program.kernels.iter().for_each(|kernel| kernel.runs_on(lane));
+        program.kernels.iter().for_each(|kernel| kernel.runs_on(stream_state));
         let mut kernargs = vec![0; program.kernarg_bytes];
         let base = workspace.as_ref().map_or(0, |a| a.ptr().0);
         for patch in &program.addresses {
@@ -174,10 +178,10 @@ impl Graph {
         }
         let bound =
             BoundData { kernargs, blocks: vec![0; program.block_bytes as usize], ..BoundData::default() };
-        let side = program.schedule.as_ref().map(|s| SideStreams::new(lane, s)).transpose()?;
+        let side = program.schedule.as_ref().map(|s| SideStreams::new(stream_state, s)).transpose()?;
         Ok(ProgramInstance {
             program,
-            lane: Arc::downgrade(lane),
+            stream_state: Arc::downgrade(stream_state),
             workspace,
             side,
             bound: bound.into(),
@@ -265,12 +269,12 @@ impl Graph {
     /// Copies the argument blocks to the workspace unless it holds them already.
     fn stage_blocks(
         &self,
-        lane: &Lane,
+        stream_state: &StreamState,
         instance: &ProgramInstance,
         bound: &mut BoundData,
-        ring: &mut crate::memory::PinnedRing,
+        ring: &mut crate::memory::StagingRing,
         sequence: u64,
-    ) -> std::result::Result<(), Failed> {
+    ) -> std::result::Result<(), LockedFailure> {
         if instance.program.blocks.is_empty()
             || (!self.bind_blocks(instance, &mut bound.blocks) && bound.blocks_good)
         {
@@ -278,8 +282,8 @@ impl Graph {
         }
         // Until the copy is enqueued, the workspace holds other bytes.
         bound.blocks_good = false;
-        let (device, bytes) = (lane.core.device(), bound.blocks.len());
-        let staging = ring.take(&lane.core, bytes)?;
+        let (device, bytes) = (stream_state.core.device(), bound.blocks.len());
+        let staging = ring.take(&stream_state.core, bytes)?;
         device.note(&Note::HostWrite { ptr: staging.host.as_ptr(), bytes });
         // SAFETY: the ring returned this many bytes that no work in flight uses.
         unsafe { std::ptr::copy_nonoverlapping(bound.blocks.as_ptr(), staging.host.as_ptr(), bytes) };
@@ -289,7 +293,7 @@ impl Graph {
         unsafe {
             device.raw().enqueue(
                 device.id(),
-                lane.core.raw(),
+                stream_state.core.raw(),
                 &Work::CopyToDevice { dst: to, src: staging.host.as_ptr(), bytes },
             )
         }?;
@@ -299,7 +303,7 @@ impl Graph {
 
     fn enqueue(
         &self,
-        lane: &Arc<Lane>,
+        stream_state: &Arc<StreamState>,
         instance: &ProgramInstance,
         by_graph: DriverGraphUse,
         state: u64,
@@ -307,13 +311,19 @@ impl Graph {
         let program = &instance.program;
         let first = program.nodes.first().copied().unwrap_or(0);
         let last = program.nodes.last().copied().unwrap_or(0);
-        let stop =
-            |node: u32, failed: Failed| SubmissionFailure { node, failed, slot_in_use: false, submitted: 0 };
-        let mut locked = lane.lock();
-        let LaneState { ring, recent, .. } = &mut *locked;
+        let stop = |node: u32, failed: LockedFailure| SubmissionFailure {
+            node,
+            failed,
+            slot_in_use: false,
+            submitted: 0,
+        };
+        let mut locked = stream_state.lock();
+        let EnqueueState { ring, recent, .. } = &mut *locked;
         let slot = match program.result_bytes {
             0 => None,
-            bytes => Some(lane.slots().take(&lane.core, bytes as usize).map_err(|e| stop(last, e))?),
+            bytes => Some(
+                stream_state.slots().take(&stream_state.core, bytes as usize).map_err(|e| stop(last, e))?,
+            ),
         };
         let mut bound = instance.bound.lock().unwrap_or_else(PoisonError::into_inner);
         let bound = &mut *bound;
@@ -325,31 +335,32 @@ impl Graph {
             addresses(program, |at| self.address(instance, at), &mut bound.addresses);
             changed |= before != bound.addresses;
         }
-        let sequence = lane.core.next();
+        let sequence = stream_state.core.next();
         let host = slot.map(|s| s.host);
         // Before anything is submitted, because it may fail.
         let outcome = match by_graph {
             DriverGraphUse::Never => Ok(false),
-            DriverGraphUse::Always => self.bake(lane, instance, bound).map(|()| true),
+            DriverGraphUse::Always => self.bake(stream_state, instance, bound).map(|()| true),
             DriverGraphUse::Unchanged if changed => Ok(false),
-            DriverGraphUse::Unchanged => Ok(self.bake(lane, instance, bound).is_ok()),
+            DriverGraphUse::Unchanged => Ok(self.bake(stream_state, instance, bound).is_ok()),
         };
         let outcome = outcome.and_then(|by_graph| {
             if state == 0 || bound.blocks_state != state || !bound.blocks_good {
                 bound.blocks_state = 0;
-                self.stage_blocks(lane, instance, bound, ring, sequence).map_err(|e| stop(first, e))?;
+                self.stage_blocks(stream_state, instance, bound, ring, sequence)
+                    .map_err(|e| stop(first, e))?;
                 bound.blocks_state = state;
             }
             match &bound.exec {
                 Some(exec) if by_graph => {
                     // SAFETY: the graph and its records on the stream keep the memory that the nodes access; all its
                     // launches are on this stream.
-                    unsafe { exec.launch(lane.core.raw()) }.map_err(|e| stop(first, e.into()))?;
-                    self.submit(lane, instance, &bound.kernargs, host, true)
+                    unsafe { exec.launch(stream_state.core.raw()) }.map_err(|e| stop(first, e.into()))?;
+                    self.submit(stream_state, instance, &bound.kernargs, host, true)
                 }
-                _ => self.submit(lane, instance, &bound.kernargs, host, false).inspect_err(|_| {
+                _ => self.submit(stream_state, instance, &bound.kernargs, host, false).inspect_err(|_| {
                     if let Some(side) = &instance.side {
-                        side.abandon(lane.core.device(), lane.core.raw());
+                        side.abandon(stream_state.core.device(), stream_state.core.raw());
                     }
                 }),
             }
@@ -357,7 +368,7 @@ impl Graph {
         let all = program.steps.len();
         let outcome = outcome.and_then(|()| match &slot {
             Some(slot) => {
-                let (device, stream) = (lane.core.device(), lane.core.raw());
+                let (device, stream) = (stream_state.core.device(), stream_state.core.raw());
                 // SAFETY: the slot's own event and a live stream of one device.
                 unsafe { device.raw().event_record(device.id(), slot.event, stream) }.map_err(|e| {
                     SubmissionFailure { node: last, failed: e.into(), slot_in_use: true, submitted: all }
@@ -366,7 +377,7 @@ impl Graph {
             None => Ok(()),
         });
         // Even after a failure, some work may have been enqueued. Its fault may be the reason why the rest was refused.
-        lane.core.publish(sequence);
+        stream_state.core.publish(sequence);
         let submitted = outcome.as_ref().map_or_else(|stopped| stopped.submitted, |()| all);
         for step in &program.steps[submitted.saturating_sub(crate::launcher::REMEMBERED)..submitted] {
             if let Step::Launch { kernel, dims, kernarg, explicit_bytes, .. } = step {
@@ -378,17 +389,17 @@ impl Graph {
             if let Some(slot) = slot
                 && !stopped.slot_in_use
             {
-                lane.slots().release(slot);
+                stream_state.slots().release(slot);
             }
             return Err(stopped);
         }
-        Ok(Ticket::new(lane.clone(), sequence, slot, program.outputs.clone()))
+        Ok(Ticket::new(stream_state.clone(), sequence, slot, program.outputs.clone()))
     }
 
     /// Makes sure that there is a driver graph for the bound arguments and addresses.
     fn bake(
         &self,
-        lane: &Lane,
+        stream_state: &StreamState,
         instance: &ProgramInstance,
         bound: &mut BoundData,
     ) -> std::result::Result<(), SubmissionFailure> {
@@ -396,9 +407,9 @@ impl Graph {
         if bound.exec.as_ref().is_some_and(|e| e.is_good(&bound.kernargs, &bound.addresses)) {
             return Ok(());
         }
-        let completed = lane.core.completed();
+        let completed = stream_state.core.completed();
         bound.retired.retain(|(position, _)| *position > completed);
-        let device = lane.core.device();
+        let device = stream_state.core.device();
         let program = &instance.program;
         // SAFETY: arguments and ranges were checked when they were recorded; the instance keeps kernels and workspace,
         // and the graph is launched only for a compute with the same addresses.
@@ -410,7 +421,7 @@ impl Graph {
         })?;
         if let Some(old) = bound.exec.replace(made) {
             // Its last launch may still run.
-            bound.retired.push((lane.core.enqueued(), old));
+            bound.retired.push((stream_state.core.enqueued(), old));
         }
         Ok(())
     }
@@ -418,13 +429,13 @@ impl Graph {
     /// Enqueues every step in order; with `rest`, only the reads, which a driver graph leaves to the stream.
     fn submit(
         &self,
-        lane: &Lane,
+        stream_state: &StreamState,
         instance: &ProgramInstance,
         kernargs: &[u8],
         host: Option<std::ptr::NonNull<u8>>,
         rest: bool,
     ) -> std::result::Result<(), SubmissionFailure> {
-        let (device, main) = (lane.core.device(), lane.core.raw());
+        let (device, main) = (stream_state.core.device(), stream_state.core.raw());
         let (driver, id) = (device.raw(), device.id());
         let watched = device.pool_core().shared.watched;
         let program = &instance.program;

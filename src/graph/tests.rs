@@ -5,7 +5,7 @@ use crate::{Backend, DeviceBuffer};
 use hip_driver_layers::validation::ValidationDriver;
 
 use super::branches::Schedule;
-use super::record::{Graph, GraphArg, Value};
+use super::record::{Graph, GraphArg, GraphValue};
 use super::{Branches, CompiledGraph};
 
 const N: usize = 64;
@@ -35,7 +35,7 @@ impl Rig {
         self.launcher.validation().unwrap()
     }
 
-    fn add(&self, g: &mut Graph, x: Value, y: Value, to: Value) {
+    fn add(&self, g: &mut Graph, x: GraphValue, y: GraphValue, to: GraphValue) {
         let args = [GraphArg::Read(x), GraphArg::Read(y), GraphArg::Write(to), (N as i32).into()];
         // SAFETY: as the kernel takes it.
         unsafe { g.launch(self.add, LaunchDims::cover(N as u32, 256), &args) }.unwrap();
@@ -47,7 +47,7 @@ impl Rig {
         let mut g = self.launcher.graph(self.stream.device()).unwrap();
         g.set_branches(Branches::Streams(3));
         let x = g.buffer(&self.x).unwrap();
-        let out: Vec<Value> = self.out.iter().map(|o| g.buffer(o).unwrap()).collect();
+        let out: Vec<GraphValue> = self.out.iter().map(|o| g.buffer(o).unwrap()).collect();
         let mut ends = Vec::new();
         for length in 2..5 {
             let (mut from, mut to) = (x, g.temporary::<f32>(N).unwrap());

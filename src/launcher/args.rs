@@ -30,7 +30,7 @@ pub enum Arg<'a> {
     /// A host array for a pointer parameter.
     Host(HostData<'a>),
     /// An argument block for a pointer parameter.
-    Block(&'a Block<'a>),
+    ArgumentBlock(&'a ArgumentBlock<'a>),
 }
 
 /// Pool memory as an argument; made with `From` from a buffer, a view or a block.
@@ -82,18 +82,18 @@ pub enum HostData<'a> {
 ///
 /// The kernel must not write the block itself: its copy on the device is used again while the bytes stay the same.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Block<'a> {
+pub struct ArgumentBlock<'a> {
     /// The block as the kernel sees it; bytes under a patch are ignored.
     pub bytes: &'a [u8],
     /// Where addresses are written, in ascending order of [`Patch::offset`] and not overlapping.
     pub patches: &'a [Patch],
     /// Further host data that patches refer to.
-    pub segments: &'a [HostData<'a>],
+    pub arrays: &'a [HostData<'a>],
     /// Size of the result block in bytes; 0 for none. It is the last output of the block's segments.
     pub result_bytes: usize,
 }
 
-/// Eight bytes of a [`Block`] in which the runtime writes a device address.
+/// Eight bytes of a [`ArgumentBlock`] in which the runtime writes a device address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patch {
     /// Where in the block, in bytes.
@@ -107,8 +107,8 @@ pub struct Patch {
 pub enum PatchTarget {
     /// The result block.
     Result,
-    /// The segment of that index.
-    Segment(usize),
+    /// The host array of that index in `arrays`.
+    Array(usize),
     /// Memory of the caller.
     Device(DevicePtr),
 }
@@ -149,7 +149,7 @@ impl<'a> Arg<'a> {
             Arg::Destination => "destination",
             Arg::Raw(_) => "raw value",
             Arg::Host(_) => "host array",
-            Arg::Block(_) => "argument block",
+            Arg::ArgumentBlock(_) => "argument block",
         }
     }
 
@@ -159,7 +159,7 @@ impl<'a> Arg<'a> {
         match self {
             Arg::Scalar { size, .. } => usize::from(*size),
             Arg::Value(bytes) | Arg::Raw(bytes) => bytes.len(),
-            Arg::Pointer(_) | Arg::Buffer(_) | Arg::Destination | Arg::Host(_) | Arg::Block(_) => 8,
+            Arg::Pointer(_) | Arg::Buffer(_) | Arg::Destination | Arg::Host(_) | Arg::ArgumentBlock(_) => 8,
         }
     }
 }
@@ -219,10 +219,10 @@ impl<'a> From<&'a PoolBlock> for Arg<'a> {
     }
 }
 
-impl<'a> From<&'a Block<'a>> for Arg<'a> {
+impl<'a> From<&'a ArgumentBlock<'a>> for Arg<'a> {
     #[inline]
-    fn from(block: &'a Block<'a>) -> Self {
-        Arg::Block(block)
+    fn from(block: &'a ArgumentBlock<'a>) -> Self {
+        Arg::ArgumentBlock(block)
     }
 }
 

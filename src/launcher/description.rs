@@ -4,7 +4,7 @@ use lds_layout::LdsLayout;
 
 use super::args::{Arg, LaunchDims, Staging};
 use super::destination::{Destination, Placement};
-use super::launch::Source;
+use super::launch::ArgumentSource;
 use crate::module::Module;
 
 /// One launch of a kernel: its dimensions, its arguments, and how host data and the result travel.
@@ -48,7 +48,7 @@ use crate::module::Module;
 #[must_use = "a description launches nothing; give it to `Launcher::submit` or `Launcher::enqueue`"]
 pub struct Launch<'a> {
     pub(super) dims: LaunchDims,
-    pub(super) source: Source<'a>,
+    pub(super) source: ArgumentSource<'a>,
     pub(super) staging: Staging,
     pub(super) placement: Option<Placement<'a>>,
 }
@@ -57,13 +57,13 @@ impl<'a> Launch<'a> {
     /// A launch without arguments.
     #[inline]
     pub const fn new(dims: LaunchDims) -> Launch<'a> {
-        Launch { dims, source: Source::Args(&[]), staging: Staging::Copy, placement: None }
+        Launch { dims, source: ArgumentSource::Args(&[]), staging: Staging::Copy, placement: None }
     }
 
     /// The arguments, one for each of the kernel's explicit parameters. Replaces packed arguments.
     #[inline]
     pub const fn args(mut self, args: &'a [Arg<'a>]) -> Launch<'a> {
-        self.source = Source::Args(args);
+        self.source = ArgumentSource::Args(args);
         self
     }
 
@@ -75,7 +75,7 @@ impl<'a> Launch<'a> {
     /// them.
     #[inline]
     pub const fn packed(mut self, bytes: &'a [u8]) -> Launch<'a> {
-        self.source = Source::Packed(bytes);
+        self.source = ArgumentSource::Packed(bytes);
         self
     }
 

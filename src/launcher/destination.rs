@@ -9,8 +9,8 @@ use crate::memory::{DeviceBuffer, DeviceView, Layout};
 use super::args::{Arg, BufferArg, HostData, PatchTarget};
 use super::description::Launch;
 use super::kernel::{Kernel, ParameterKind};
-use super::lane::Stream;
-use super::launch::{Receipt, Request, Source, Target, launch};
+use super::launch::{ArgumentSource, Receipt, Request, Target, launch};
+use super::stream_state::Stream;
 
 /// Where a launch's result goes: a buffer, a place for one, or a view; made with `From`. See
 /// [`Launch::destination`](crate::Launch::destination).
@@ -134,8 +134,8 @@ pub(super) fn launch_into<R: Receipt>(
     dims.dynamic_lds = kernel.with_layout(dims.dynamic_lds)?;
     kernel.check_dims(&dims)?;
     match source {
-        Source::Args(args) => kernel.check_args(args)?,
-        Source::Packed(bytes) => kernel.check_packed(bytes.len())?,
+        ArgumentSource::Args(args) => kernel.check_args(args)?,
+        ArgumentSource::Packed(bytes) => kernel.check_packed(bytes.len())?,
     }
     let enqueue = |target: BufferArg<'_>| {
         let destination = Some(Target { parameter, buffer: target });
@@ -182,9 +182,9 @@ pub(super) fn launch_into<R: Receipt>(
 }
 
 /// Which parameter takes the destination.
-fn parameter_of(kernel: &Kernel, source: Source<'_>, said: Option<usize>) -> Result<usize> {
+fn parameter_of(kernel: &Kernel, source: ArgumentSource<'_>, said: Option<usize>) -> Result<usize> {
     match source {
-        Source::Args(args) => {
+        ArgumentSource::Args(args) => {
             let mut marked =
                 args.iter().enumerate().filter(|(_, a)| matches!(a, Arg::Destination)).map(|(i, _)| i);
             match (marked.next(), marked.next()) {
@@ -196,7 +196,7 @@ fn parameter_of(kernel: &Kernel, source: Source<'_>, said: Option<usize>) -> Res
                 _ => refuse(kernel, "the arguments have to name `Arg::Destination` exactly once"),
             }
         }
-        Source::Packed(_) => {
+        ArgumentSource::Packed(_) => {
             let Some(index) = said else {
                 return refuse(kernel, "packed arguments need `destination_parameter`");
             };
@@ -217,7 +217,7 @@ fn refuse<R>(kernel: &Kernel, problem: impl Into<String>) -> Result<R> {
 /// Refuses inputs in the destination's memory.
 fn check_aliases(
     kernel: &Kernel,
-    source: Source<'_>,
+    source: ArgumentSource<'_>,
     parameter: usize,
     target: &BufferArg<'_>,
 ) -> Result<()> {
@@ -244,8 +244,8 @@ fn check_aliases(
         )
     };
     let args = match source {
-        Source::Args(args) => args,
-        Source::Packed(bytes) => {
+        ArgumentSource::Args(args) => args,
+        ArgumentSource::Packed(bytes) => {
             for (index, p) in kernel.parameters.iter().enumerate() {
                 let address = bytes.get(p.offset as usize..).and_then(|b| b.first_chunk::<8>());
                 if p.kind == ParameterKind::Pointer
@@ -269,7 +269,7 @@ fn check_aliases(
                     check(index, u64::from_le_bytes(*address), 1)?;
                 }
             }
-            Arg::Block(block) => {
+            Arg::ArgumentBlock(block) => {
                 for patch in block.patches {
                     if let PatchTarget::Device(ptr) = patch.target {
                         check(index, ptr.0, 1)?;

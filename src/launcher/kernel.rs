@@ -13,9 +13,9 @@ use hip_driver::RawFunction;
 use super::args::{Arg, LaunchDims};
 use super::description::{Launch, Registration};
 use super::destination::launch_into;
-use super::lane::{Lane, Stream};
 use super::launch::{Receipt, Request, launch};
 use super::registry::KernelHandle;
+use super::stream_state::{Stream, StreamState};
 use super::ticket::Ticket;
 
 /// HIP's safe contract for arguments by value.
@@ -56,7 +56,7 @@ pub struct Kernel {
     required_block: Option<[u32; 3]>,
     signature: KernelSignature,
     module: Module,
-    lanes: Mutex<Vec<Weak<Lane>>>,
+    states: Mutex<Vec<Weak<StreamState>>>,
     /// Whether an input may be the output.
     in_place: AtomicBool,
     /// Dynamic LDS of the kernel's layout in bytes; 0 without one.
@@ -125,7 +125,7 @@ impl Kernel {
             required_block: signature.reqd_workgroup_size,
             signature,
             module: Module::clone(module),
-            lanes: Mutex::new(Vec::new()),
+            states: Mutex::new(Vec::new()),
             in_place: AtomicBool::new(*in_place),
             lds_layout: AtomicU32::new(0),
         };
@@ -267,7 +267,7 @@ impl Kernel {
         let (kind_fits, size) = match arg {
             Arg::Scalar { size, .. } => (parameter.kind == ParameterKind::Value, usize::from(*size)),
             Arg::Value(bytes) => (parameter.kind == ParameterKind::Value, bytes.len()),
-            Arg::Pointer(_) | Arg::Buffer(_) | Arg::Destination | Arg::Host(_) | Arg::Block(_) => {
+            Arg::Pointer(_) | Arg::Buffer(_) | Arg::Destination | Arg::Host(_) | Arg::ArgumentBlock(_) => {
                 (parameter.kind == ParameterKind::Pointer, 8)
             }
             Arg::Raw(bytes) => (true, bytes.len()),
@@ -343,14 +343,14 @@ impl Kernel {
         Err(self.refuse_parameter(index, 8, "device pointer", fits))
     }
 
-    /// Notes that the kernel is launched on `lane`.
+    /// Notes that the kernel is launched on `stream_state`.
     #[cold]
-    pub(crate) fn runs_on(&self, lane: &Arc<Lane>) {
-        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
-        lanes.retain(|l| l.strong_count() > 0);
-        if !lanes.iter().any(|l| std::ptr::eq(l.as_ptr(), Arc::as_ptr(lane))) {
-            lane.note_name(self);
-            lanes.push(Arc::downgrade(lane));
+    pub(crate) fn runs_on(&self, stream_state: &Arc<StreamState>) {
+        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        states.retain(|l| l.strong_count() > 0);
+        if !states.iter().any(|l| std::ptr::eq(l.as_ptr(), Arc::as_ptr(stream_state))) {
+            stream_state.note_name(self);
+            states.push(Arc::downgrade(stream_state));
         }
     }
 }
@@ -366,9 +366,9 @@ fn packed_limit(signature: &KernelSignature) -> u32 {
 impl Drop for Kernel {
     /// Leaves the module to every stream that may still run a launch of it.
     fn drop(&mut self) {
-        let lanes = std::mem::take(self.lanes.get_mut().unwrap_or_else(PoisonError::into_inner));
-        for lane in lanes.iter().filter_map(Weak::upgrade) {
-            lane.retire(self.id, &self.module);
+        let states = std::mem::take(self.states.get_mut().unwrap_or_else(PoisonError::into_inner));
+        for stream_state in states.iter().filter_map(Weak::upgrade) {
+            stream_state.retire(self.id, &self.module);
         }
     }
 }

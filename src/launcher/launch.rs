@@ -12,13 +12,13 @@
 use std::sync::Arc;
 
 use crate::error::{Error, LaunchProblem, Result};
-use crate::memory::pool::Caller;
-use crate::memory::{Failed, ResultSlot};
+use crate::memory::pool::RequestContext;
+use crate::memory::{LockedFailure, ResultBuffer};
 use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess, Note, Work};
 
-use super::args::{Arg, Block, BufferArg, HostData, LaunchDims, PatchTarget, Staging};
+use super::args::{Arg, ArgumentBlock, BufferArg, HostData, LaunchDims, PatchTarget, Staging};
 use super::kernel::Kernel;
-use super::lane::{Entry, Lane, LaneState, entry_of};
+use super::stream_state::{EnqueueState, KernelOnStream, StreamState, kernel_on_stream};
 use super::ticket::{Spans, Ticket};
 
 /// Pieces of the image start at multiples of this: a cache line, and enough for any vector type.
@@ -28,7 +28,7 @@ const MAX_IMAGE: u64 = 1 << 31;
 
 /// Arguments as the caller has them.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Source<'a> {
+pub(super) enum ArgumentSource<'a> {
     /// One value for each parameter.
     Args(&'a [Arg<'a>]),
     /// The explicit part of the kernarg segment, packed by a compiler that knows the layout, perhaps with padding
@@ -41,7 +41,7 @@ pub(super) enum Source<'a> {
 pub(super) struct Request<'a> {
     pub(super) dims: LaunchDims,
     pub(super) staging: Staging,
-    pub(super) source: Source<'a>,
+    pub(super) source: ArgumentSource<'a>,
     pub(super) destination: Option<Target<'a>>,
 }
 
@@ -57,15 +57,20 @@ pub(super) trait Receipt: Sized {
     /// Whether outputs can be read by it.
     const READS: bool;
 
-    fn new(lane: &Arc<Lane>, sequence: u64, slot: Option<ResultSlot>, spans: Spans) -> Self;
+    fn new(stream_state: &Arc<StreamState>, sequence: u64, slot: Option<ResultBuffer>, spans: Spans) -> Self;
 }
 
 impl Receipt for Ticket {
     const READS: bool = true;
 
     #[inline(always)]
-    fn new(lane: &Arc<Lane>, sequence: u64, slot: Option<ResultSlot>, spans: Spans) -> Ticket {
-        Ticket::new(lane.clone(), sequence, slot, spans)
+    fn new(
+        stream_state: &Arc<StreamState>,
+        sequence: u64,
+        slot: Option<ResultBuffer>,
+        spans: Spans,
+    ) -> Ticket {
+        Ticket::new(stream_state.clone(), sequence, slot, spans)
     }
 }
 
@@ -74,12 +79,12 @@ impl Receipt for () {
 
     /// A launch with outputs is refused, so that there is no slot to give back.
     #[inline(always)]
-    fn new(_: &Arc<Lane>, _: u64, _: Option<ResultSlot>, _: Spans) {}
+    fn new(_: &Arc<StreamState>, _: u64, _: Option<ResultBuffer>, _: Spans) {}
 }
 
 /// Sizes of the image's three parts in bytes, pieces padded to [`ALIGN`].
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
-struct Image {
+struct StagedImage {
     /// Blocks and in arrays.
     input: u64,
     /// Inout arrays.
@@ -88,7 +93,7 @@ struct Image {
     output: u64,
 }
 
-impl Image {
+impl StagedImage {
     fn add(&mut self, data: &HostData<'_>) {
         let (part, bytes) = match data {
             HostData::In(d) => (&mut self.input, d.len()),
@@ -98,9 +103,9 @@ impl Image {
         *part = part.saturating_add(padded(bytes));
     }
 
-    fn add_block(&mut self, block: &Block<'_>) {
+    fn add_block(&mut self, block: &ArgumentBlock<'_>) {
         self.add(&HostData::In(block.bytes));
-        block.segments.iter().for_each(|s| self.add(s));
+        block.arrays.iter().for_each(|s| self.add(s));
         if block.result_bytes > 0 {
             self.add(&HostData::Out(block.result_bytes));
         }
@@ -126,8 +131,12 @@ fn padded(bytes: usize) -> u64 {
 }
 
 /// Enqueues a launch. Every check that needs no device comes before the first call.
-pub(super) fn launch<R: Receipt>(kernel: &Kernel, lane: &Arc<Lane>, mut request: Request<'_>) -> Result<R> {
-    let device = lane.core.device();
+pub(super) fn launch<R: Receipt>(
+    kernel: &Kernel,
+    stream_state: &Arc<StreamState>,
+    mut request: Request<'_>,
+) -> Result<R> {
+    let device = stream_state.core.device();
     if kernel.device() != device {
         let (kernel_device, stream) = (kernel.device().id(), device.id());
         return Err(kernel.refuse(LaunchProblem::WrongDevice { kernel: kernel_device, stream }));
@@ -137,25 +146,25 @@ pub(super) fn launch<R: Receipt>(kernel: &Kernel, lane: &Arc<Lane>, mut request:
     kernel.check_dims(&request.dims)?;
     let request = &request;
     let image = match request.source {
-        Source::Args(args) => check_args(kernel, lane, args, request.destination.is_some())?,
-        Source::Packed(bytes) => {
+        ArgumentSource::Args(args) => check_args(kernel, stream_state, args, request.destination.is_some())?,
+        ArgumentSource::Packed(bytes) => {
             kernel.check_packed(bytes.len())?;
-            Image::default()
+            StagedImage::default()
         }
     };
     if image.total() > 0 {
         check_image(kernel, request, &image, R::READS)?;
     }
     if let Some(block) = request.destination.and_then(|target| target.buffer.block()) {
-        lane.core.note_use(block);
+        stream_state.core.note_use(block);
     }
-    match enqueue(kernel, lane, request, &image) {
+    match enqueue(kernel, stream_state, request, &image) {
         Ok(receipt) => Ok(receipt),
         // The lock is gone by now, and callbacks that free memory may want it.
-        Err(Failed::Allocation("device", bytes, _))
+        Err(LockedFailure::Allocation("device", bytes, _))
             if device.pool_core().ladder.run_callbacks(bytes as u64) =>
         {
-            enqueue(kernel, lane, request, &image)
+            enqueue(kernel, stream_state, request, &image)
                 .map_err(|failed| failed.into_error(device).for_kernel(&kernel.name))
         }
         Err(failed) => Err(failed.into_error(device).for_kernel(&kernel.name)),
@@ -166,19 +175,24 @@ pub(super) fn launch<R: Receipt>(kernel: &Kernel, lane: &Arc<Lane>, mut request:
 /// that they may be dropped before it has done with them. If an argument is refused, uses recorded for earlier arguments
 /// stay recorded; they only delay reuse.
 #[inline]
-fn check_args(kernel: &Kernel, lane: &Lane, args: &[Arg<'_>], has_destination: bool) -> Result<Image> {
+fn check_args(
+    kernel: &Kernel,
+    stream_state: &StreamState,
+    args: &[Arg<'_>],
+    has_destination: bool,
+) -> Result<StagedImage> {
     kernel.check_count(args.len())?;
-    let mut image = Image::default();
+    let mut image = StagedImage::default();
     for (index, (arg, parameter)) in args.iter().zip(&kernel.parameters).enumerate() {
         kernel.check_arg(index, arg, parameter)?;
         match arg {
             Arg::Buffer(buffer) => {
                 if let Some(block) = buffer.block() {
-                    lane.core.note_use(block);
+                    stream_state.core.note_use(block);
                 }
             }
             Arg::Host(data) => image.add(data),
-            Arg::Block(block) => image.add_block(block),
+            Arg::ArgumentBlock(block) => image.add_block(block),
             Arg::Destination if !has_destination => {
                 let problem = "an argument is `Arg::Destination`, but the launch has no destination";
                 return Err(kernel.refuse(LaunchProblem::Destination(problem.into())));
@@ -189,7 +203,7 @@ fn check_args(kernel: &Kernel, lane: &Lane, args: &[Arg<'_>], has_destination: b
     Ok(image)
 }
 
-fn check_patches(kernel: &Kernel, block: &Block<'_>) -> Result<()> {
+fn check_patches(kernel: &Kernel, block: &ArgumentBlock<'_>) -> Result<()> {
     let refuse = |problem: String| Err(kernel.refuse(LaunchProblem::Patch(problem.into_boxed_str())));
     let mut end = 0;
     for (i, patch) in block.patches.iter().enumerate() {
@@ -210,8 +224,8 @@ fn check_patches(kernel: &Kernel, block: &Block<'_>) -> Result<()> {
             }
         }
         match patch.target {
-            PatchTarget::Segment(s) if s >= block.segments.len() => {
-                return refuse(format!("patch {i} names segment {s} of {}", block.segments.len()));
+            PatchTarget::Array(s) if s >= block.arrays.len() => {
+                return refuse(format!("patch {i} names segment {s} of {}", block.arrays.len()));
             }
             PatchTarget::Result if block.result_bytes == 0 => {
                 return refuse(format!("patch {i} names the result block, but result_bytes is 0"));
@@ -223,7 +237,7 @@ fn check_patches(kernel: &Kernel, block: &Block<'_>) -> Result<()> {
 }
 
 #[inline(always)]
-fn check_image(kernel: &Kernel, request: &Request<'_>, image: &Image, reads: bool) -> Result<()> {
+fn check_image(kernel: &Kernel, request: &Request<'_>, image: &StagedImage, reads: bool) -> Result<()> {
     if !reads && image.inout + image.output > 0 {
         return Err(kernel.refuse(LaunchProblem::OutputWithoutTicket));
     }
@@ -238,9 +252,9 @@ fn check_image(kernel: &Kernel, request: &Request<'_>, image: &Image, reads: boo
             "the driver has no mapped host memory; use Staging::Copy",
         ));
     }
-    if let Source::Args(args) = request.source {
+    if let ArgumentSource::Args(args) = request.source {
         for arg in args {
-            if let Arg::Block(block) = arg
+            if let Arg::ArgumentBlock(block) = arg
                 && !block.patches.is_empty()
             {
                 check_patches(kernel, block)?;
@@ -278,12 +292,12 @@ impl Cursor {
 }
 
 /// One part of the image, filled from its start.
-struct Part<'a> {
+struct ImagePart<'a> {
     bytes: &'a mut [u8],
     used: usize,
 }
 
-impl Part<'_> {
+impl ImagePart<'_> {
     /// Writes `bytes` at `at` behind the pieces so far; whether that changed anything.
     #[inline]
     fn put(&mut self, at: usize, bytes: &[u8]) -> bool {
@@ -305,14 +319,18 @@ impl Part<'_> {
 
 /// Writes the image's host-to-device part and notices whether it changes.
 struct Writer<'a> {
-    input: Part<'a>,
-    inout: Part<'a>,
+    input: ImagePart<'a>,
+    inout: ImagePart<'a>,
     changed: bool,
 }
 
 impl<'a> Writer<'a> {
     fn new(input: &'a mut [u8], inout: &'a mut [u8], changed: bool) -> Writer<'a> {
-        Writer { input: Part { bytes: input, used: 0 }, inout: Part { bytes: inout, used: 0 }, changed }
+        Writer {
+            input: ImagePart { bytes: input, used: 0 },
+            inout: ImagePart { bytes: inout, used: 0 },
+            changed,
+        }
     }
 
     #[inline]
@@ -334,20 +352,20 @@ impl<'a> Writer<'a> {
 
     /// Writes a block with its addresses; its segments follow.
     #[inline]
-    fn block(&mut self, block: &Block<'_>, segments: Cursor) {
+    fn block(&mut self, block: &ArgumentBlock<'_>, segments: Cursor) {
         let mut from = 0;
         for patch in block.patches {
             self.changed |= self.input.put(from, &block.bytes[from..patch.offset]);
             let address = match patch.target {
                 PatchTarget::Device(ptr) => ptr,
-                PatchTarget::Segment(s) => {
+                PatchTarget::Array(s) => {
                     let mut at = segments;
-                    block.segments[..s].iter().for_each(|d| at.skip(d));
-                    at.next(&block.segments[s])
+                    block.arrays[..s].iter().for_each(|d| at.skip(d));
+                    at.next(&block.arrays[s])
                 }
                 PatchTarget::Result => {
                     let mut at = segments;
-                    block.segments.iter().for_each(|d| at.skip(d));
+                    block.arrays.iter().for_each(|d| at.skip(d));
                     at.next(&HostData::Out(block.result_bytes))
                 }
             };
@@ -356,7 +374,7 @@ impl<'a> Writer<'a> {
         }
         self.changed |= self.input.put(from, &block.bytes[from..]);
         self.input.end(block.bytes.len());
-        block.segments.iter().for_each(|s| self.data(s));
+        block.arrays.iter().for_each(|s| self.data(s));
     }
 }
 
@@ -371,14 +389,14 @@ fn put_arg(kernarg: &mut [u8], offset: u32, bytes: &[u8]) {
 
 /// Packs the explicit arguments; host data get the addresses that `cursor` gives them.
 #[inline]
-fn pack(kernel: &Kernel, kernarg: &mut [u8], source: Source<'_>, mut cursor: Cursor) {
+fn pack(kernel: &Kernel, kernarg: &mut [u8], source: ArgumentSource<'_>, mut cursor: Cursor) {
     let args = match source {
         // What lies behind it is padding, or where hidden arguments go.
-        Source::Packed(bytes) => {
+        ArgumentSource::Packed(bytes) => {
             let explicit = bytes.get(..kernel.explicit_bytes as usize).unwrap_or_default();
             return put_arg(kernarg, 0, explicit);
         }
-        Source::Args(args) => args,
+        ArgumentSource::Args(args) => args,
     };
     for (arg, parameter) in args.iter().zip(&kernel.parameters) {
         let at = parameter.offset;
@@ -395,9 +413,9 @@ fn pack(kernel: &Kernel, kernarg: &mut [u8], source: Source<'_>, mut cursor: Cur
             Arg::Destination => {}
             Arg::Value(bytes) | Arg::Raw(bytes) => put_arg(kernarg, at, bytes),
             Arg::Host(data) => put_arg(kernarg, at, &cursor.next(data).0.to_le_bytes()),
-            Arg::Block(block) => {
+            Arg::ArgumentBlock(block) => {
                 put_arg(kernarg, at, &cursor.next(&HostData::In(block.bytes)).0.to_le_bytes());
-                block.segments.iter().for_each(|d| cursor.skip(d));
+                block.arrays.iter().for_each(|d| cursor.skip(d));
                 if block.result_bytes > 0 {
                     cursor.next(&HostData::Out(block.result_bytes));
                 }
@@ -408,18 +426,18 @@ fn pack(kernel: &Kernel, kernarg: &mut [u8], source: Source<'_>, mut cursor: Cur
 
 /// Writes the image's host-to-device part.
 #[inline]
-fn write_image(writer: &mut Writer<'_>, source: Source<'_>, mut cursor: Cursor) {
-    let Source::Args(args) = source else { return };
+fn write_image(writer: &mut Writer<'_>, source: ArgumentSource<'_>, mut cursor: Cursor) {
+    let ArgumentSource::Args(args) = source else { return };
     for arg in args {
         match arg {
             Arg::Host(data) => {
                 writer.data(data);
                 cursor.next(data);
             }
-            Arg::Block(block) => {
+            Arg::ArgumentBlock(block) => {
                 cursor.next(&HostData::In(block.bytes));
                 writer.block(block, cursor);
-                block.segments.iter().for_each(|d| cursor.skip(d));
+                block.arrays.iter().for_each(|d| cursor.skip(d));
                 if block.result_bytes > 0 {
                     cursor.next(&HostData::Out(block.result_bytes));
                 }
@@ -431,9 +449,9 @@ fn write_image(writer: &mut Writer<'_>, source: Source<'_>, mut cursor: Cursor) 
 
 /// Where each output lies in the result slot, in the order of the arguments.
 #[inline]
-fn output_spans(source: Source<'_>, image: &Image) -> Spans {
+fn output_spans(source: ArgumentSource<'_>, image: &StagedImage) -> Spans {
     let mut spans = Spans::new();
-    let Source::Args(args) = source else { return spans };
+    let ArgumentSource::Args(args) = source else { return spans };
     let mut at = Cursor { input: 0, inout: 0, output: image.inout };
     let mut add = |data: &HostData<'_>| {
         let offset = at.next(data).0 as u32;
@@ -446,8 +464,8 @@ fn output_spans(source: Source<'_>, image: &Image) -> Spans {
     for arg in args {
         match arg {
             Arg::Host(data) => add(data),
-            Arg::Block(block) => {
-                block.segments.iter().for_each(&mut add);
+            Arg::ArgumentBlock(block) => {
+                block.arrays.iter().for_each(&mut add);
                 if block.result_bytes > 0 {
                     add(&HostData::Out(block.result_bytes));
                 }
@@ -459,34 +477,34 @@ fn output_spans(source: Source<'_>, image: &Image) -> Spans {
 }
 
 /// What is to be done around the kernel, once the memory for it is there.
-struct Staged {
+struct EnqueuePlan {
     /// Where the kernel sees the parts.
     cursor: Cursor,
     /// Host address of an H2D copy to the scratch, if one is needed.
     copy_from: Option<std::ptr::NonNull<u8>>,
     /// Whether a slot of the ring is used.
     uses_ring: bool,
-    slot: Option<ResultSlot>,
+    slot: Option<ResultBuffer>,
 }
 
 fn enqueue<R: Receipt>(
     kernel: &Kernel,
-    lane: &Arc<Lane>,
+    stream_state: &Arc<StreamState>,
     request: &Request<'_>,
-    image: &Image,
-) -> std::result::Result<R, Failed> {
-    let mut state = lane.lock();
-    let LaneState { ring, entries, recent, .. } = &mut *state;
-    let entry = entry_of(entries, lane, kernel);
+    image: &StagedImage,
+) -> std::result::Result<R, LockedFailure> {
+    let mut state = stream_state.lock();
+    let EnqueueState { ring, entries, recent, .. } = &mut *state;
+    let entry = kernel_on_stream(entries, stream_state, kernel);
     let staged = if image.total() == 0 {
-        Staged {
+        EnqueuePlan {
             cursor: Cursor { input: 0, inout: 0, output: 0 },
             copy_from: None,
             uses_ring: false,
             slot: None,
         }
     } else {
-        stage(lane, entry, ring, request, image)?
+        stage(stream_state, entry, ring, request, image)?
     };
     pack(kernel, &mut entry.kernarg, request.source, staged.cursor);
     if let Some(target) = &request.destination {
@@ -494,21 +512,21 @@ fn enqueue<R: Receipt>(
         put_arg(&mut entry.kernarg, at, &target.buffer.ptr().0.to_le_bytes());
     }
 
-    let sequence = lane.core.next();
+    let sequence = stream_state.core.next();
     if staged.uses_ring {
         ring.used_by(sequence);
     }
-    let outcome = submit(kernel, lane, request, image, entry, &staged);
+    let outcome = submit(kernel, stream_state, request, image, entry, &staged);
     // Whatever happened, something may have been enqueued.
-    lane.core.publish(sequence);
+    stream_state.core.publish(sequence);
     match outcome {
         Ok(()) if staged.copy_from.is_some() => entry.shadow_good = true,
         Ok(()) => {}
-        Err(Stopped { failed, slot_in_use, launched }) => {
+        Err(EnqueueFailure { failed, slot_in_use, launched }) => {
             if let Some(slot) = staged.slot
                 && !slot_in_use
             {
-                lane.slots().release(slot);
+                stream_state.slots().release(slot);
             }
             // The kernel's own fault may be why the calls behind it were refused.
             if launched {
@@ -519,24 +537,24 @@ fn enqueue<R: Receipt>(
     }
     recent.push(sequence, kernel.id, request.dims, kernel.explicit_bytes, &entry.kernarg);
     let spans = if staged.slot.is_some() { output_spans(request.source, image) } else { Spans::new() };
-    Ok(R::new(lane, sequence, staged.slot, spans))
+    Ok(R::new(stream_state, sequence, staged.slot, spans))
 }
 
 /// Finds memory for the image and writes its host-to-device part.
 #[inline(always)]
 fn stage(
-    lane: &Arc<Lane>,
-    entry: &mut Entry,
-    ring: &mut crate::memory::PinnedRing,
+    stream_state: &Arc<StreamState>,
+    entry: &mut KernelOnStream,
+    ring: &mut crate::memory::StagingRing,
     request: &Request<'_>,
-    image: &Image,
-) -> std::result::Result<Staged, Failed> {
-    let (core, device) = (&lane.core, lane.core.device());
+    image: &StagedImage,
+) -> std::result::Result<EnqueuePlan, LockedFailure> {
+    let (core, device) = (&stream_state.core, stream_state.core.device());
     let to_host = image.to_host();
-    let slot = if to_host > 0 { Some(lane.slots().take(core, to_host)?) } else { None };
+    let slot = if to_host > 0 { Some(stream_state.slots().take(core, to_host)?) } else { None };
     let give_back = |failed| {
         if let Some(slot) = slot {
-            lane.slots().release(slot);
+            stream_state.slots().release(slot);
         }
         failed
     };
@@ -564,18 +582,18 @@ fn stage(
             }
         }
         write_image(&mut Writer::new(input_bytes, inout_bytes, false), request.source, cursor);
-        return Ok(Staged { cursor, copy_from: None, uses_ring: input > 0, slot });
+        return Ok(EnqueuePlan { cursor, copy_from: None, uses_ring: input > 0, slot });
     }
 
     let total = image.total() as usize;
-    if entry.scratch.ensure_raw(total, core, Caller::UnderLock).map_err(give_back)? {
+    if entry.scratch.ensure_raw(total, core, RequestContext::UnderLock).map_err(give_back)? {
         entry.shadow_good = false;
     }
     let base = entry.scratch.ptr().0;
     let cursor = Cursor { input: base, inout: base + image.input, output: base + image.input + image.inout };
     let to_device = image.to_device();
     if to_device == 0 {
-        return Ok(Staged { cursor, copy_from: None, uses_ring: false, slot });
+        return Ok(EnqueuePlan { cursor, copy_from: None, uses_ring: false, slot });
     }
     let same_size = entry.shadow.len() == to_device;
     if !same_size {
@@ -586,7 +604,7 @@ fn stage(
     let mut writer = Writer::new(input, inout, unknown);
     write_image(&mut writer, request.source, cursor);
     if !writer.changed {
-        return Ok(Staged { cursor, copy_from: None, uses_ring: false, slot });
+        return Ok(EnqueuePlan { cursor, copy_from: None, uses_ring: false, slot });
     }
     // Until the copy is enqueued, the device holds something else than the shadow.
     entry.shadow_good = false;
@@ -594,7 +612,7 @@ fn stage(
     device.note(&Note::HostWrite { ptr: staging.host.as_ptr(), bytes: to_device });
     // SAFETY: the ring gave out `to_device` bytes that no work in flight uses; the shadow is as long and elsewhere.
     unsafe { std::ptr::copy_nonoverlapping(entry.shadow.as_ptr(), staging.host.as_ptr(), to_device) };
-    Ok(Staged { cursor, copy_from: Some(staging.host), uses_ring: true, slot })
+    Ok(EnqueuePlan { cursor, copy_from: Some(staging.host), uses_ring: true, slot })
 }
 
 /// Pinned memory as a slice, zeroed: it may never have been written.
@@ -610,8 +628,8 @@ unsafe fn zeroed_slice<'a>(host: std::ptr::NonNull<u8>, bytes: usize) -> &'a mut
 }
 
 /// A submission that stopped on the way.
-struct Stopped {
-    failed: Failed,
+struct EnqueueFailure {
+    failed: LockedFailure,
     /// Work that was enqueued may write the result slot, and no event tells when.
     slot_in_use: bool,
     /// The kernel was enqueued.
@@ -626,7 +644,7 @@ fn and_buffers(staged: &[MemoryAccess], request: &Request<'_>) -> Vec<MemoryAcce
         let (start, bytes) = buffer.range();
         all.push(MemoryAccess { ptr: DevicePtr(start), bytes: bytes as usize, write });
     };
-    if let Source::Args(args) = request.source {
+    if let ArgumentSource::Args(args) = request.source {
         for arg in args {
             if let Arg::Buffer(buffer) = arg {
                 add(buffer, false);
@@ -646,15 +664,16 @@ fn and_buffers(staged: &[MemoryAccess], request: &Request<'_>) -> Vec<MemoryAcce
 #[inline(always)]
 fn submit(
     kernel: &Kernel,
-    lane: &Lane,
+    stream_state: &StreamState,
     request: &Request<'_>,
-    image: &Image,
-    entry: &Entry,
-    staged: &Staged,
-) -> std::result::Result<(), Stopped> {
-    let (device, stream) = (lane.core.device(), lane.core.raw());
+    image: &StagedImage,
+    entry: &KernelOnStream,
+    staged: &EnqueuePlan,
+) -> std::result::Result<(), EnqueueFailure> {
+    let (device, stream) = (stream_state.core.device(), stream_state.core.raw());
     let (driver, id) = (device.raw(), device.id());
-    let stopped = |e: DriverError, slot_in_use, launched| Stopped { failed: e.into(), slot_in_use, launched };
+    let stopped =
+        |e: DriverError, slot_in_use, launched| EnqueueFailure { failed: e.into(), slot_in_use, launched };
     let free = |e| stopped(e, false, false);
     let mapped = request.staging == Staging::Mapped;
     if let Some(host) = staged.copy_from {

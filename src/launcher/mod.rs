@@ -11,9 +11,9 @@ mod args;
 mod description;
 mod destination;
 mod kernel;
-mod lane;
 mod launch;
 mod registry;
+mod stream_state;
 #[cfg(all(test, feature = "emulator"))]
 mod tests;
 mod ticket;
@@ -23,11 +23,11 @@ use std::sync::Arc;
 
 use code_object::KernelSignature;
 
-pub use args::{Arg, Block, BufferArg, HostData, LaunchDims, Patch, PatchTarget, Staging};
+pub use args::{Arg, ArgumentBlock, BufferArg, HostData, LaunchDims, Patch, PatchTarget, Staging};
 pub use description::{Launch, Registration};
 pub use destination::Destination;
-pub use lane::Stream;
 pub use registry::KernelHandle;
+pub use stream_state::Stream;
 pub use ticket::{Output, Ticket};
 
 use crate::backend::{self, Backend};
@@ -40,10 +40,10 @@ use hip_driver::{DeviceId, Driver, StreamOptions};
 use hip_driver_layers::timeline::Timeline;
 use hip_driver_layers::validation::ValidationDriver;
 pub use kernel::Kernel;
-use lane::LaneOptions;
-pub(crate) use lane::{Lane, LaneState, Lanes, REMEMBERED};
 use lds_layout::LdsLayout;
 use registry::Registry;
+use stream_state::StagingOptions;
+pub(crate) use stream_state::{EnqueueState, REMEMBERED, StreamState, StreamStates};
 
 /// Opens a [`Launcher`] with options.
 #[derive(Debug, Default)]
@@ -52,8 +52,8 @@ pub struct LauncherBuilder {
     emulator: Option<backend::Emulator>,
     driver: Option<Arc<dyn Driver>>,
     validate: Option<bool>,
-    segment_bytes: Option<usize>,
-    max_segments: Option<usize>,
+    buffer_bytes: Option<usize>,
+    max_buffers: Option<usize>,
     pool: Option<PoolOptions>,
     timeline: Option<Timeline>,
 }
@@ -100,11 +100,11 @@ impl LauncherBuilder {
         self
     }
 
-    /// Pinned staging memory of each stream: segments of `segment_bytes` (256 KiB), at most `max_segments` (4) of them,
+    /// Pinned staging memory of each stream: segments of `buffer_bytes` (256 KiB), at most `max_buffers` (4) of them,
     /// each allocated when first needed. One launch that stages more gets a segment of its own size.
     #[must_use]
-    pub fn staging_ring(mut self, segment_bytes: usize, max_segments: usize) -> Self {
-        (self.segment_bytes, self.max_segments) = (Some(segment_bytes), Some(max_segments));
+    pub fn staging_ring(mut self, buffer_bytes: usize, max_buffers: usize) -> Self {
+        (self.buffer_bytes, self.max_buffers) = (Some(buffer_bytes), Some(max_buffers));
         self
     }
 
@@ -160,10 +160,10 @@ impl LauncherBuilder {
         let pool = self.pool.map_or_else(PoolOptions::from_env, Ok)?;
         let open = |i| Device::open_with(driver.clone(), DeviceId(i), &pool);
         let devices = (0..count).map(open).collect::<Result<Vec<_>>>()?;
-        let usual = LaneOptions::default();
-        let lane = LaneOptions {
-            segment_bytes: self.segment_bytes.unwrap_or(usual.segment_bytes),
-            max_segments: self.max_segments.unwrap_or(usual.max_segments),
+        let usual = StagingOptions::default();
+        let stream_state = StagingOptions {
+            buffer_bytes: self.buffer_bytes.unwrap_or(usual.buffer_bytes),
+            max_buffers: self.max_buffers.unwrap_or(usual.max_buffers),
         };
         Ok(Launcher(Arc::new(Inner {
             graphs: GraphCache::default(),
@@ -171,7 +171,7 @@ impl LauncherBuilder {
             devices,
             validation,
             tried,
-            lane,
+            stream_state,
             driver,
         })))
     }
@@ -189,7 +189,7 @@ struct Inner {
     devices: Vec<Device>,
     validation: Option<Arc<ValidationDriver>>,
     tried: Vec<String>,
-    lane: LaneOptions,
+    stream_state: StagingOptions,
     driver: Arc<dyn Driver>,
 }
 
@@ -251,7 +251,7 @@ impl Launcher {
     /// As [`stream`](Launcher::stream).
     pub fn stream_with(&self, device: &Device, options: StreamOptions) -> Result<Stream> {
         self.own(device)?;
-        Stream::with_staging(device, options, self.0.lane)
+        Stream::with_staging(device, options, self.0.stream_state)
     }
 
     fn own(&self, device: &Device) -> Result<()> {

@@ -1,7 +1,7 @@
 //! The proofs that can fail: with a safeguard taken out, the validation layer reports it.
 
 use super::*;
-use crate::{Arg, Block, Patch, PatchTarget};
+use crate::{Arg, ArgumentBlock, Patch, PatchTarget};
 use hip_driver_layers::validation::{ValidationDriver, Violation};
 
 const JIT: &[u8] = include_bytes!("../../hip/jit.gfx90a.co");
@@ -23,9 +23,10 @@ fn echo(launcher: &Launcher, stream: &Stream, kernel: KernelHandle, seed: u8) ->
     bytes[8..12].copy_from_slice(&100u32.to_le_bytes());
     bytes[12..].copy_from_slice(&payload);
     let patches = [Patch { offset: 0, target: PatchTarget::Result }];
-    let block = Block { bytes: &bytes, patches: &patches, segments: &[], result_bytes: 100 };
+    let block = ArgumentBlock { bytes: &bytes, patches: &patches, arrays: &[], result_bytes: 100 };
     // SAFETY: as the kernel takes it.
-    let ticket = unsafe { launcher.launch(kernel, stream, LaunchDims::linear(1, 64), &[Arg::Block(&block)]) };
+    let ticket =
+        unsafe { launcher.launch(kernel, stream, LaunchDims::linear(1, 64), &[Arg::ArgumentBlock(&block)]) };
     (ticket.unwrap(), payload)
 }
 

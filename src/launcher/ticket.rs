@@ -10,9 +10,9 @@ use bytemuck::Pod;
 use smallvec::SmallVec;
 
 use crate::error::{Error, Result};
-use crate::memory::ResultSlot;
+use crate::memory::ResultBuffer;
 
-use super::lane::Lane;
+use super::stream_state::StreamState;
 use super::waker::{self, Registration};
 
 /// Offset and length in bytes of each output in the result slot.
@@ -25,9 +25,9 @@ pub(crate) type Spans = SmallVec<[(u32, u32); 4]>;
 /// [`Output`], waiting for the stream.
 #[derive(Debug)]
 pub struct Ticket {
-    lane: Arc<Lane>,
+    stream_state: Arc<StreamState>,
     sequence: u64,
-    slot: Option<ResultSlot>,
+    slot: Option<ResultBuffer>,
     spans: Spans,
     waiting: Option<Arc<Registration>>,
     /// Whether the launch has finished well and its outputs may be looked at.
@@ -36,8 +36,13 @@ pub struct Ticket {
 
 impl Ticket {
     #[inline]
-    pub(crate) fn new(lane: Arc<Lane>, sequence: u64, slot: Option<ResultSlot>, spans: Spans) -> Ticket {
-        Ticket { lane, sequence, slot, spans, waiting: None, finished: false }
+    pub(crate) fn new(
+        stream_state: Arc<StreamState>,
+        sequence: u64,
+        slot: Option<ResultBuffer>,
+        spans: Spans,
+    ) -> Ticket {
+        Ticket { stream_state, sequence, slot, spans, waiting: None, finished: false }
     }
 
     /// How many outputs the launch has: its inout and out arrays and result blocks, in the order of the arguments.
@@ -47,12 +52,14 @@ impl Ticket {
 
     /// Whether the launch has finished; never waits. An error of the device counts as finished: `read` returns it.
     pub fn is_ready(&self) -> bool {
-        if self.lane.core.completed() >= self.sequence || self.lane.core.device().check().is_err() {
+        if self.stream_state.core.completed() >= self.sequence
+            || self.stream_state.core.device().check().is_err()
+        {
             return true;
         }
         match &self.slot {
-            Some(slot) => self.lane.core.reached(self.sequence, slot.event).unwrap_or(true),
-            None => self.lane.core.is_idle().unwrap_or(true),
+            Some(slot) => self.stream_state.core.reached(self.sequence, slot.event).unwrap_or(true),
+            None => self.stream_state.core.is_idle().unwrap_or(true),
         }
     }
 
@@ -64,14 +71,18 @@ impl Ticket {
     pub fn read(mut self) -> Result<Output> {
         self.wait()?;
         self.note_read();
-        Ok(Output { lane: self.lane.clone(), slot: self.slot.take(), spans: std::mem::take(&mut self.spans) })
+        Ok(Output {
+            stream_state: self.stream_state.clone(),
+            slot: self.slot.take(),
+            spans: std::mem::take(&mut self.spans),
+        })
     }
 
     /// Tells layers that the host is about to look at the outputs.
     fn note_read(&self) {
         if let Some(slot) = &self.slot {
             let bytes = self.spans.iter().map(|(at, len)| at + len).max().unwrap_or(0) as usize;
-            self.lane.core.device().note(&Note::HostRead { ptr: slot.host.as_ptr(), bytes });
+            self.stream_state.core.device().note(&Note::HostRead { ptr: slot.host.as_ptr(), bytes });
         }
     }
 
@@ -127,7 +138,7 @@ impl Ticket {
 
     #[inline]
     fn wait(&self) -> Result<()> {
-        let core = &self.lane.core;
+        let core = &self.stream_state.core;
         let device = core.device();
         match &self.slot {
             _ if core.completed() >= self.sequence => Ok(()),
@@ -137,7 +148,7 @@ impl Ticket {
             }
             None => core.synchronize(),
         }?;
-        self.lane.collect();
+        self.stream_state.collect();
         Ok(())
     }
 }
@@ -153,7 +164,7 @@ impl Future for Ticket {
                 None => {
                     let event = self.slot.map(|s| s.event);
                     self.waiting =
-                        Some(waker::watch(self.lane.clone(), self.sequence, event, context.waker()));
+                        Some(waker::watch(self.stream_state.clone(), self.sequence, event, context.waker()));
                 }
             }
             // It may have finished between the question and the registration; the watcher wakes us then.
@@ -161,7 +172,7 @@ impl Future for Ticket {
         }
         let this = &mut *self;
         let ticket = Ticket {
-            lane: this.lane.clone(),
+            stream_state: this.stream_state.clone(),
             sequence: this.sequence,
             slot: this.slot.take(),
             spans: std::mem::take(&mut this.spans),
@@ -176,7 +187,7 @@ impl Drop for Ticket {
     #[inline]
     fn drop(&mut self) {
         if let Some(slot) = self.slot.take() {
-            self.lane.slots().abandon(&self.lane.core, slot, self.sequence);
+            self.stream_state.slots().abandon(&self.stream_state.core, slot, self.sequence);
         }
     }
 }
@@ -186,7 +197,7 @@ impl Drop for Ticket {
 /// # Safety
 /// The launch has finished, `spans` are its own, and the slot is not given back while the bytes are borrowed.
 #[inline]
-unsafe fn output_of<'a>(slot: &'a ResultSlot, spans: &Spans, index: usize) -> Option<&'a [u8]> {
+unsafe fn output_of<'a>(slot: &'a ResultBuffer, spans: &Spans, index: usize) -> Option<&'a [u8]> {
     let &(at, len) = spans.get(index)?;
     // SAFETY: the slot is `at + len` bytes long at least, and nobody writes it any more. The D2H copy, or the zeroing and
     // the kernel, wrote it.
@@ -201,8 +212,8 @@ fn no_output(index: usize, outputs: usize) -> Error {
 /// The outputs of a finished launch, in pinned memory that goes back to the stream when this is dropped.
 #[derive(Debug)]
 pub struct Output {
-    lane: Arc<Lane>,
-    slot: Option<ResultSlot>,
+    stream_state: Arc<StreamState>,
+    slot: Option<ResultBuffer>,
     spans: Spans,
 }
 
@@ -257,7 +268,7 @@ impl Output {
 impl Drop for Output {
     fn drop(&mut self) {
         if let Some(slot) = self.slot.take() {
-            self.lane.slots().release(slot);
+            self.stream_state.slots().release(slot);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hip_driver::RawEvent;
 
-use super::lane::Lane;
+use super::stream_state::StreamState;
 
 /// Rounds of asking without a pause, then the longest pause between two.
 const EAGER_ROUNDS: u32 = 100;
@@ -27,47 +27,50 @@ impl Registration {
     }
 }
 
-struct Watched {
+struct AwaitedTicket {
     /// Keeps the stream and its events alive.
-    lane: Arc<Lane>,
+    stream_state: Arc<StreamState>,
     sequence: u64,
     event: Option<RawEvent>,
     registration: Arc<Registration>,
 }
 
-impl Watched {
+impl AwaitedTicket {
     fn is_ready(&self) -> bool {
-        if self.lane.core.device().check().is_err() {
+        if self.stream_state.core.device().check().is_err() {
             return true;
         }
         match self.event {
-            Some(event) => self.lane.core.reached(self.sequence, event).unwrap_or(true),
-            None => self.lane.core.completed() >= self.sequence || self.lane.core.is_idle().unwrap_or(true),
+            Some(event) => self.stream_state.core.reached(self.sequence, event).unwrap_or(true),
+            None => {
+                self.stream_state.core.completed() >= self.sequence
+                    || self.stream_state.core.is_idle().unwrap_or(true)
+            }
         }
     }
 }
 
 #[derive(Default)]
-struct Watch {
-    new: Vec<Watched>,
+struct WakerState {
+    new: Vec<AwaitedTicket>,
     running: bool,
 }
 
-fn watch_list() -> MutexGuard<'static, Watch> {
-    static WATCH: Mutex<Watch> = Mutex::new(Watch { new: Vec::new(), running: false });
+fn watch_list() -> MutexGuard<'static, WakerState> {
+    static WATCH: Mutex<WakerState> = Mutex::new(WakerState { new: Vec::new(), running: false });
     WATCH.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Wakes `waker` when the work at `sequence` has finished.
 pub(super) fn watch(
-    lane: Arc<Lane>,
+    stream_state: Arc<StreamState>,
     sequence: u64,
     event: Option<RawEvent>,
     waker: &Waker,
 ) -> Arc<Registration> {
     let registration = Arc::new(Registration(Mutex::new(waker.clone())));
     let mut watch = watch_list();
-    watch.new.push(Watched { lane, sequence, event, registration: registration.clone() });
+    watch.new.push(AwaitedTicket { stream_state, sequence, event, registration: registration.clone() });
     if !watch.running {
         match std::thread::Builder::new().name("hiplaunch-waker".into()).spawn(run) {
             Ok(_) => watch.running = true,
@@ -84,7 +87,7 @@ pub(super) fn watch(
 }
 
 fn run() {
-    let mut watched: Vec<Watched> = Vec::new();
+    let mut watched: Vec<AwaitedTicket> = Vec::new();
     let mut round = 0u32;
     loop {
         {

@@ -11,7 +11,7 @@ use crate::launcher::Stream;
 use hip_driver::{DevicePtr, Work};
 
 use super::layout::{Layout, elements};
-use super::pool::{Caller, PoolBlock};
+use super::pool::{PoolBlock, RequestContext};
 use super::view::DeviceView;
 
 /// `len` elements of `T` in device memory, in row-major order of a [shape](DeviceBuffer::shape).
@@ -125,7 +125,7 @@ impl<T: Pod> DeviceBuffer<T> {
         let pool = device.pool_core();
         let arena = stream.map_or_else(|| pool.common(), |s| s.core().arena());
         let block = pool
-            .allocate(arena, bytes as u64, Caller::Free)
+            .allocate(arena, bytes as u64, RequestContext::Free)
             .map_err(|e| device.allocation_error("device", bytes, e))?;
         let capacity = block.capacity() as usize / size_of::<T>();
         let memory = Memory::new(Some(block));

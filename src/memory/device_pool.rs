@@ -7,7 +7,9 @@ use crate::error::{Error, Result};
 use crate::launcher::Stream;
 use hip_driver::DevicePtr;
 
-use super::pool::{BlockInfo, Caller, PoolBlock, PoolCounters, PoolSnapshot, StreamArena, TraceEntry};
+use super::pool::{
+    PoolBlock, PoolBlockInfo, PoolCounters, PoolSnapshot, PoolTraceEntry, RequestContext, StreamArena,
+};
 
 /// The memory pool of a [`Device`]; [`Device::pool`] gives it. Every method may be called from any thread.
 #[derive(Clone, Debug)]
@@ -25,7 +27,7 @@ impl Pool {
     /// memory of that size.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] once every step of the [ladder](super::Rung) failed; [`Error::Invalid`] for a stream of
+    /// [`Error::OutOfMemory`] once every step of the [ladder](super::ReclaimStep) failed; [`Error::Invalid`] for a stream of
     /// another device; the driver's.
     #[inline]
     pub fn allocate(&self, stream: &Stream, bytes: u64) -> Result<PoolBlock> {
@@ -48,7 +50,7 @@ impl Pool {
         self.0.check()?;
         self.0
             .pool_core()
-            .allocate(arena, bytes.max(1), Caller::Free)
+            .allocate(arena, bytes.max(1), RequestContext::Free)
             .map_err(|e| self.0.allocation_error("device", usize::try_from(bytes).unwrap_or(usize::MAX), e))
     }
 
@@ -81,7 +83,7 @@ impl Pool {
     ///
     /// # Errors
     /// [`Error::Pool`] when there is none.
-    pub fn locate(&self, ptr: DevicePtr) -> Result<BlockInfo> {
+    pub fn locate(&self, ptr: DevicePtr) -> Result<PoolBlockInfo> {
         Ok(self.0.pool_core().locate("Pool::locate", ptr)?)
     }
 
@@ -142,7 +144,7 @@ impl Pool {
     }
 
     /// The operations collected since the last call, and how many were too many to be kept.
-    pub fn take_trace(&self) -> (Vec<TraceEntry>, u64) {
+    pub fn take_trace(&self) -> (Vec<PoolTraceEntry>, u64) {
         self.0.pool_core().shared.tracer.take()
     }
 }

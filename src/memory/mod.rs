@@ -14,9 +14,9 @@ mod device_pool;
 mod layout;
 mod pinned;
 pub(crate) mod pool;
-mod ring;
+mod result_buffers;
 mod scratch;
-mod slots;
+mod staging_ring;
 mod transfer;
 mod view;
 
@@ -26,15 +26,15 @@ pub use layout::Layout;
 pub use layout::elements;
 pub use pool::report;
 pub use pool::{
-    Action, BlockInfo, BlockSnapshot, BlockState, ClassCounters, POOL_VARIABLE, PoolBackend, PoolBlock,
-    PoolCalls, PoolCounters, PoolError, PoolOptions, PoolSnapshot, Rung, SegmentSnapshot, StreamCounters,
-    TRACE_COLUMNS, TraceEntry,
+    Action, ClassCounters, POOL_VARIABLE, PoolBackend, PoolBlock, PoolBlockInfo, PoolBlockSnapshot,
+    PoolBlockState, PoolCalls, PoolCounters, PoolError, PoolOptions, PoolSegmentSnapshot, PoolSnapshot,
+    PoolTraceEntry, ReclaimStep, StreamCounters, TRACE_COLUMNS,
 };
 pub use scratch::DeviceScratchBuffer;
 pub use view::DeviceView;
 
-pub(crate) use ring::PinnedRing;
-pub(crate) use slots::{ResultSlot, ResultSlots};
+pub(crate) use result_buffers::{ResultBuffer, ResultBuffers};
+pub(crate) use staging_ring::StagingRing;
 
 use crate::device::Device;
 use crate::error::Error;
@@ -43,25 +43,25 @@ use hip_driver::DriverError;
 /// A failure under a stream's lock. Turned into an [`Error`] once the lock is gone, as a fault's report looks at every
 /// stream.
 #[derive(Debug)]
-pub(crate) enum Failed {
+pub(crate) enum LockedFailure {
     /// A driver call.
     Driver(DriverError),
     /// An allocation: `device` or `pinned host`, and the bytes.
     Allocation(&'static str, usize, DriverError),
 }
 
-impl From<DriverError> for Failed {
+impl From<DriverError> for LockedFailure {
     fn from(e: DriverError) -> Self {
-        Failed::Driver(e)
+        LockedFailure::Driver(e)
     }
 }
 
-impl Failed {
+impl LockedFailure {
     #[cold]
     pub(crate) fn into_error(self, device: &Device) -> Error {
         match self {
-            Failed::Driver(e) => device.error(e),
-            Failed::Allocation(kind, bytes, e) => device.allocation_error(kind, bytes, e),
+            LockedFailure::Driver(e) => device.error(e),
+            LockedFailure::Allocation(kind, bytes, e) => device.allocation_error(kind, bytes, e),
         }
     }
 }

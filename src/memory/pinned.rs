@@ -3,7 +3,7 @@
 use crate::device::Device;
 use hip_driver::PinnedAllocation;
 
-use super::Failed;
+use super::LockedFailure;
 
 /// Pinned, mapped host memory. Dropping it frees it: the owner makes sure that nothing in flight uses it.
 #[derive(Debug)]
@@ -13,11 +13,11 @@ pub(super) struct Pinned {
 }
 
 impl Pinned {
-    pub(super) fn new(device: &Device, bytes: usize) -> Result<Pinned, Failed> {
+    pub(super) fn new(device: &Device, bytes: usize) -> Result<Pinned, LockedFailure> {
         let allocation = device
             .raw()
             .host_malloc(device.id(), bytes)
-            .map_err(|e| Failed::Allocation("pinned host", bytes, e))?;
+            .map_err(|e| LockedFailure::Allocation("pinned host", bytes, e))?;
         device.add_held_pinned(bytes as u64);
         Ok(Pinned { device: device.clone(), allocation })
     }

@@ -5,8 +5,8 @@ use crate::launcher::Stream;
 use crate::stream::StreamCore;
 use hip_driver::{DevicePtr, ErrorCode};
 
-use super::Failed;
-use super::pool::{Caller, PoolBlock};
+use super::LockedFailure;
+use super::pool::{PoolBlock, RequestContext};
 
 /// A device buffer that work on one stream uses as scratch, from the device's pool.
 ///
@@ -61,7 +61,7 @@ impl DeviceScratchBuffer {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) and the driver's; the buffer is then as it was before.
     pub fn ensure(&mut self, bytes: usize, stream: &Stream) -> crate::Result<bool> {
-        self.ensure_raw(bytes, stream.core(), Caller::Free).map_err(|e| e.into_error(&self.device))
+        self.ensure_raw(bytes, stream.core(), RequestContext::Free).map_err(|e| e.into_error(&self.device))
     }
 
     #[inline]
@@ -69,24 +69,33 @@ impl DeviceScratchBuffer {
         &mut self,
         bytes: usize,
         stream: &StreamCore,
-        caller: Caller,
-    ) -> Result<bool, Failed> {
+        caller: RequestContext,
+    ) -> Result<bool, LockedFailure> {
         if bytes <= self.capacity { Ok(false) } else { self.grow(bytes, stream, caller).map(|()| true) }
     }
 
     #[cold]
-    fn grow(&mut self, bytes: usize, stream: &StreamCore, caller: Caller) -> Result<(), Failed> {
+    fn grow(
+        &mut self,
+        bytes: usize,
+        stream: &StreamCore,
+        caller: RequestContext,
+    ) -> Result<(), LockedFailure> {
         let wanted = bytes.max(self.capacity.saturating_mul(2));
         let allocate =
             |bytes: usize, caller| self.device.pool_core().allocate(stream.arena(), bytes as u64, caller);
-        let (block, size) = match allocate(wanted, Caller::UnderLock) {
+        let (block, size) = match allocate(wanted, RequestContext::UnderLock) {
             Ok(block) => (block, wanted),
             // Not twice then, but enough.
-            Err(e) if e.code == ErrorCode::OUT_OF_MEMORY && (wanted > bytes || caller == Caller::Free) => {
-                let block = allocate(bytes, caller).map_err(|e| Failed::Allocation("device", bytes, e))?;
+            Err(e)
+                if e.code == ErrorCode::OUT_OF_MEMORY
+                    && (wanted > bytes || caller == RequestContext::Free) =>
+            {
+                let block =
+                    allocate(bytes, caller).map_err(|e| LockedFailure::Allocation("device", bytes, e))?;
                 (block, bytes)
             }
-            Err(e) => return Err(Failed::Allocation("device", bytes, e)),
+            Err(e) => return Err(LockedFailure::Allocation("device", bytes, e)),
         };
         // The old one is free for the next request of this stream, whose work comes after what used it.
         self.block = Some(block);

@@ -2,7 +2,7 @@
 
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::driver::{ErrorCode, HostFunction, Work};
-use hiplaunch::graph::{Branches, Graph, GraphArg, GraphProblem, NodeId, Submission, Value};
+use hiplaunch::graph::{Branches, Graph, GraphArg, GraphProblem, GraphValue, NodeId, Submission};
 use hiplaunch::{Backend, DeviceBuffer, Error, LaunchDims, Launcher, Ticket};
 use proptest::prelude::*;
 
@@ -20,7 +20,7 @@ fn fan(
     let mut g = rig.launcher.graph(&rig.device).unwrap();
     g.set_branches(streams);
     let (x, out) = (g.buffer(x).unwrap(), g.buffer(out).unwrap());
-    let ends: Vec<Value> = (0..branches)
+    let ends: Vec<GraphValue> = (0..branches)
         .map(|b| {
             (0..length).fold(x, |last, _| {
                 let next = g.temporary::<f32>(N).unwrap();
@@ -96,7 +96,7 @@ fn one_stream_more_streams_and_a_driver_s_graph_give_the_same() {
         let bits = out.to_vec(&rig.stream).unwrap();
         rig.launcher.set_graph_break_even(1);
         for streams in [0, 1, 2, 3, 5, 100] {
-            for way in [Submission::Auto, Submission::Burst, Submission::DriverGraph] {
+            for way in [Submission::Auto, Submission::Stream, Submission::DriverGraph] {
                 let before = rig.validation().counts();
                 match of(Branches::Streams(streams)).compute_by(&rig.stream, way) {
                     Err(Error::Graph { problem, .. }) if way == Submission::DriverGraph => {
@@ -128,7 +128,7 @@ fn concurrent_branches_share_no_bytes_and_branches_of_one_stream_do() {
         let out = DeviceBuffer::<f32>::on(&rig.stream, N).unwrap();
         let bytes = |streams| {
             let graph = fan(&rig, &k, (&x, &out), (4, 8), streams);
-            graph.compile(&rig.stream).unwrap().arena_bytes() / (4 * N as u64).next_multiple_of(256)
+            graph.compile(&rig.stream).unwrap().workspace_bytes() / (4 * N as u64).next_multiple_of(256)
         };
         // One stream: three ends and the two of the last chain; four: each branch its own two.
         assert_eq!([Branches::One, Branches::Streams(2), Branches::Streams(4)].map(bytes), [5, 6, 8]);
@@ -149,7 +149,7 @@ fn many_nodes_are_planned_by_stream_and_compute_the_same() {
             // Four chains that meet every 50 steps, and read what the others had.
             let mut ends = [x; 4];
             for _ in 0..5 {
-                let met: Vec<Value> = (0..4)
+                let met: Vec<GraphValue> = (0..4)
                     .map(|i| {
                         let sum = g.temporary::<f32>(N).unwrap();
                         k.add(&mut g, &ends[i], &ends[(i + 1) % 4], &sum);
@@ -170,7 +170,7 @@ fn many_nodes_are_planned_by_stream_and_compute_the_same() {
         // Nobody reads two ends of the last round, and so one of the round before.
         assert_eq!((four.streams(), four.steps()), (4, 1001 - 3 * 50));
         // Two a stream, and those that several streams read: two times four at once.
-        assert!(four.arena_bytes() <= 16 * 2048, "{}", four.arena_bytes());
+        assert!(four.workspace_bytes() <= 16 * 2048, "{}", four.workspace_bytes());
         for _ in 0..3 {
             one.submit().unwrap();
             four.submit().unwrap();
@@ -410,7 +410,7 @@ proptest! {
                     (0..BUFFERS).map(|v| DeviceBuffer::from_slice(&rig.stream, &start(v)).unwrap()).collect();
                 let mut g = rig.launcher.graph(&rig.device).unwrap();
                 g.set_branches(branches);
-                let mut values: Vec<Value> = buffers.iter().map(|b| g.buffer(b).unwrap()).collect();
+                let mut values: Vec<GraphValue> = buffers.iter().map(|b| g.buffer(b).unwrap()).collect();
                 let mut host: Vec<Option<Vec<f32>>> = (0..BUFFERS).map(|v| Some(start(v))).collect();
                 for _ in BUFFERS..VALUES {
                     values.push(g.temporary::<f32>(M).unwrap());

@@ -2,7 +2,7 @@
 
 use hiplaunch::driver::ErrorCode;
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::graph::{Branches, CompiledGraph, GraphArg, GraphProblem, NodeId, Submission, Value};
+use hiplaunch::graph::{Branches, CompiledGraph, GraphArg, GraphProblem, GraphValue, NodeId, Submission};
 use hiplaunch::{Backend, DeviceBuffer, Error, LaunchDims, Launcher};
 use proptest::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::order::{Kernels, M, N, VALUES, run};
 use hiplaunch_testing::rig::*;
 
 /// `out = a * x + y`, with the values of `x`, `y` and `out`; node 0 has `a` as its argument 0.
-fn compiled(rig: &Rig, k: &Kernels, buffers: [&DeviceBuffer<f32>; 3]) -> (CompiledGraph, [Value; 3]) {
+fn compiled(rig: &Rig, k: &Kernels, buffers: [&DeviceBuffer<f32>; 3]) -> (CompiledGraph, [GraphValue; 3]) {
     let mut g = rig.launcher.graph(&rig.device).unwrap();
     let [x, y, out] = buffers.map(|b| g.buffer(b).unwrap());
     let t = g.temporary::<f32>(N).unwrap();
@@ -128,7 +128,7 @@ fn a_block_takes_other_bytes() {
         let mut graph = g.compile(&rig.stream).unwrap();
         for (c, copies) in [(1.0, 1), (1.0, 0), (4.5, 1), (4.5, 0)] {
             // SAFETY: as above.
-            unsafe { graph.set_block(&block, &bytes(c)) }.unwrap();
+            unsafe { graph.set_argument_block(&block, &bytes(c)) }.unwrap();
             let before = rig.validation().counts();
             let output = graph.submit().unwrap().read().unwrap();
             assert_eq!(output.slice::<f32>(0).unwrap(), [c; 16]);
@@ -137,7 +137,7 @@ fn a_block_takes_other_bytes() {
         }
         // A copy that fails is made by the next submission.
         // SAFETY: as above.
-        unsafe { graph.set_block(&block, &bytes(7.0)) }.unwrap();
+        unsafe { graph.set_argument_block(&block, &bytes(7.0)) }.unwrap();
         rig.validation().inject(CallKind::MemcpyHtodAsync, 1, ErrorCode::INVALID_VALUE);
         assert!(matches!(graph.submit(), Err(Error::Node { .. })));
         assert_eq!(graph.submit().unwrap().read().unwrap().slice::<f32>(0).unwrap(), [7.0; 16]);
@@ -183,7 +183,10 @@ fn what_does_not_fit_is_refused_and_the_old_stays() {
                 graph_problem(graph.set_scalar(NodeId(9), 0, 1u32)),
                 GraphProblem::NoNode { nodes: 3 }
             );
-            assert_eq!(graph_problem(graph.set_block(&x, &[])), GraphProblem::NotABuffer { value: 0 });
+            assert_eq!(
+                graph_problem(graph.set_argument_block(&x, &[])),
+                GraphProblem::NotABuffer { value: 0 }
+            );
         }
         assert_eq!(graph.submit().unwrap().read().unwrap().value::<f32>(0).unwrap(), 3.0);
         // A stream of another launcher.
@@ -255,7 +258,7 @@ fn as_a_driver_s_graph_it_is_made_once() {
         let out = DeviceBuffer::<f32>::on(&rig.stream, N).unwrap();
         let (mut graph, _) = compiled(&rig, &k, [&a, &a, &out]);
         let before = rig.validation().counts();
-        for way in [Submission::DriverGraph, Submission::Burst, Submission::DriverGraph] {
+        for way in [Submission::DriverGraph, Submission::Stream, Submission::DriverGraph] {
             let result: f32 = graph.submit_by(way).unwrap().read().unwrap().value(0).unwrap();
             assert_eq!(result, 3.0, "{way:?}");
         }
@@ -291,7 +294,7 @@ proptest! {
         let record = |buffers: &[DeviceBuffer<f32>], host: [Vec<f32>; BUFFERS]| {
             let mut g = rig.launcher.graph(&rig.device).unwrap();
             g.set_branches(Branches::Streams(streams));
-            let mut values: Vec<Value> = buffers.iter().map(|b| g.buffer(b).unwrap()).collect();
+            let mut values: Vec<GraphValue> = buffers.iter().map(|b| g.buffer(b).unwrap()).collect();
             let mut host: Vec<Option<Vec<f32>>> = host.into_iter().map(Some).collect();
             for _ in BUFFERS..VALUES {
                 values.push(g.temporary::<f32>(M).unwrap());

@@ -3,7 +3,7 @@
 
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::driver::{Capability, ErrorCode};
-use hiplaunch::graph::{GraphArg, GraphProblem, Submission, Value, measure_break_even};
+use hiplaunch::graph::{GraphArg, GraphProblem, GraphValue, Submission, measure_break_even};
 use hiplaunch::{DeviceBuffer, Error, LaunchDims};
 
 use crate::order::{Kernels, N};
@@ -59,7 +59,7 @@ fn one_call_and_made_anew_when_what_is_baked_in_changes() {
         assert_eq!((launches, made), (1, 1), "another scalar is baked in");
         assert_eq!(counted(-4.0), (1, 0, 4));
         // Each way after the other.
-        assert_eq!(run(&rig, &k, &x, &out, 1.0, Submission::Burst).unwrap(), 3.0);
+        assert_eq!(run(&rig, &k, &x, &out, 1.0, Submission::Stream).unwrap(), 3.0);
         assert_eq!(counted(-4.0).1, 0, "what is baked in is good again");
         rig.assert_clean();
         let validation = rig.validation().clone();
@@ -100,8 +100,8 @@ fn blocks_change_without_another_plan_or_another_graph() {
     on_each(|rig| {
         let sum = rig.kernel(&JIT, "jit_polynomial");
         let ways = match has_graphs(&rig) {
-            true => vec![Submission::Burst, Submission::DriverGraph],
-            false => vec![Submission::Burst],
+            true => vec![Submission::Stream, Submission::DriverGraph],
+            false => vec![Submission::Stream],
         };
         let outs: Vec<_> = (0..2).map(|_| DeviceBuffer::<f32>::on(&rig.stream, 16).unwrap()).collect();
         for way in ways {
@@ -150,7 +150,7 @@ fn what_can_t_be_a_driver_s_graph_says_so_and_submits_nothing() {
             return;
         }
         let mut g = rig.launcher.graph(&rig.device).unwrap();
-        let t: Value = g.temporary::<u32>(4).unwrap();
+        let t: GraphValue = g.temporary::<u32>(4).unwrap();
         g.fill_words(&t, 1).unwrap();
         g.read(&t).unwrap();
         g.fill_words(&t, 2).unwrap();
@@ -201,7 +201,7 @@ fn a_failure_while_it_is_made_names_the_node_and_submits_nothing() {
             // With `Auto` the burst takes its place, before anything was submitted.
             rig.validation().clear_injections();
             rig.launcher.set_graph_break_even(1);
-            run(&rig, &k, &x, &out, 2.0, Submission::Burst).unwrap();
+            run(&rig, &k, &x, &out, 2.0, Submission::Stream).unwrap();
             if call != CallKind::GraphLaunch {
                 rig.validation().inject(call, nth, ErrorCode::INVALID_VALUE);
             }

@@ -1,7 +1,7 @@
 //! What a graph computes is what its nodes, one by one, compute.
 
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::graph::{Graph, GraphArg, Submission, Value};
+use hiplaunch::graph::{Graph, GraphArg, GraphValue, Submission};
 use hiplaunch::{DeviceBuffer, KernelHandle, LaunchDims};
 use proptest::prelude::*;
 
@@ -25,7 +25,7 @@ impl Kernels {
     }
 
     /// `out = x + y`
-    pub(crate) fn add(&self, g: &mut Graph, x: &Value, y: &Value, out: &Value) {
+    pub(crate) fn add(&self, g: &mut Graph, x: &GraphValue, y: &GraphValue, out: &GraphValue) {
         let n = (out.bytes() / 4) as i32;
         let args = [GraphArg::Read(*x), GraphArg::Read(*y), GraphArg::Write(*out), n.into()];
         // SAFETY: as the kernel takes it.
@@ -33,7 +33,7 @@ impl Kernels {
     }
 
     /// `out = a * x`
-    pub(crate) fn scale(&self, g: &mut Graph, a: f32, x: &Value, out: &Value) {
+    pub(crate) fn scale(&self, g: &mut Graph, a: f32, x: &GraphValue, out: &GraphValue) {
         let n = (out.bytes() / 4) as i32;
         let args = [a.into(), GraphArg::Read(*x), GraphArg::Write(*out), n.into()];
         // SAFETY: as the kernel takes it.
@@ -41,7 +41,7 @@ impl Kernels {
     }
 
     /// `y = a * x + y`
-    pub(crate) fn saxpy(&self, g: &mut Graph, a: f32, x: &Value, y: &Value) {
+    pub(crate) fn saxpy(&self, g: &mut Graph, a: f32, x: &GraphValue, y: &GraphValue) {
         let n = (y.bytes() / 4) as i32;
         let args = [a.into(), GraphArg::Read(*x), GraphArg::ReadWrite(*y), n.into()];
         // SAFETY: as the kernel takes it.
@@ -58,7 +58,7 @@ fn a_chain_that_reads_its_input_again_is_right() {
         let b = DeviceBuffer::from_slice(&rig.stream, &[2.0f32; N]).unwrap();
         let mut g = rig.launcher.graph(&rig.device).unwrap();
         let (m1, m2) = (g.buffer(&a).unwrap(), g.buffer(&b).unwrap());
-        let t: Vec<Value> = (0..3).map(|_| g.temporary::<f32>(N).unwrap()).collect();
+        let t: Vec<GraphValue> = (0..3).map(|_| g.temporary::<f32>(N).unwrap()).collect();
         k.add(&mut g, &m1, &m2, &t[0]);
         k.scale(&mut g, 5.0, &t[0], &t[1]);
         k.scale(&mut g, -1.0, &m1, &t[2]);
@@ -175,7 +175,7 @@ proptest! {
             let buffers: Vec<_> =
                 (0..BUFFERS).map(|v| DeviceBuffer::from_slice(&rig.stream, &start(v)).unwrap()).collect();
             let mut g = rig.launcher.graph(&rig.device).unwrap();
-            let mut values: Vec<Value> = buffers.iter().map(|b| g.buffer(b).unwrap()).collect();
+            let mut values: Vec<GraphValue> = buffers.iter().map(|b| g.buffer(b).unwrap()).collect();
             let mut host: Vec<Option<Vec<f32>>> = (0..BUFFERS).map(|v| Some(start(v))).collect();
             for _ in BUFFERS..VALUES {
                 values.push(g.temporary::<f32>(M).unwrap());
@@ -185,12 +185,12 @@ proptest! {
             run(&k, &mut g, &values, &mut host, &mut reads, &operations);
             // A driver's graph where it can be one, else a burst: the same bits.
             let again = repeat % 2 == 1;
-            let way = if again { Submission::DriverGraph } else { Submission::Burst };
+            let way = if again { Submission::DriverGraph } else { Submission::Stream };
             let ticket = match g.compute_by(&rig.stream, way) {
                 Err(hiplaunch::Error::Graph { problem, .. }) if again => {
                     prop_assert!(matches!(*problem, hiplaunch::graph::GraphProblem::NoDriverGraph(_)));
                     let mut g = rig.launcher.graph(&rig.device).unwrap();
-                    let mut values: Vec<Value> = buffers.iter().map(|b| g.buffer(b).unwrap()).collect();
+                    let mut values: Vec<GraphValue> = buffers.iter().map(|b| g.buffer(b).unwrap()).collect();
                     let mut host: Vec<Option<Vec<f32>>> = (0..BUFFERS).map(|v| Some(start(v))).collect();
                     for _ in BUFFERS..VALUES {
                         values.push(g.temporary::<f32>(M).unwrap());
@@ -220,7 +220,7 @@ proptest! {
 pub(crate) fn run(
     k: &Kernels,
     g: &mut Graph,
-    values: &[Value],
+    values: &[GraphValue],
     host: &mut [Option<Vec<f32>>],
     reads: &mut Vec<Vec<f32>>,
     operations: &[Operation],

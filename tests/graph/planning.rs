@@ -2,7 +2,7 @@
 
 use hiplaunch::DeviceBuffer;
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::graph::Value;
+use hiplaunch::graph::GraphValue;
 
 use crate::order::{Kernels, N};
 use hiplaunch_testing::rig::*;
@@ -12,7 +12,7 @@ fn chain(rig: &Rig, k: &Kernels, x: &DeviceBuffer<f32>, out: &DeviceBuffer<f32>,
     let mut g = rig.launcher.graph(&rig.device).unwrap();
     let (mut last, end) = (g.buffer(x).unwrap(), g.buffer(out).unwrap());
     for i in 0..length {
-        let next: Value = if i + 1 == length { end } else { g.temporary::<f32>(x.len()).unwrap() };
+        let next: GraphValue = if i + 1 == length { end } else { g.temporary::<f32>(x.len()).unwrap() };
         k.scale(&mut g, a, &last, &next);
         last = next;
     }

@@ -2,8 +2,8 @@
 
 use hiplaunch::driver::DevicePtr;
 use hiplaunch::{
-    Arg, Backend, Block, DeviceBuffer, Error, HostData, Launch, LaunchDims, LaunchProblem, Launcher, Patch,
-    PatchTarget, Staging, args,
+    Arg, ArgumentBlock, Backend, DeviceBuffer, Error, HostData, Launch, LaunchDims, LaunchProblem, Launcher,
+    Patch, PatchTarget, Staging, args,
 };
 
 use hiplaunch_testing::rig::*;
@@ -182,9 +182,9 @@ fn blocks_with_results_and_segments() {
                 bytes[8..12].copy_from_slice(&16u32.to_le_bytes());
                 bytes[16..32].copy_from_slice(bytemuck::cast_slice(&c));
                 bytes[32..].copy_from_slice(bytemuck::cast_slice(&x));
-                let block = Block { bytes: &bytes, patches: &RESULT, segments: &[], result_bytes: 64 };
+                let block = ArgumentBlock { bytes: &bytes, patches: &RESULT, arrays: &[], result_bytes: 64 };
                 let dims = LaunchDims::linear(1, 64);
-                let args = [Arg::Block(&block)];
+                let args = [Arg::ArgumentBlock(&block)];
                 let ticket = rig.submit(polynomial, Launch::new(dims).args(&args).staging(staging));
                 let output = ticket.unwrap().read().unwrap();
                 let want: Vec<f32> =
@@ -196,14 +196,15 @@ fn blocks_with_results_and_segments() {
                 bytes[24..28].copy_from_slice(&777u32.to_le_bytes());
                 let patches = [
                     Patch { offset: 0, target: PatchTarget::Result },
-                    Patch { offset: 8, target: PatchTarget::Segment(0) },
-                    Patch { offset: 16, target: PatchTarget::Segment(1) },
+                    Patch { offset: 8, target: PatchTarget::Array(0) },
+                    Patch { offset: 16, target: PatchTarget::Array(1) },
                 ];
                 let segments =
                     [HostData::In(bytemuck::cast_slice(&p)), HostData::In(bytemuck::cast_slice(&q))];
-                let block = Block { bytes: &bytes, patches: &patches, segments: &segments, result_bytes: 8 };
+                let block =
+                    ArgumentBlock { bytes: &bytes, patches: &patches, arrays: &segments, result_bytes: 8 };
                 let dims = LaunchDims::linear(1, 256);
-                let args = [Arg::Block(&block)];
+                let args = [Arg::ArgumentBlock(&block)];
                 let ticket = rig.submit(dot, Launch::new(dims).args(&args).staging(staging));
                 let got: f64 = ticket.unwrap().read().unwrap().value(0).unwrap();
                 // Integers: exact in any order.
@@ -218,9 +219,14 @@ fn blocks_with_results_and_segments() {
                     Patch { offset: 8, target: PatchTarget::Device(ps.ptr()) },
                     Patch { offset: 16, target: PatchTarget::Device(qs.ptr()) },
                 ];
-                let block = Block { bytes: &bytes, patches: &patches, segments: &[], result_bytes: 8 };
-                let got: f64 =
-                    rig.launch(dot, dims, &[Arg::Block(&block)]).unwrap().read().unwrap().value(0).unwrap();
+                let block = ArgumentBlock { bytes: &bytes, patches: &patches, arrays: &[], result_bytes: 8 };
+                let got: f64 = rig
+                    .launch(dot, dims, &[Arg::ArgumentBlock(&block)])
+                    .unwrap()
+                    .read()
+                    .unwrap()
+                    .value(0)
+                    .unwrap();
                 assert_eq!(got, want);
             }
         }
@@ -276,8 +282,8 @@ fn wrong_arguments_are_refused_before_any_device_call() {
         assert!(matches!(refused(dims.with_lds(65537)), LaunchProblem::Lds { fixed: 0, dynamic: 65537, .. }));
 
         let jit = |bytes: &[u8], patches: &[Patch], result_bytes| {
-            let block = Block { bytes, patches, segments: &[], result_bytes };
-            let args = [Arg::from(2.0f32), Arg::Block(&block), Arg::null(), Arg::from(1i32)];
+            let block = ArgumentBlock { bytes, patches, arrays: &[], result_bytes };
+            let args = [Arg::from(2.0f32), Arg::ArgumentBlock(&block), Arg::null(), Arg::from(1i32)];
             match rig.launch(saxpy, dims, &args) {
                 Err(Error::Launch { problem, .. }) => *problem,
                 other => panic!("{other:?}"),
@@ -287,7 +293,7 @@ fn wrong_arguments_are_refused_before_any_device_call() {
         assert!(matches!(jit(&[0; 16], &[at(9, PatchTarget::Result)], 8), LaunchProblem::Patch(_)));
         assert!(matches!(jit(&[0; 16], &[at(usize::MAX, PatchTarget::Result)], 8), LaunchProblem::Patch(_)));
         assert!(matches!(jit(&[0; 16], &[at(0, PatchTarget::Result)], 0), LaunchProblem::Patch(_)));
-        assert!(matches!(jit(&[0; 16], &[at(0, PatchTarget::Segment(0))], 8), LaunchProblem::Patch(_)));
+        assert!(matches!(jit(&[0; 16], &[at(0, PatchTarget::Array(0))], 8), LaunchProblem::Patch(_)));
         let overlapping = [at(0, PatchTarget::Result), at(4, PatchTarget::Result)];
         assert!(matches!(jit(&[0; 16], &overlapping, 8), LaunchProblem::Patch(_)));
         assert!(matches!(jit(&[0; 16], &[], usize::MAX), LaunchProblem::TooMuchData { .. }));

@@ -17,7 +17,7 @@ fn echo(
         (0..seed % 200 + 8).map(|i| (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (i % 57)) as u8).collect();
     let bytes = echo_bytes(&payload);
     let block = echo_block(&bytes, payload.len());
-    let args = [Arg::Block(&block)];
+    let args = [Arg::ArgumentBlock(&block)];
     let launch = Launch::new(LaunchDims::linear(1, 64)).args(&args).staging(staging);
     // SAFETY: as the kernel takes it.
     let ticket = unsafe { launcher.submit(kernel, stream, launch) };

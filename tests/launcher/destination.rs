@@ -4,8 +4,8 @@ use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::driver::{DevicePtr, ErrorCode};
 use hiplaunch::{
-    Arg, Block, Destination, DeviceBuffer, Error, KernelHandle, Launch, LaunchDims, LaunchProblem, Launcher,
-    Patch, PatchTarget, args,
+    Arg, ArgumentBlock, Destination, DeviceBuffer, Error, KernelHandle, Launch, LaunchDims, LaunchProblem,
+    Launcher, Patch, PatchTarget, args,
 };
 
 use hiplaunch_testing::rig::*;
@@ -159,7 +159,7 @@ fn an_output_that_is_an_input_is_refused_unless_the_kernel_is_declared_in_place(
             "argument 1",
         );
         let patches = [Patch { offset: 0, target: PatchTarget::Device(bare[1]) }];
-        let block = Block { bytes: &[0; 8], patches: &patches, segments: &[], result_bytes: 0 };
+        let block = ArgumentBlock { bytes: &[0; 8], patches: &patches, arrays: &[], result_bytes: 0 };
         refused(a.call(&mut out, &[N], &args![bare[0], &block, Arg::Destination, N as i32]), "argument 1");
         assert_eq!(a.rig.validation().counts().get(CallKind::LaunchKernel), launches);
 

@@ -160,7 +160,7 @@ fn dropping_everything_leaks_nothing() {
         let mut tickets = Vec::new();
         for _ in 0..50 {
             rig.launch(saxpy, LaunchDims::linear(1, 64), &args![0.0f32, &x, &x, 64i32]).unwrap();
-            tickets.push(rig.launch(echo, LaunchDims::linear(1, 64), &[Arg::Block(&block)]).unwrap());
+            tickets.push(rig.launch(echo, LaunchDims::linear(1, 64), &[Arg::ArgumentBlock(&block)]).unwrap());
         }
         let validation = rig.validation().clone();
         drop((tickets, x, rig));

@@ -151,10 +151,10 @@ proptest! {
             let payload: Vec<u8> = (0..n).map(|i| seed.wrapping_add(i as u8)).collect();
             let bytes = echo_bytes(&payload);
             let data = [HostData::In(&payload), HostData::InOut(&payload), HostData::Out(n)];
-            let block = hiplaunch::Block {
-                bytes: &bytes, patches: &RESULT, segments: &data[..segments], result_bytes: n,
+            let block = hiplaunch::ArgumentBlock {
+                bytes: &bytes, patches: &RESULT, arrays: &data[..segments], result_bytes: n,
             };
-            let ticket = rig.launch(echo, LaunchDims::linear(1, 256), &[Arg::Block(&block)]).unwrap();
+            let ticket = rig.launch(echo, LaunchDims::linear(1, 256), &[Arg::ArgumentBlock(&block)]).unwrap();
             prop_assert_eq!(ticket.outputs(), 1 + segments.saturating_sub(1));
             if seed % 3 == 0 {
                 drop(ticket);

@@ -1,7 +1,7 @@
 //! Driver calls per launch in steady state, counted by the validation layer.
 
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::{Arg, Block, DeviceBuffer, Launch, LaunchDims, Staging, args};
+use hiplaunch::{Arg, ArgumentBlock, DeviceBuffer, Launch, LaunchDims, Staging, args};
 
 use hiplaunch_testing::rig::*;
 
@@ -53,7 +53,7 @@ fn echo(rig: &Rig, staging: Staging, changed: bool, expected: &[(CallKind, u64)]
         let payload = if changed { [i as u8; 48] } else { [42; 48] };
         let bytes = echo_bytes(&payload);
         let block = echo_block(&bytes, 48);
-        let args = [Arg::Block(&block)];
+        let args = [Arg::ArgumentBlock(&block)];
         let launch = Launch::new(LaunchDims::linear(1, 64)).args(&args).staging(staging);
         let ticket = rig.submit(kernel, launch);
         assert_eq!(ticket.unwrap().read().unwrap().bytes(0).unwrap(), payload);
@@ -104,8 +104,8 @@ fn a_block_without_result_is_two_calls_or_one() {
                 last = if changed { [i as u8; 48] } else { [77; 48] };
                 let mut bytes = echo_bytes(&last);
                 bytes[..8].copy_from_slice(&out.ptr().0.to_le_bytes());
-                let block = Block { bytes: &bytes, ..Block::default() };
-                let args = [Arg::Block(&block)];
+                let block = ArgumentBlock { bytes: &bytes, ..ArgumentBlock::default() };
+                let args = [Arg::ArgumentBlock(&block)];
                 let launch = Launch::new(LaunchDims::linear(1, 64)).args(&args).staging(staging);
                 rig.submit(kernel, launch).unwrap();
             });
@@ -136,17 +136,20 @@ fn host_arrays_are_one_copy_each_way_and_no_wait_of_their_own() {
 }
 
 #[test]
-fn a_burst_is_read_with_one_wait() {
+fn many_launches_are_read_with_one_wait() {
     use CallKind::*;
     on_each(|rig| {
         let kernel = rig.kernel(&JIT, "jit_echo");
-        let burst = |round: u8| {
+        let launches = |round: u8| {
             let tickets: Vec<_> = (0..10u8)
                 .map(|i| {
                     let payload = [i ^ round; 32];
                     let bytes = echo_bytes(&payload);
                     let block = echo_block(&bytes, 32);
-                    (payload, rig.launch(kernel, LaunchDims::linear(1, 64), &[Arg::Block(&block)]).unwrap())
+                    (
+                        payload,
+                        rig.launch(kernel, LaunchDims::linear(1, 64), &[Arg::ArgumentBlock(&block)]).unwrap(),
+                    )
                 })
                 .collect();
             // The last one first: the host then knows that the others have finished too.
@@ -155,9 +158,9 @@ fn a_burst_is_read_with_one_wait() {
                 assert_eq!(ticket.read().unwrap().bytes(0).unwrap(), payload);
             }
         };
-        (0..3).for_each(burst);
+        (0..3).for_each(launches);
         let before = rig.validation().counts();
-        burst(99);
+        launches(99);
         let counts = rig.validation().counts().since(&before);
         assert!(counts.get(Synchronize) <= 1, "{counts}");
         assert_eq!(counts.get(LaunchKernel), 10);
@@ -176,8 +179,8 @@ fn the_staging_ring_fences_segments_not_launches() {
             let launch = |i: u64| {
                 let mut bytes = echo_bytes(&[i as u8; 48]);
                 bytes[..8].copy_from_slice(&out.ptr().0.to_le_bytes());
-                let block = Block { bytes: &bytes, ..Block::default() };
-                rig.launch(kernel, LaunchDims::linear(1, 64), &[Arg::Block(&block)]).unwrap();
+                let block = ArgumentBlock { bytes: &bytes, ..ArgumentBlock::default() };
+                rig.launch(kernel, LaunchDims::linear(1, 64), &[Arg::ArgumentBlock(&block)]).unwrap();
             };
             (0..500).for_each(launch);
             let before = rig.validation().counts();

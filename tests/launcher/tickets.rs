@@ -84,7 +84,8 @@ fn tickets_read_in_any_order_give_their_own_results() {
                 let payload: Vec<u8> = (0..(i % 90 + 1)).map(|j| (i * 7 + j) as u8).collect();
                 let bytes = echo_bytes(&payload);
                 let block = echo_block(&bytes, payload.len());
-                let ticket = rig.launch(echo, LaunchDims::linear(1, 64), &[Arg::Block(&block)]).unwrap();
+                let ticket =
+                    rig.launch(echo, LaunchDims::linear(1, 64), &[Arg::ArgumentBlock(&block)]).unwrap();
                 (payload, ticket)
             })
             .collect();
@@ -111,7 +112,7 @@ fn dropped_tickets_cost_nothing_and_leak_nothing() {
             let payload = i.to_le_bytes();
             let bytes = echo_bytes(&payload);
             let block = echo_block(&bytes, 4);
-            rig.launch(echo, LaunchDims::linear(1, 64), &[Arg::Block(&block)]).unwrap()
+            rig.launch(echo, LaunchDims::linear(1, 64), &[Arg::ArgumentBlock(&block)]).unwrap()
         };
         (0..3000).for_each(|i| drop(launch(i)));
         rig.stream.synchronize().unwrap();
@@ -129,7 +130,7 @@ fn wrong_questions_are_errors() {
         let echo = rig.kernel(&JIT, "jit_echo");
         let bytes = echo_bytes(b"abc");
         let block = echo_block(&bytes, 3);
-        let launch = || rig.launch(echo, LaunchDims::linear(1, 64), &[Arg::Block(&block)]).unwrap();
+        let launch = || rig.launch(echo, LaunchDims::linear(1, 64), &[Arg::ArgumentBlock(&block)]).unwrap();
         let output = launch().read().unwrap();
         assert!(matches!(output.bytes(1), Err(Error::Invalid { .. })));
         assert!(matches!(output.slice::<u32>(0), Err(Error::Invalid { .. })));

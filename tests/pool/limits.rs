@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::memory::{BlockState, PoolOptions};
+use hiplaunch::memory::{PoolBlockState, PoolOptions};
 
 use crate::hooked::HookedDriver;
 use crate::rig::{KIB, MIB, Rig, check_sums, on_each, out_of_memory};
@@ -213,8 +213,8 @@ fn counters_add_up_and_peaks_stay_until_reset() {
             let blocks = snapshot.segments.iter().flat_map(|s| &s.blocks);
             blocks.filter(|block| block.state == state).map(|block| block.bytes).sum::<u64>()
         };
-        assert_eq!((bytes(BlockState::InUse), bytes(BlockState::HeldBack)), (c.in_use, c.held_back));
-        assert_eq!(bytes(BlockState::Cached) + bytes(BlockState::Free), c.cached);
+        assert_eq!((bytes(PoolBlockState::InUse), bytes(PoolBlockState::HeldBack)), (c.in_use, c.held_back));
+        assert_eq!(bytes(PoolBlockState::Cached) + bytes(PoolBlockState::Free), c.cached);
         for segment in &snapshot.segments {
             let mut at = segment.address;
             for block in &segment.blocks {

@@ -6,7 +6,7 @@
 //!
 //! | Change | Found |
 //! |---|---|
-//! | `take_over` does not order the two streams | race |
+//! | `steal_segment` does not order the two streams | race |
 //! | `borrow` does not order the two streams | race |
 //! | `lend` sets no mark | race |
 //! | `Arena::free` ignores the marks | race |
@@ -14,7 +14,7 @@
 //! | `poll` takes fences for reached that are not | race |
 //! | a stream goes without waiting for its work | race |
 //! | `put_free` does not take a joined neighbour out of its bin | panic |
-//! | `take_over` drops the segment where the order fails | counters |
+//! | `steal_segment` drops the segment where the order fails | counters |
 //! | `Arena::allocate` counts no hit | counters |
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hiplaunch::Stream;
 use hiplaunch::driver::ErrorCode;
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::memory::{BlockState, PoolBackend, PoolBlock, PoolOptions};
+use hiplaunch::memory::{PoolBackend, PoolBlock, PoolBlockState, PoolOptions};
 use proptest::prelude::*;
 
 use crate::rig::{KIB, MIB, REFUSED, Rig, check_sums};
@@ -320,7 +320,7 @@ impl Run {
         prop_assert!(info.total - info.free == c.reserved || !self.caching);
         let snapshot = self.rig.pool.snapshot();
         let blocks = snapshot.segments.iter().flat_map(|s| &s.blocks);
-        let in_use = blocks.filter(|block| block.state == BlockState::InUse);
+        let in_use = blocks.filter(|block| block.state == PoolBlockState::InUse);
         let found: BTreeMap<u64, u64> = in_use.map(|block| (block.address, block.bytes)).collect();
         prop_assert_eq!(&found, &self.ranges);
         Ok(())

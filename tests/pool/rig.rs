@@ -9,7 +9,7 @@ use hiplaunch::driver::{
     Capability, DeviceId, Driver, ErrorCode, HostFunction, MemInfo, StreamOptions, Work,
 };
 use hiplaunch::error::OutOfMemory;
-use hiplaunch::memory::{Pool, PoolBlock, PoolCounters, PoolOptions, Rung};
+use hiplaunch::memory::{Pool, PoolBlock, PoolCounters, PoolOptions, ReclaimStep};
 use hiplaunch::{Backend, Device, Error, Event};
 
 pub(crate) const KIB: u64 = 1 << 10;
@@ -210,7 +210,7 @@ pub(crate) fn check_sums(c: &PoolCounters) {
         [c.requested, c.in_use, c.held_back]
     );
     assert_eq!([streams(|s| s.cached), streams(|s| s.reserved)], [c.cached, c.reserved]);
-    for (reached, helped) in Rung::ALL.map(|rung| c.rung(rung)) {
+    for (reached, helped) in ReclaimStep::ALL.map(|step| c.reclaim_step(step)) {
         assert!(helped <= reached, "{c:#?}");
     }
 }

@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use hiplaunch::memory::{Action, TRACE_COLUMNS, TraceEntry};
+use hiplaunch::memory::{Action, PoolTraceEntry, TRACE_COLUMNS};
 
 use crate::rig::{KIB, MIB, Rig, out_of_memory};
 
-fn actions(trace: &[TraceEntry]) -> Vec<(Action, u64, u64)> {
+fn actions(trace: &[PoolTraceEntry]) -> Vec<(Action, u64, u64)> {
     trace.iter().map(|entry| (entry.action, entry.bytes, entry.stream)).collect()
 }
 

@@ -10,7 +10,7 @@ use std::ptr::null;
 
 use criterion::Criterion;
 use hiplaunch::{
-    Arg, Block, DeviceBuffer, KernelHandle, LaunchDims, Launcher, Patch, PatchTarget, Stream, args,
+    Arg, ArgumentBlock, DeviceBuffer, KernelHandle, LaunchDims, Launcher, Patch, PatchTarget, Stream, args,
 };
 use hiplaunch_capi::*;
 
@@ -136,11 +136,11 @@ impl Bench {
     }
 
     fn block_rust(&mut self) {
-        let block = Block { bytes: &self.bytes, patches: &PATCHES, segments: &[], result_bytes: 64 };
+        let block = ArgumentBlock { bytes: &self.bytes, patches: &PATCHES, arrays: &[], result_bytes: 64 };
         let Rust { launcher, stream, polynomial, .. } = &self.rust;
         let dims = LaunchDims::linear(1, 64);
         // SAFETY: the driver runs nothing.
-        let ticket = unsafe { launcher.launch(*polynomial, stream, dims, &[Arg::Block(&block)]) };
+        let ticket = unsafe { launcher.launch(*polynomial, stream, dims, &[Arg::ArgumentBlock(&block)]) };
         if let Ok(output) = ticket.and_then(|t| t.read()) {
             black_box(output.bytes(0).map(|b| b[0]).ok());
         }
@@ -153,17 +153,17 @@ impl Bench {
             reserved: 0,
             value: 0,
         };
-        let block = hiplaunch_block {
-            struct_size: size_of::<hiplaunch_block>(),
+        let block = hiplaunch_argument_block {
+            struct_size: size_of::<hiplaunch_argument_block>(),
             bytes: self.bytes.as_ptr().cast(),
             size: self.bytes.len(),
             patches: &raw const patch,
             patch_count: 1,
-            segments: null(),
-            segment_count: 0,
+            arrays: null(),
+            array_count: 0,
             result_bytes: 64,
         };
-        let args = [arg(hiplaunch_arg_kind::Block, 0, (&raw const block).cast(), 0)];
+        let args = [arg(hiplaunch_arg_kind::ArgumentBlock, 0, (&raw const block).cast(), 0)];
         let C { stream, polynomial, .. } = self.c;
         let dims = hiplaunch_dims { grid: [1, 1, 1], block: [64, 1, 1], dynamic_lds: 0 };
         // SAFETY: the driver runs nothing; arrays of their lengths.

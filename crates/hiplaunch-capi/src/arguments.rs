@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use hip_driver::DevicePtr;
-use hiplaunch::launcher::{Arg, Block, BufferArg, HostData, LaunchDims, Patch, PatchTarget, Stream};
+use hiplaunch::launcher::{Arg, ArgumentBlock, BufferArg, HostData, LaunchDims, Patch, PatchTarget, Stream};
 use hiplaunch::memory::{DeviceBuffer, DeviceView, PoolBlock};
 
 use super::arena::{Arena, Few, Room};
@@ -55,12 +55,12 @@ pub enum hiplaunch_arg_kind {
     HostInout = 7,
     /// Room that the kernel writes: an output of the ticket. (size)
     HostOut = 8,
-    /// An argument block for a pointer parameter: `data` is a hiplaunch_block*. (data)
-    Block = 9,
+    /// An argument block for a pointer parameter: `data` is a hiplaunch_argument_block*. (data)
+    ArgumentBlock = 9,
     /// Bytes for a parameter of any kind, checked for size alone. (data, size)
     Raw = 10,
 }
-enumeration!(hiplaunch_arg_kind: Scalar, Value, Address, Buffer, View, Destination, HostIn, HostInout, HostOut, Block, Raw);
+enumeration!(hiplaunch_arg_kind: Scalar, Value, Address, Buffer, View, Destination, HostIn, HostInout, HostOut, ArgumentBlock, Raw);
 
 /// One argument of a launch, in the order of the kernel's parameters. The functions hiplaunch_arg_f32 and so on make them.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +81,7 @@ pub struct hiplaunch_arg {
 /// Host data that patches of a block refer to.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct hiplaunch_segment {
+pub struct hiplaunch_array {
     /// HIPLAUNCH_ARG_KIND_HOST_IN, _HOST_INOUT or _HOST_OUT.
     pub kind: u32,
     /// 0.
@@ -98,14 +98,14 @@ pub struct hiplaunch_segment {
 pub enum hiplaunch_patch_target {
     /// The result block's.
     Result = 0,
-    /// That of the segment whose index is `value`.
-    Segment = 1,
+    /// That of the array whose index is `value`.
+    Array = 1,
     /// The device address `value`.
     Address = 2,
     /// That of the hiplaunch_buffer whose handle, as a number, is `value`; it may be closed as soon as the launch returned.
     Buffer = 3,
 }
-enumeration!(hiplaunch_patch_target: Result, Segment, Address, Buffer);
+enumeration!(hiplaunch_patch_target: Result, Array, Address, Buffer);
 
 /// Eight bytes of a block in which the runtime writes a device address.
 #[derive(Clone, Copy, Debug)]
@@ -125,8 +125,8 @@ pub struct hiplaunch_patch {
 /// must not write the block itself.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct hiplaunch_block {
-    /// sizeof(hiplaunch_block).
+pub struct hiplaunch_argument_block {
+    /// sizeof(hiplaunch_argument_block).
     pub struct_size: usize,
     /// The block as the kernel sees it; bytes under a patch are ignored.
     pub bytes: *const c_void,
@@ -137,17 +137,17 @@ pub struct hiplaunch_block {
     /// How many.
     pub patch_count: usize,
     /// Further host data.
-    pub segments: *const hiplaunch_segment,
+    pub arrays: *const hiplaunch_array,
     /// How many.
-    pub segment_count: usize,
+    pub array_count: usize,
     /// Bytes of the result block, which is the last of the block's outputs; 0 for none.
     pub result_bytes: usize,
 }
 
 // SAFETY: integers and pointers; the one version.
-unsafe impl Versioned for hiplaunch_block {
-    const NAME: &'static str = "hiplaunch_block";
-    const SIZES: &'static [usize] = &[size_of::<hiplaunch_block>()];
+unsafe impl Versioned for hiplaunch_argument_block {
+    const NAME: &'static str = "hiplaunch_argument_block";
+    const SIZES: &'static [usize] = &[size_of::<hiplaunch_argument_block>()];
 }
 
 /// How the memory that handles among the arguments name is kept until the launch was enqueued.
@@ -162,7 +162,7 @@ pub(super) enum Hold {
 /// What the argument blocks have.
 struct Parts<'r, 'a> {
     patches: Arena<'r, Patch, 16>,
-    segments: Arena<'r, HostData<'a>, 8>,
+    arrays: Arena<'r, HostData<'a>, 8>,
 }
 
 /// Owners of the memory, where it is kept by clones.
@@ -193,7 +193,7 @@ struct Reader<'h, 'a, 'b, 'c, 'r, 'q> {
     /// Whether memory is kept by clones.
     clones: Option<&'h Clones<'c>>,
     parts: &'h Parts<'r, 'a>,
-    blocks: &'b Arena<'q, Block<'h>, 2>,
+    blocks: &'b Arena<'q, ArgumentBlock<'h>, 2>,
 }
 
 /// As many arguments as [`read_common`] reads.
@@ -294,10 +294,10 @@ unsafe fn attempt<R>(
     clones: Option<&Clones<'_>>,
     launch: &mut Option<impl FnOnce(&[Arg<'_>]) -> Result<R>>,
 ) -> std::result::Result<R, Stop> {
-    let (mut locks, mut patches, mut segments) = (Room::new(), Room::new(), Room::new());
+    let (mut locks, mut patches, mut arrays) = (Room::new(), Room::new(), Room::new());
     let locks = Arena::new(&mut locks);
-    let parts = Parts { patches: Arena::new(&mut patches), segments: Arena::new(&mut segments) };
-    let mut blocks: Room<Block<'_>, 2> = Room::new();
+    let parts = Parts { patches: Arena::new(&mut patches), arrays: Arena::new(&mut arrays) };
+    let mut blocks: Room<ArgumentBlock<'_>, 2> = Room::new();
     let blocks = Arena::new(&mut blocks);
     let mut all: Room<Arg<'_>, 12> = Room::new();
     let all = Arena::new(&mut all);
@@ -344,10 +344,10 @@ where
             hiplaunch_arg_kind::Raw => Arg::Raw(host()?),
             hiplaunch_arg_kind::Buffer => self.buffer(arg.data.cast())?,
             hiplaunch_arg_kind::View => self.view(arg.data.cast())?,
-            hiplaunch_arg_kind::Block => {
+            hiplaunch_arg_kind::ArgumentBlock => {
                 // SAFETY: the caller's promise.
                 let block = unsafe { self.block(arg.data.cast()) }?;
-                self.blocks.put(block).map_or(Arg::null(), Arg::Block)
+                self.blocks.put(block).map_or(Arg::null(), Arg::ArgumentBlock)
             }
         })
     }
@@ -429,27 +429,30 @@ where
     /// # Safety
     /// As [`with_args`].
     #[inline(always)]
-    unsafe fn block(&self, from: *const hiplaunch_block) -> std::result::Result<Block<'h>, Stop> {
+    unsafe fn block(
+        &self,
+        from: *const hiplaunch_argument_block,
+    ) -> std::result::Result<ArgumentBlock<'h>, Stop> {
         // SAFETY: the caller's promise, for the struct and for what it leads to.
-        let (block, block_bytes, patches, segments) = unsafe {
+        let (block, block_bytes, patches, arrays) = unsafe {
             let block = versioned(from, "data")?;
             (
                 block,
                 bytes(block.bytes, block.size, "bytes")?,
                 slice(block.patches, block.patch_count, "patches")?,
-                slice(block.segments, block.segment_count, "segments")?,
+                slice(block.arrays, block.array_count, "arrays")?,
             )
         };
-        let segments = self.parts.segments.fill(segments.len(), |i| {
-            let segment = &segments[i];
-            reserved(segment.reserved, "hiplaunch_segment")?;
+        let arrays = self.parts.arrays.fill(arrays.len(), |i| {
+            let array = &arrays[i];
+            reserved(array.reserved, "hiplaunch_array")?;
             // SAFETY: as above.
-            let host = || unsafe { bytes(segment.data, segment.size, "data of a segment") };
-            Ok::<_, Failure>(match enumerator(segment.kind)? {
+            let host = || unsafe { bytes(array.data, array.size, "data of an array") };
+            Ok::<_, Failure>(match enumerator(array.kind)? {
                 hiplaunch_arg_kind::HostIn => HostData::In(host()?),
                 hiplaunch_arg_kind::HostInout => HostData::InOut(host()?),
-                hiplaunch_arg_kind::HostOut => HostData::Out(segment.size),
-                _ => return Err(Failure::invalid("a segment is host data: HOST_IN, HOST_INOUT or HOST_OUT")),
+                hiplaunch_arg_kind::HostOut => HostData::Out(array.size),
+                _ => return Err(Failure::invalid("an array is host data: HOST_IN, HOST_INOUT or HOST_OUT")),
             })
         })?;
         let patches = self.parts.patches.fill(patches.len(), |i| {
@@ -457,8 +460,8 @@ where
             reserved(patch.reserved, "hiplaunch_patch")?;
             let target = match enumerator(patch.target)? {
                 hiplaunch_patch_target::Result => PatchTarget::Result,
-                hiplaunch_patch_target::Segment => {
-                    PatchTarget::Segment(usize::try_from(patch.value).unwrap_or(usize::MAX))
+                hiplaunch_patch_target::Array => {
+                    PatchTarget::Array(usize::try_from(patch.value).unwrap_or(usize::MAX))
                 }
                 hiplaunch_patch_target::Address => PatchTarget::Device(DevicePtr(patch.value)),
                 hiplaunch_patch_target::Buffer => {
@@ -468,6 +471,6 @@ where
             };
             Ok::<_, Stop>(Patch { offset: patch.offset, target })
         })?;
-        Ok(Block { bytes: block_bytes, patches, segments, result_bytes: block.result_bytes })
+        Ok(ArgumentBlock { bytes: block_bytes, patches, arrays, result_bytes: block.result_bytes })
     }
 }

@@ -1,6 +1,6 @@
 //! Graphs: nodes that are recorded, and their compute.
 
-use hiplaunch::graph::{Graph, GraphArg, Submission, Value};
+use hiplaunch::graph::{Graph, GraphArg, GraphValue, Submission};
 use std::mem::MaybeUninit;
 
 use smallvec::SmallVec;
@@ -25,7 +25,7 @@ pub struct hiplaunch_graph {
 /// A graph, and its values by number.
 pub(super) struct GraphObject {
     pub(super) graph: Graph,
-    pub(super) values: Vec<Value>,
+    pub(super) values: Vec<GraphValue>,
 }
 
 pub(super) static GRAPHS: Table<GraphObject> = Table::new(Kind::Graph);
@@ -78,11 +78,11 @@ pub enum hiplaunch_submission {
     /// Whichever pays.
     Auto = 0,
     /// One driver call a node, with nothing between.
-    Burst = 1,
+    Stream = 1,
     /// One driver call: hipGraphLaunch.
     DriverGraph = 2,
 }
-enumeration!(hiplaunch_submission: Auto, Burst, DriverGraph);
+enumeration!(hiplaunch_submission: Auto, Stream, DriverGraph);
 
 /// Begins to record a graph of work for a device. Makes no device call.
 ///
@@ -138,7 +138,7 @@ pub unsafe extern "C" fn hiplaunch_graph_launch(
 
 /// # Safety
 /// `data` leads to `size` bytes where the kind says that it counts.
-unsafe fn read_arg<'a>(arg: &hiplaunch_graph_arg, values: &[Value]) -> Result<GraphArg<'a>> {
+unsafe fn read_arg<'a>(arg: &hiplaunch_graph_arg, values: &[GraphValue]) -> Result<GraphArg<'a>> {
     let value = || value_of(values, arg.value);
     Ok(match enumerator(arg.kind)? {
         hiplaunch_graph_arg_kind::Scalar => match u8::try_from(arg.size) {
@@ -263,7 +263,7 @@ pub extern "C" fn hiplaunch_graph_compute(
     call("hiplaunch_graph_compute", || {
         let way = match enumerator(submission)? {
             hiplaunch_submission::Auto => Submission::Auto,
-            hiplaunch_submission::Burst => Submission::Burst,
+            hiplaunch_submission::Stream => Submission::Stream,
             hiplaunch_submission::DriverGraph => Submission::DriverGraph,
         };
         let owner = GRAPHS.look(graph, |found| found.owner)?;

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
-use hiplaunch::graph::Value;
+use hiplaunch::graph::GraphValue;
 
 use super::buffers::{BUFFERS, hiplaunch_buffer};
 use super::graph::{GraphObject, hiplaunch_graph, recording};
@@ -26,14 +26,14 @@ pub struct hiplaunch_graph_patch {
     pub reserved: u32,
 }
 
-pub(super) fn value_of(values: &[Value], number: hiplaunch_value) -> Result<Value> {
+pub(super) fn value_of(values: &[GraphValue], number: hiplaunch_value) -> Result<GraphValue> {
     values
         .get(number as usize)
         .copied()
         .ok_or_else(|| Failure::invalid(format!("value {number} of a graph of {}", values.len())))
 }
 
-fn add(object: &mut GraphObject, value: Value, out: &mut MaybeUninit<hiplaunch_value>) -> Result<()> {
+fn add(object: &mut GraphObject, value: GraphValue, out: &mut MaybeUninit<hiplaunch_value>) -> Result<()> {
     let number = u32::try_from(object.values.len()).map_err(|_| Failure::invalid("2^32 values"))?;
     object.values.push(value);
     out.write(number);
@@ -55,7 +55,7 @@ pub extern "C" fn hiplaunch_graph_buffer(
         recording(graph, |object, owner| {
             let value = BUFFERS.look(buffer, |found| {
                 same_owner(owner, found.owner, "buffer")?;
-                Ok::<Value, Failure>(object.graph.buffer(&found.value)?)
+                Ok::<GraphValue, Failure>(object.graph.buffer(&found.value)?)
             })??;
             add(object, value, out)
         })
@@ -109,7 +109,7 @@ pub extern "C" fn hiplaunch_graph_slice(
 /// leaves the bytes, is out of order, or names a block; HIPLAUNCH_STATUS_INVALID_HANDLE,
 /// HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hiplaunch_graph_block(
+pub unsafe extern "C" fn hiplaunch_graph_argument_block(
     graph: *const hiplaunch_graph,
     data: *const c_void,
     size: usize,
@@ -117,7 +117,7 @@ pub unsafe extern "C" fn hiplaunch_graph_block(
     patch_count: usize,
     value: Option<&mut MaybeUninit<hiplaunch_value>>,
 ) -> hiplaunch_status {
-    call("hiplaunch_graph_block", || {
+    call("hiplaunch_graph_argument_block", || {
         let out = wanted(value, "value")?;
         // SAFETY: the caller's promise for arrays.
         let (data, patches) =

@@ -80,9 +80,9 @@ pub struct hiplaunch_options {
     /// HIPLAUNCH_VALIDATE=1 in the environment is what the default asks.
     pub validate: u32,
     /// Bytes of a segment of each stream's pinned staging ring; 0 for 256 KiB.
-    pub segment_bytes: usize,
+    pub staging_buffer_bytes: usize,
     /// Most segments of a ring, each allocated when first needed; 0 for 4.
-    pub max_segments: usize,
+    pub max_staging_buffers: usize,
     /// A hiplaunch_pool_backend.
     pub pool: u32,
     /// Devices of the emulator, where that is opened, 1 to 64; 0 for as many as HIPLAUNCH_EMULATOR_DEVICES says, or 1.
@@ -139,7 +139,8 @@ fn builder(options: &hiplaunch_options) -> Result<LauncherBuilder> {
         hiplaunch_switch::On => builder = builder.validate(true),
     }
     let or = |given: usize, default: usize| if given == 0 { default } else { given };
-    builder = builder.staging_ring(or(options.segment_bytes, 256 << 10), or(options.max_segments, 4));
+    builder =
+        builder.staging_ring(or(options.staging_buffer_bytes, 256 << 10), or(options.max_staging_buffers, 4));
     let pool = match enumerator(options.pool)? {
         hiplaunch_pool_backend::Default => PoolOptions::from_env()?.backend,
         hiplaunch_pool_backend::Caching => PoolBackend::Caching,

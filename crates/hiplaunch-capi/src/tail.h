@@ -59,8 +59,8 @@ static inline hiplaunch_arg hiplaunch_arg_host_out(size_t size) {
   return arg;
 }
 
-static inline hiplaunch_arg hiplaunch_arg_block(const hiplaunch_block *block) {
-  hiplaunch_arg arg = {HIPLAUNCH_ARG_KIND_BLOCK, 0, 0, block, 0};
+static inline hiplaunch_arg hiplaunch_arg_argument_block(const hiplaunch_argument_block *block) {
+  hiplaunch_arg arg = {HIPLAUNCH_ARG_KIND_ARGUMENT_BLOCK, 0, 0, block, 0};
   return arg;
 }
 

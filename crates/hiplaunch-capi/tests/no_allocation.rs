@@ -52,14 +52,14 @@ fn launches_and_reads_through_the_c_api_allocate_nothing() {
     let scalar = |bits: u64| arg(hiplaunch_arg_kind::Scalar, bits, null(), 4);
     let mut round = |i: u32| {
         bytes[16..20].copy_from_slice(&(i as f32).to_le_bytes());
-        let block = hiplaunch_block {
-            struct_size: size_of::<hiplaunch_block>(),
+        let block = hiplaunch_argument_block {
+            struct_size: size_of::<hiplaunch_argument_block>(),
             bytes: bytes.as_ptr().cast(),
             size: bytes.len(),
             patches: &raw const patch,
             patch_count: 1,
-            segments: null(),
-            segment_count: 0,
+            arrays: null(),
+            array_count: 0,
             result_bytes: 64,
         };
         let by_buffers = [
@@ -71,7 +71,7 @@ fn launches_and_reads_through_the_c_api_allocate_nothing() {
         // SAFETY: kernels of hip/, launched as their README says, with arrays of their lengths; so are those below.
         let launched = unsafe { hiplaunch_launch(saxpy, stream, Some(&dims), by_buffers.as_ptr(), 4, None) };
         assert_eq!(launched, OK);
-        let by_block = [arg(hiplaunch_arg_kind::Block, 0, (&raw const block).cast(), 0)];
+        let by_block = [arg(hiplaunch_arg_kind::ArgumentBlock, 0, (&raw const block).cast(), 0)];
         for staging in [hiplaunch_staging::Copy, hiplaunch_staging::Mapped] {
             let options = hiplaunch_launch_options {
                 struct_size: size_of::<hiplaunch_launch_options>(),

@@ -7,8 +7,8 @@
 
 use criterion::{Criterion, Throughput};
 use hiplaunch::{
-    Arg, Block, DeviceBuffer, KernelHandle, Launch, LaunchDims, Launcher, Patch, PatchTarget, Registration,
-    Staging, Stream, args,
+    Arg, ArgumentBlock, DeviceBuffer, KernelHandle, Launch, LaunchDims, Launcher, Patch, PatchTarget,
+    Registration, Staging, Stream, args,
 };
 use hiplaunch_testing::{counting, noop};
 use std::hint::black_box;
@@ -99,8 +99,8 @@ impl Bench {
             self.count += 1;
             self.bytes[16..20].copy_from_slice(&self.count.to_le_bytes());
         }
-        let block = Block { bytes: &self.bytes, patches: &PATCHES, segments: &[], result_bytes: 64 };
-        let args = [Arg::Block(&block)];
+        let block = ArgumentBlock { bytes: &self.bytes, patches: &PATCHES, arrays: &[], result_bytes: 64 };
+        let args = [Arg::ArgumentBlock(&block)];
         let launch = Launch::new(LaunchDims::linear(1, 64)).args(&args).staging(staging);
         // SAFETY: the driver runs nothing.
         let ticket = unsafe { self.launcher.submit(self.polynomial, &self.stream, launch) };

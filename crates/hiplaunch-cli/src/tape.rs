@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hiplaunch::Device;
-use hiplaunch::memory::{PoolSnapshot, TraceEntry};
+use hiplaunch::memory::{PoolSnapshot, PoolTraceEntry};
 
 /// Collects from every session of a command. Clones are the same tape.
 #[derive(Clone, Debug, Default)]
@@ -15,7 +15,7 @@ pub(crate) struct Tape(Arc<Mutex<Recorded>>);
 pub(crate) struct Recorded {
     start: Option<Instant>,
     /// Operations by time since the first session was opened.
-    pub(crate) entries: Vec<TraceEntry>,
+    pub(crate) entries: Vec<PoolTraceEntry>,
     /// Operations that were too many to be kept.
     pub(crate) dropped: u64,
     /// The pool at the moment at which most was in use or held back, of those at which somebody looked.
@@ -79,7 +79,7 @@ impl Drop for Taped {
         let (entries, dropped) = pool.take_trace();
         let mut recorded = self.tape.lock();
         recorded.dropped += dropped;
-        let later = entries.into_iter().map(|e| TraceEntry { time: e.time + self.from, ..e });
+        let later = entries.into_iter().map(|e| PoolTraceEntry { time: e.time + self.from, ..e });
         recorded.entries.extend(later);
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use hiplaunch::memory::{Action, PoolSnapshot, TRACE_COLUMNS, TraceEntry};
+use hiplaunch::memory::{Action, PoolSnapshot, PoolTraceEntry, TRACE_COLUMNS};
 use serde_json::json;
 
 use super::demo::{self, DemoArgs};
@@ -158,7 +158,7 @@ pub(crate) fn run(args: TraceArgs, out: &mut Output) -> Result<Verdict, Failure>
     result
 }
 
-fn write(entries: &[TraceEntry], to: &mut dyn Write) -> io::Result<()> {
+fn write(entries: &[PoolTraceEntry], to: &mut dyn Write) -> io::Result<()> {
     writeln!(to, "{TRACE_COLUMNS}")?;
     entries.iter().try_for_each(|entry| entry.write_csv(to))
 }

@@ -1,17 +1,17 @@
 //! Writes a snapshot of a memory pool as JSON.
 
-use hiplaunch::memory::{PoolSnapshot, Rung, SegmentSnapshot};
+use hiplaunch::memory::{PoolSegmentSnapshot, PoolSnapshot, ReclaimStep};
 use serde_json::{Value, json};
 
 /// Returns the snapshot as JSON: the device's ordinal, all counters, and the segments with their blocks. Addresses are
 /// hexadecimal strings, because some readers of JSON round large numbers. Sizes are in bytes.
 pub fn pool_json(snapshot: &PoolSnapshot) -> Value {
     let c = &snapshot.counters;
-    let rungs: serde_json::Map<String, Value> = Rung::ALL
+    let reclaim_steps: serde_json::Map<String, Value> = ReclaimStep::ALL
         .into_iter()
-        .map(|rung| {
-            let (reached, helped) = c.rung(rung);
-            (format!("{rung:?}"), json!({ "reached": reached, "helped": helped }))
+        .map(|step| {
+            let (reached, helped) = c.reclaim_step(step);
+            (format!("{step:?}"), json!({ "reached": reached, "helped": helped }))
         })
         .collect();
     let classes: Vec<Value> = c
@@ -65,7 +65,7 @@ pub fn pool_json(snapshot: &PoolSnapshot) -> Value {
                 "queries": c.calls.queries,
                 "synchronizes": c.calls.synchronizes,
             },
-            "rungs": rungs,
+            "reclaim_steps": reclaim_steps,
             "classes": classes,
             "streams": streams,
         },
@@ -73,7 +73,7 @@ pub fn pool_json(snapshot: &PoolSnapshot) -> Value {
     })
 }
 
-fn segment_json(segment: &SegmentSnapshot) -> Value {
+fn segment_json(segment: &PoolSegmentSnapshot) -> Value {
     let blocks: Vec<Value> = segment
         .blocks
         .iter()
@@ -97,20 +97,21 @@ fn segment_json(segment: &SegmentSnapshot) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use hiplaunch::memory::BlockState;
+    use hiplaunch::memory::PoolBlockState;
 
     use super::*;
     use crate::sample::{pool, segment};
 
     #[test]
     fn json_has_every_byte_and_whole_addresses() {
-        let snapshot = pool(vec![segment(3, &[(BlockState::InUse, 1024, 1000), (BlockState::Free, 512, 0)])]);
+        let snapshot =
+            pool(vec![segment(3, &[(PoolBlockState::InUse, 1024, 1000), (PoolBlockState::Free, 512, 0)])]);
         let json = pool_json(&snapshot);
         assert_eq!(json["counters"]["in_use"], 1024);
         assert_eq!(json["segments"][0]["address"], "0x700300000000");
         let blocks = json["segments"][0]["blocks"].as_array().unwrap();
         assert_eq!(blocks.iter().map(|b| b["bytes"].as_u64().unwrap()).sum::<u64>(), 1536);
         assert_eq!((&blocks[0]["state"], &blocks[0]["requested"]), (&"in use".into(), &1000.into()));
-        assert_eq!(json["counters"]["rungs"].as_object().unwrap().len(), Rung::ALL.len());
+        assert_eq!(json["counters"]["reclaim_steps"].as_object().unwrap().len(), ReclaimStep::ALL.len());
     }
 }

@@ -10,7 +10,7 @@ use plotters::style::{FontStyle, TextStyle};
 use crate::style::{BACKGROUND, FAINT, ON_COLOUR, TEXT, finish};
 
 use hiplaunch::memory::report::{Sums, amount, stream_line};
-use hiplaunch::memory::{BlockState, PoolSnapshot, SegmentSnapshot};
+use hiplaunch::memory::{PoolBlockState, PoolSegmentSnapshot, PoolSnapshot};
 
 /// Sizes are in pixels.
 const WIDTH: i32 = 960;
@@ -118,16 +118,16 @@ struct BlockRun {
 }
 
 /// Returns the runs of a segment, in order.
-fn runs(segment: &SegmentSnapshot) -> impl Iterator<Item = BlockRun> {
+fn runs(segment: &PoolSegmentSnapshot) -> impl Iterator<Item = BlockRun> {
     let parts = segment.blocks.iter().flat_map(|block| {
         let (part, bytes, rest) = match block.state {
-            BlockState::InUse => {
+            PoolBlockState::InUse => {
                 let requested = block.requested.min(block.bytes);
                 (ByteState::Requested, requested, block.bytes - requested)
             }
-            BlockState::HeldBack => (ByteState::HeldBack, block.bytes, 0),
-            BlockState::Cached => (ByteState::Cached, block.bytes, 0),
-            BlockState::Free => (ByteState::Free, block.bytes, 0),
+            PoolBlockState::HeldBack => (ByteState::HeldBack, block.bytes, 0),
+            PoolBlockState::Cached => (ByteState::Cached, block.bytes, 0),
+            PoolBlockState::Free => (ByteState::Free, block.bytes, 0),
         };
         let slack = BlockRun { part: ByteState::Slack, bytes: rest, starts_block: false };
         [BlockRun { part, bytes, starts_block: true }, slack]
@@ -198,7 +198,7 @@ impl Picture {
         self.y += ROW;
     }
 
-    fn stream(&mut self, stream: u64, segments: &[&SegmentSnapshot], most: u64) {
+    fn stream(&mut self, stream: u64, segments: &[&PoolSegmentSnapshot], most: u64) {
         self.text(MARGIN, self.y, 12, TEXT, stream_line(stream, segments));
         self.y += 22;
         let shown = if segments.len() > SEGMENTS_SHOWN { SEGMENTS_SHOWN - 1 } else { segments.len() };
@@ -341,13 +341,13 @@ mod tests {
             segment(
                 1,
                 &[
-                    (BlockState::InUse, 4 << 20, 3 << 20),
-                    (BlockState::HeldBack, 2 << 20, 0),
-                    (BlockState::Cached, 1 << 20, 0),
-                    (BlockState::Free, 1 << 20, 0),
+                    (PoolBlockState::InUse, 4 << 20, 3 << 20),
+                    (PoolBlockState::HeldBack, 2 << 20, 0),
+                    (PoolBlockState::Cached, 1 << 20, 0),
+                    (PoolBlockState::Free, 1 << 20, 0),
                 ],
             ),
-            segment(2, &[(BlockState::Free, 4 << 20, 0)]),
+            segment(2, &[(PoolBlockState::Free, 4 << 20, 0)]),
         ]);
         let picture = check(&snapshot);
         let width = |part: ByteState| -> i32 {
@@ -374,7 +374,7 @@ mod tests {
     fn an_empty_pool_and_the_largest_numbers_fit_the_picture() {
         let picture = check(&pool(Vec::new()));
         assert!(picture.texts.iter().any(|t| t.text == "it holds no memory"));
-        let mut large = pool(vec![segment(1, &[(BlockState::InUse, 1 << 62, 1)])]);
+        let mut large = pool(vec![segment(1, &[(PoolBlockState::InUse, 1 << 62, 1)])]);
         let most = u64::MAX;
         let c = &mut large.counters;
         (c.requested, c.in_use, c.held_back, c.cached) = (most, most, most, most);
@@ -386,14 +386,14 @@ mod tests {
     #[test]
     fn many_streams_segments_and_blocks_are_summarised() {
         let blocks = (0..100_000).map(|i| {
-            let state = if i % 3 == 0 { BlockState::Free } else { BlockState::InUse };
+            let state = if i % 3 == 0 { PoolBlockState::Free } else { PoolBlockState::InUse };
             (state, 256, if i % 3 == 0 { 0 } else { 200 })
         });
         let blocks: Vec<_> = blocks.collect();
         let mut segments = vec![segment(1, &blocks)];
         for stream in 1..40 {
             for k in 0..30 {
-                segments.push(segment(stream, &[(BlockState::InUse, 65536 * (k + 1), 65536)]));
+                segments.push(segment(stream, &[(PoolBlockState::InUse, 65536 * (k + 1), 65536)]));
             }
         }
         let picture = check(&pool(segments));

@@ -2,24 +2,24 @@
 
 use hip_driver::DeviceId;
 use hiplaunch::memory::report::Sums;
-use hiplaunch::memory::{BlockSnapshot, BlockState, PoolCounters, PoolSnapshot, SegmentSnapshot};
+use hiplaunch::memory::{PoolBlockSnapshot, PoolBlockState, PoolCounters, PoolSegmentSnapshot, PoolSnapshot};
 
 /// Creates a segment of blocks with these sizes in bytes, and the bytes that were requested.
-pub(crate) fn segment(stream: u64, blocks: &[(BlockState, u64, u64)]) -> SegmentSnapshot {
+pub(crate) fn segment(stream: u64, blocks: &[(PoolBlockState, u64, u64)]) -> PoolSegmentSnapshot {
     let mut address = 0x7000_0000_0000 + (stream << 32);
-    let blocks: Vec<BlockSnapshot> = blocks
+    let blocks: Vec<PoolBlockSnapshot> = blocks
         .iter()
         .map(|&(state, bytes, requested)| {
-            let block = BlockSnapshot { address, bytes, requested, state };
+            let block = PoolBlockSnapshot { address, bytes, requested, state };
             address += bytes;
             block
         })
         .collect();
     let (address, bytes) = (blocks[0].address, blocks.iter().map(|b| b.bytes).sum());
-    SegmentSnapshot { stream, address, bytes, small: bytes <= 1 << 20, blocks }
+    PoolSegmentSnapshot { stream, address, bytes, small: bytes <= 1 << 20, blocks }
 }
 
-pub(crate) fn pool(segments: Vec<SegmentSnapshot>) -> PoolSnapshot {
+pub(crate) fn pool(segments: Vec<PoolSegmentSnapshot>) -> PoolSnapshot {
     let sums = Sums::of(&segments);
     let counters = PoolCounters {
         requested: sums.requested,

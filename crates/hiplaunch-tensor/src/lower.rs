@@ -2,7 +2,7 @@
 //! last.
 
 use crate::error::Result;
-use hiplaunch::graph::{Graph, GraphArg, Value};
+use hiplaunch::graph::{Graph, GraphArg, GraphValue};
 use hiplaunch::launcher::LaunchDims;
 use hiplaunch::memory::DeviceBuffer;
 
@@ -61,7 +61,7 @@ pub(super) fn record<T: Element>(
     let (mut leaves, mut scalars) = (Vec::new(), Vec::new());
     for ((entry, value), first) in entries.iter().zip(&values).zip(&immediates) {
         match &entry.node.work {
-            Operation::Data(_) | Operation::View(_) => leaves.extend(value.map(|v: Value| v.index())),
+            Operation::Data(_) | Operation::View(_) => leaves.extend(value.map(|v: GraphValue| v.index())),
             Operation::Elementwise(_, inputs) => {
                 let count = inputs.iter().filter(|i| matches!(i, Input::Scalar(_))).count() as u32;
                 scalars.extend(*first..*first + count);
@@ -76,17 +76,17 @@ pub(super) fn record<T: Element>(
 struct Recording<'a, T: Element> {
     tensors: &'a Tensors,
     entries: &'a [VisitedNode<'a, T>],
-    result: Value,
+    result: GraphValue,
     graph: Graph,
     /// For each recorded node, the graph value of its elements.
-    values: Vec<Option<Value>>,
+    values: Vec<Option<GraphValue>>,
     /// The first immediate of each node's scalars.
     immediates: Vec<u32>,
 }
 
 impl<T: Element> Recording<'_, T> {
     /// Returns the graph value that a node's elements are written to.
-    fn place(&mut self, index: usize) -> Result<Value> {
+    fn place(&mut self, index: usize) -> Result<GraphValue> {
         if index + 1 == self.entries.len() {
             return Ok(self.result);
         }
@@ -94,7 +94,7 @@ impl<T: Element> Recording<'_, T> {
     }
 
     /// Returns operand `i` of a node.
-    fn operand(&self, entry: &VisitedNode<'_, T>, i: usize) -> Option<Value> {
+    fn operand(&self, entry: &VisitedNode<'_, T>, i: usize) -> Option<GraphValue> {
         entry.reads.get(i).and_then(|&r| self.values[r as usize])
     }
 
@@ -167,8 +167,8 @@ fn elementwise<T: Element>(
     graph: &mut Graph,
     op: Op,
     inputs: &[Input<T>],
-    reads: &mut dyn Iterator<Item = Value>,
-    result: Value,
+    reads: &mut dyn Iterator<Item = GraphValue>,
+    result: GraphValue,
     len: usize,
 ) -> Result<()> {
     let mut args: smallvec::SmallVec<[GraphArg<'_>; 5]> = smallvec::SmallVec::new();
@@ -195,8 +195,8 @@ fn sum<T: Element>(
     graph: &mut Graph,
     x: &Node<T>,
     axis: usize,
-    from: Value,
-    to: Value,
+    from: GraphValue,
+    to: GraphValue,
 ) -> Result<()> {
     let extent = |axes: &[usize]| axes.iter().product::<usize>() as u32;
     let (n, inner, outer) = (x.shape[axis] as u32, extent(&x.shape[axis + 1..]), extent(&x.shape[..axis]));
@@ -221,9 +221,9 @@ fn product<T: Element>(
     graph: &mut Graph,
     a: &Node<T>,
     b: &Node<T>,
-    left: Value,
-    right: Value,
-    to: Value,
+    left: GraphValue,
+    right: GraphValue,
+    to: GraphValue,
 ) -> Result<()> {
     let (&[m, k], &[_, n]) = (&a.shape[..], &b.shape[..]) else { return Ok(()) };
     let (m, n, k) = (m as u32, n as u32, k as u32);

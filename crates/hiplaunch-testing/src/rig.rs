@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hip_driver_layers::validation::ValidationDriver;
 use hiplaunch::{
-    Arg, Backend, Block, Device, KernelHandle, Launch, LaunchDims, Launcher, LauncherBuilder, Patch,
+    Arg, ArgumentBlock, Backend, Device, KernelHandle, Launch, LaunchDims, Launcher, LauncherBuilder, Patch,
     PatchTarget, Stream,
 };
 
@@ -148,6 +148,6 @@ pub fn echo_bytes(payload: &[u8]) -> Vec<u8> {
 }
 
 /// The argument block of `jit_echo`.
-pub fn echo_block(bytes: &[u8], payload: usize) -> Block<'_> {
-    Block { bytes, patches: &RESULT, segments: &[], result_bytes: payload }
+pub fn echo_block(bytes: &[u8], payload: usize) -> ArgumentBlock<'_> {
+    ArgumentBlock { bytes, patches: &RESULT, arrays: &[], result_bytes: payload }
 }

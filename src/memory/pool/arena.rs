@@ -13,7 +13,7 @@
 
 use std::collections::HashMap;
 
-use super::heap::{Heap, Kind, Segment};
+use super::heap::{Heap, PoolSegment, SegmentKind};
 use super::stats::Counters;
 use super::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -43,7 +43,7 @@ pub(crate) trait Fences {
 }
 
 /// A block that streams other than its own may still use.
-struct Held<F> {
+struct HeldBlock<F> {
     node: u32,
     fences: Vec<F>,
 }
@@ -54,7 +54,7 @@ struct Inner<S: Fences> {
     /// Other streams that use a live block.
     marks: HashMap<u32, Vec<S::Stream>>,
     /// Held blocks that nobody has polled yet.
-    incoming: Vec<Held<S::Fence>>,
+    incoming: Vec<HeldBlock<S::Fence>>,
     /// Bytes that other streams took from here and that were not missed yet.
     lost: u64,
     /// Hits by the last time that they were missed, and how often in a row that was soon after the time before.
@@ -64,7 +64,7 @@ struct Inner<S: Fences> {
 
 /// A block that was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Taken {
+pub(crate) struct AllocatedBlock {
     pub(crate) node: u32,
     /// Its size in granules.
     pub(crate) units: u32,
@@ -73,12 +73,12 @@ pub(crate) struct Taken {
 
 /// Whether a stream misses what others took from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Regret {
-    No,
+pub(crate) enum StealBack {
+    NotNeeded,
     /// Taking it back may be right.
-    Yes,
+    Allowed,
     /// Taking it back again would only begin a game without end.
-    Often,
+    TooOften,
 }
 
 /// Fewer hits than this between two regrets are few, and so many times in a row are often.
@@ -89,17 +89,17 @@ const OFTEN: u32 = 8;
 pub(crate) struct Arena<S: Fences> {
     inner: Mutex<Inner<S>>,
     /// Held blocks; locked while their fences are asked, which no allocation that hits and no free waits for.
-    held: Mutex<Vec<Held<S::Fence>>>,
+    held: Mutex<Vec<HeldBlock<S::Fence>>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Taken {
+impl AllocatedBlock {
     #[inline]
-    fn of(heap: &Heap, (node, address): (u32, u64)) -> Taken {
-        Taken { node, units: heap.node(node).units, address }
+    fn of(heap: &Heap, (node, address): (u32, u64)) -> AllocatedBlock {
+        AllocatedBlock { node, units: heap.node(node).units, address }
     }
 }
 
@@ -121,35 +121,35 @@ impl<S: Fences> Arena<S> {
 
     /// A block from what is here: a hit.
     #[inline]
-    pub(crate) fn allocate(&self, bytes: u64, units: u32) -> Option<Taken> {
+    pub(crate) fn allocate(&self, bytes: u64, units: u32) -> Option<AllocatedBlock> {
         let mut inner = lock(&self.inner);
         let found = inner.heap.allocate(bytes, units)?;
         inner.counters.hit(units);
-        Some(Taken::of(&inner.heap, found))
+        Some(AllocatedBlock::of(&inner.heap, found))
     }
 
     /// As [`allocate`](Arena::allocate), not counted as a hit.
-    pub(crate) fn allocate_again(&self, bytes: u64, units: u32) -> Option<Taken> {
+    pub(crate) fn allocate_again(&self, bytes: u64, units: u32) -> Option<AllocatedBlock> {
         let heap = &mut lock(&self.inner).heap;
         let found = heap.allocate(bytes, units)?;
-        Some(Taken::of(heap, found))
+        Some(AllocatedBlock::of(heap, found))
     }
 
     /// As [`allocate_again`](Arena::allocate_again), also from where the block had better not be.
-    pub(crate) fn allocate_anywhere(&self, bytes: u64, units: u32) -> Option<Taken> {
+    pub(crate) fn allocate_anywhere(&self, bytes: u64, units: u32) -> Option<AllocatedBlock> {
         let heap = &mut lock(&self.inner).heap;
         let found = heap.allocate_anywhere(bytes, units)?;
-        Some(Taken::of(heap, found))
+        Some(AllocatedBlock::of(heap, found))
     }
 
     /// A block for another stream, which makes its work wait for this arena's stream; marked, so that its free does the
     /// opposite.
-    pub(crate) fn lend(&self, bytes: u64, units: u32, to: S::Stream) -> Option<Taken> {
+    pub(crate) fn lend(&self, bytes: u64, units: u32, to: S::Stream) -> Option<AllocatedBlock> {
         let mut inner = lock(&self.inner);
         let (node, address) = inner.heap.allocate_anywhere(bytes, units)?;
         *inner.heap.marked(node) = true;
         inner.marks.insert(node, vec![to]);
-        Some(Taken::of(&inner.heap, (node, address)))
+        Some(AllocatedBlock::of(&inner.heap, (node, address)))
     }
 
     /// Notes that `stream`, another than the arena's own, uses a live block.
@@ -210,7 +210,7 @@ impl<S: Fences> Arena<S> {
         if recorded.is_empty() {
             inner.heap.release_held(node);
         } else {
-            inner.incoming.push(Held { node, fences: recorded });
+            inner.incoming.push(HeldBlock { node, fences: recorded });
         }
     }
 
@@ -248,24 +248,24 @@ impl<S: Fences> Arena<S> {
         &self,
         address: u64,
         units: u32,
-        kind: Kind,
+        kind: SegmentKind,
         take: Option<(u64, u32)>,
-    ) -> Option<Taken> {
+    ) -> Option<AllocatedBlock> {
         let mut inner = lock(&self.inner);
         inner.heap.add_segment(address, units, kind);
         let (bytes, units) = take?;
         let found = inner.heap.allocate_anywhere(bytes, units)?;
-        Some(Taken::of(&inner.heap, found))
+        Some(AllocatedBlock::of(&inner.heap, found))
     }
 
     /// Takes out free segments of at least `wanted` bytes in all. What uses their memory on the arena's own stream may
     /// still run.
-    pub(crate) fn take_free_segments(&self, wanted: u64) -> Vec<Segment> {
+    pub(crate) fn take_free_segments(&self, wanted: u64) -> Vec<PoolSegment> {
         lock(&self.inner).heap.take_free_segments(wanted, None)
     }
 
     /// Takes out one free segment in which `units` granules fit, for another stream.
-    pub(crate) fn give_segment(&self, units: u32, kind: Kind) -> Option<Segment> {
+    pub(crate) fn release_free_segment(&self, units: u32, kind: SegmentKind) -> Option<PoolSegment> {
         let mut inner = lock(&self.inner);
         let segment = inner.heap.take_free_segments(0, Some((units, kind))).pop()?;
         inner.lost += segment.bytes();
@@ -273,11 +273,11 @@ impl<S: Fences> Arena<S> {
     }
 
     /// Whether what other streams took from here was as much as is missing now.
-    pub(crate) fn regrets(&self, bytes: u64) -> Regret {
+    pub(crate) fn steal_back(&self, bytes: u64) -> StealBack {
         let mut inner = lock(&self.inner);
         if inner.lost < bytes {
             inner.lost = 0;
-            return Regret::No;
+            return StealBack::NotNeeded;
         }
         inner.lost -= bytes;
         let hits = inner.counters.hits.iter().sum::<u64>();
@@ -285,10 +285,10 @@ impl<S: Fences> Arena<S> {
         inner.missed_at = hits;
         inner.missed_soon = if soon { inner.missed_soon + 1 } else { 0 };
         if inner.missed_soon < OFTEN {
-            return Regret::Yes;
+            return StealBack::Allowed;
         }
         inner.missed_soon = 0;
-        Regret::Often
+        StealBack::TooOften
     }
 
     /// Runs `f` on the heap and the counters, under the lock: no driver call in it.

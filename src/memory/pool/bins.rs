@@ -5,7 +5,7 @@
 //! | below 1 MiB | one for each multiple of [`GRANULE`]: what is found fits best, in constant time |
 //! | larger | 64 for each power of two, so within 1.6 %; the best of the first few in the bin |
 
-use super::nodes::{NIL, Node};
+use super::block_records::{BlockRecord, NIL};
 
 /// Blocks are multiples of so many bytes.
 pub(crate) const GRANULE: u64 = 256;
@@ -46,7 +46,7 @@ impl Bins {
 
     /// Puts a free node into its bin.
     #[inline]
-    pub(crate) fn insert(&mut self, nodes: &mut [Node], id: u32) {
+    pub(crate) fn insert(&mut self, nodes: &mut [BlockRecord], id: u32) {
         let bin = bin_of(nodes[id as usize].units);
         let head = self.heads[bin];
         let node = &mut nodes[id as usize];
@@ -62,8 +62,8 @@ impl Bins {
 
     /// Takes a node out of its bin.
     #[inline]
-    pub(crate) fn remove(&mut self, nodes: &mut [Node], id: u32) {
-        let Node { units, bin_prev, bin_next, .. } = nodes[id as usize];
+    pub(crate) fn remove(&mut self, nodes: &mut [BlockRecord], id: u32) {
+        let BlockRecord { units, bin_prev, bin_next, .. } = nodes[id as usize];
         if bin_next != NIL {
             nodes[bin_next as usize].bin_prev = bin_prev;
         }
@@ -83,7 +83,7 @@ impl Bins {
 
     /// A node of at least `units` granules, as small as can be; stays in its bin.
     #[inline]
-    pub(crate) fn find(&self, nodes: &[Node], units: u32) -> Option<u32> {
+    pub(crate) fn find(&self, nodes: &[BlockRecord], units: u32) -> Option<u32> {
         let bin = bin_of(units);
         if units >= EXACT
             && let Some(best) = self.best(nodes, bin, units, LOOK)
@@ -120,7 +120,7 @@ impl Bins {
     }
 
     /// The smallest node of at least `units` among the first `look` of a bin.
-    fn best(&self, nodes: &[Node], bin: usize, units: u32, look: usize) -> Option<u32> {
+    fn best(&self, nodes: &[BlockRecord], bin: usize, units: u32, look: usize) -> Option<u32> {
         let (mut at, mut best, mut looked) = (self.heads[bin], None, 0);
         while at != NIL && looked < look {
             let node = &nodes[at as usize];
@@ -166,7 +166,7 @@ mod tests {
             // Sizes of both kinds, crowded so that bins have several nodes.
             let size = |r: u64| 1 + if r.is_multiple_of(3) { r % 64 } else { r * 37 % 9000 } as u32;
             if inside.is_empty() || random(2) == 0 {
-                nodes.push(Node { units: size(random(1 << 20)), ..Node::default() });
+                nodes.push(BlockRecord { units: size(random(1 << 20)), ..BlockRecord::default() });
                 let id = nodes.len() as u32 - 1;
                 bins.insert(&mut nodes, id);
                 inside.push(id);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hip_driver::{DeviceId, DevicePtr};
 
-use super::arena::Taken;
+use super::arena::AllocatedBlock;
 use super::bins::GRANULE;
 use super::shared::StreamRef;
 use super::stream_arena::StreamArena;
@@ -32,8 +32,8 @@ pub struct PoolBlock {
 
 impl PoolBlock {
     #[inline]
-    pub(crate) fn new(arena: Arc<StreamArena>, taken: Taken, bytes: u64) -> PoolBlock {
-        let Taken { node, units, address } = taken;
+    pub(crate) fn new(arena: Arc<StreamArena>, taken: AllocatedBlock, bytes: u64) -> PoolBlock {
+        let AllocatedBlock { node, units, address } = taken;
         PoolBlock { arena, node, units, address, bytes, recorded: AtomicU64::new(0) }
     }
 
@@ -102,7 +102,7 @@ impl Clone for PoolBlock {
     fn clone(&self) -> PoolBlock {
         self.arena.share(self.node);
         let Self { node, units, address, .. } = *self;
-        let clone = PoolBlock::new(self.arena.clone(), Taken { node, units, address }, self.bytes);
+        let clone = PoolBlock::new(self.arena.clone(), AllocatedBlock { node, units, address }, self.bytes);
         // The mark is on the block, whoever of its owners had it made.
         clone.recorded.store(self.recorded.load(Ordering::Relaxed), Ordering::Relaxed);
         clone

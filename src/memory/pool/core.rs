@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::owned_stream::OwnedStream;
 use hip_driver::{DeviceId, Driver, DriverResult, ErrorCode};
 
-use super::arena::Regret;
+use super::arena::StealBack;
 use super::bins::GRANULE;
 use super::block::PoolBlock;
-use super::heap::{HUGE, Kind, Segment};
-use super::ladder::{Ladder, ReclaimFn};
+use super::heap::{HUGE, PoolSegment, SegmentKind};
 use super::options::{PoolBackend, PoolOptions};
 use super::raw::RawBlocks;
-use super::shared::{Shared, StreamRef};
+use super::reclaim::{ReclaimFn, ReclaimSteps};
+use super::shared::{PoolShared, StreamRef};
 use super::stats::class_of;
 use super::stream_arena::{StreamArena, units_for};
 use super::trace::Action;
@@ -28,7 +28,7 @@ const WASTE_FLOOR: u64 = 16 << 20;
 
 /// Whether callbacks may run, and whether the host may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Caller {
+pub(crate) enum RequestContext {
     /// Nobody's lock is held.
     Free,
     /// A stream's lock is held: callbacks of the user could want it.
@@ -37,22 +37,22 @@ pub(crate) enum Caller {
 
 /// A request that its stream has no memory for.
 #[derive(Clone, Copy)]
-pub(crate) struct Request<'a> {
+pub(crate) struct MissRequest<'a> {
     pub(crate) arena: &'a Arc<StreamArena>,
     /// The arena's stream; `None` for memory of no stream.
     pub(crate) stream: Option<&'a Arc<OwnedStream>>,
     pub(crate) bytes: u64,
     pub(crate) units: u32,
-    pub(crate) caller: Caller,
+    pub(crate) caller: RequestContext,
 }
 
 /// See the [module](self).
 pub(crate) struct PoolCore {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<PoolShared>,
     arenas: Mutex<Arenas>,
     /// Memory that no stream uses.
     common: Arc<StreamArena>,
-    pub(crate) ladder: Ladder,
+    pub(crate) ladder: ReclaimSteps,
     pub(crate) raw: RawBlocks,
     /// Most bytes that all streams together asked for, as far as was looked.
     peak_seen: AtomicU64,
@@ -74,11 +74,11 @@ impl std::fmt::Debug for PoolCore {
 
 impl PoolCore {
     pub(crate) fn new(driver: Arc<dyn Driver>, device: DeviceId, options: &PoolOptions) -> PoolCore {
-        let shared = Arc::new(Shared::new(driver, device, options));
+        let shared = Arc::new(PoolShared::new(driver, device, options));
         PoolCore {
             common: Arc::new(StreamArena::new(&shared, options.backend == PoolBackend::Caching)),
             arenas: Mutex::default(),
-            ladder: Ladder::default(),
+            ladder: ReclaimSteps::default(),
             raw: RawBlocks::default(),
             peak_seen: AtomicU64::new(0),
             shared,
@@ -140,7 +140,7 @@ impl PoolCore {
         &self,
         arena: &Arc<StreamArena>,
         bytes: u64,
-        caller: Caller,
+        caller: RequestContext,
     ) -> DriverResult<PoolBlock> {
         let units = units_for(bytes)?;
         if arena.is_caching()
@@ -157,13 +157,13 @@ impl PoolCore {
         arena: &Arc<StreamArena>,
         bytes: u64,
         units: u32,
-        caller: Caller,
+        caller: RequestContext,
     ) -> DriverResult<PoolBlock> {
         arena.core().with(|_, counters| counters.misses[class_of(units)] += 1);
         let stream = arena.stream();
         // Alive for the whole of the call: its owner called us.
         let stream = stream.as_ref().and_then(|s| s.stream.upgrade());
-        let request = Request { arena, stream: stream.as_ref(), bytes, units, caller };
+        let request = MissRequest { arena, stream: stream.as_ref(), bytes, units, caller };
         let result = if arena.is_caching() { self.refill(&request) } else { self.uncached(&request) };
         if result.is_err() {
             self.shared.trace(Action::AllocateFailure, 0, bytes, arena.number(), None);
@@ -171,11 +171,11 @@ impl PoolCore {
         result
     }
 
-    fn uncached(&self, request: &Request<'_>) -> DriverResult<PoolBlock> {
-        let Request { arena, stream, bytes, units, caller } = *request;
+    fn uncached(&self, request: &MissRequest<'_>) -> DriverResult<PoolBlock> {
+        let MissRequest { arena, stream, bytes, units, caller } = *request;
         match arena.allocate_uncached(bytes, units, stream) {
             Err(e) if e.code == ErrorCode::OUT_OF_MEMORY => {
-                if caller == Caller::Free && self.ladder.run_callbacks(bytes) {
+                if caller == RequestContext::Free && self.ladder.run_callbacks(bytes) {
                     return arena.allocate_uncached(bytes, units, stream);
                 }
                 Err(e)
@@ -184,29 +184,29 @@ impl PoolCore {
         }
     }
 
-    fn refill(&self, request: &Request<'_>) -> DriverResult<PoolBlock> {
-        let Request { arena, bytes, units, .. } = *request;
+    fn refill(&self, request: &MissRequest<'_>) -> DriverResult<PoolBlock> {
+        let MissRequest { arena, bytes, units, .. } = *request;
         // What other streams have done with.
         if arena.core().poll(&self.shared, false) > 0
             && let Some(taken) = arena.core().allocate_anywhere(bytes, units)
         {
             return Ok(arena.block(taken, bytes));
         }
-        if let Some(block) = self.take_over(request)? {
+        if let Some(block) = self.steal_segment(request)? {
             return Ok(block);
         }
         match self.grow(request, true) {
             Ok(Some(block)) => Ok(block),
-            Ok(None) => self.climb(request, None),
-            Err(e) if e.code == ErrorCode::OUT_OF_MEMORY => self.climb(request, Some(e)),
+            Ok(None) => self.reclaim(request, None),
+            Err(e) if e.code == ErrorCode::OUT_OF_MEMORY => self.reclaim(request, Some(e)),
             Err(e) => Err(e),
         }
     }
 
     /// A whole segment that another arena does not use, which becomes this one's.
-    fn take_over(&self, request: &Request<'_>) -> DriverResult<Option<PoolBlock>> {
-        let Request { arena, stream, units, .. } = *request;
-        let kind = Kind::of(units);
+    fn steal_segment(&self, request: &MissRequest<'_>) -> DriverResult<Option<PoolBlock>> {
+        let MissRequest { arena, stream, units, .. } = *request;
+        let kind = SegmentKind::of(units);
         let others = self.all();
         // Idle memory first: it costs nothing. The stream is asked for once the segment is out: one that came meanwhile may
         // have used it.
@@ -219,15 +219,15 @@ impl PoolCore {
                 other.put_back([segment]);
                 continue;
             }
-            return Ok(self.move_in(request, segment));
+            return Ok(self.add_stolen_segment(request, segment));
         }
         let Some(stream) = stream else { return Ok(None) };
         let size = u64::from(units) * GRANULE;
-        match arena.core().regrets(size) {
-            Regret::No => {}
-            Regret::Often => return Ok(None),
+        match arena.core().steal_back(size) {
+            StealBack::NotNeeded => {}
+            StealBack::TooOften => return Ok(None),
             // The streams share as long as they hold more than they ever asked for at once.
-            Regret::Yes => {
+            StealBack::Allowed => {
                 let (_, seen, _) = self.requested();
                 if self.shared.reserved() + size <= seen + seen / 16 {
                     return Ok(None);
@@ -235,7 +235,7 @@ impl PoolCore {
             }
         }
         for other in others.iter().filter(|o| o.number() != 0 && !Arc::ptr_eq(o, arena)) {
-            let Some(segment) = other.core().give_segment(units, kind) else { continue };
+            let Some(segment) = other.core().release_free_segment(units, kind) else { continue };
             // Who had it before this one has finished.
             if let Some(owner) = other.stream()
                 && let Err(e) = self.shared.order(&owner, stream)
@@ -244,18 +244,18 @@ impl PoolCore {
                 return Err(e);
             }
             arena.core().with(|_, counters| counters.steals[class_of(units)] += 1);
-            return Ok(self.move_in(request, segment));
+            return Ok(self.add_stolen_segment(request, segment));
         }
         Ok(None)
     }
 
-    fn idle_segment(&self, other: &StreamArena, units: u32, kind: Kind) -> Option<Segment> {
+    fn idle_segment(&self, other: &StreamArena, units: u32, kind: SegmentKind) -> Option<PoolSegment> {
         other.core().poll(&self.shared, false);
-        other.core().give_segment(units, kind)
+        other.core().release_free_segment(units, kind)
     }
 
-    fn move_in(&self, request: &Request<'_>, s: Segment) -> Option<PoolBlock> {
-        let Request { arena, bytes, units, .. } = *request;
+    fn add_stolen_segment(&self, request: &MissRequest<'_>, s: PoolSegment) -> Option<PoolBlock> {
+        let MissRequest { arena, bytes, units, .. } = *request;
         let taken = arena.core().add_segment(s.address, s.units, s.kind, Some((bytes, units)))?;
         Some(arena.block(taken, bytes))
     }
@@ -280,12 +280,12 @@ impl PoolCore {
     ///
     /// Segments grow with what is there, so that few are made and little of the last one is unused; what is cached and
     /// of no use goes first where the pool would hold a fifth more than was asked for at once.
-    pub(crate) fn grow(&self, request: &Request<'_>, generous: bool) -> DriverResult<Option<PoolBlock>> {
-        let Request { arena, bytes, units, .. } = *request;
-        let kind = Kind::of(units);
+    pub(crate) fn grow(&self, request: &MissRequest<'_>, generous: bool) -> DriverResult<Option<PoolBlock>> {
+        let MissRequest { arena, bytes, units, .. } = *request;
+        let kind = SegmentKind::of(units);
         let least = round(u64::from(units));
         let share = arena.core().with(|heap, _| heap.kind_units(kind)) / 8;
-        let most = if kind == Kind::Small { SMALL_MAX } else { LARGE_MAX };
+        let most = if kind == SegmentKind::Small { SMALL_MAX } else { LARGE_MAX };
         let (now, seen, peaks) = self.requested();
         // What streams keep for themselves they will want again, and waiting for it costs them more than it is worth; the
         // huge blocks of all streams together are worth a wait.
@@ -295,7 +295,7 @@ impl PoolCore {
         // A whole number of blocks like this one: less than two and the rest would be waste.
         let blocks = room.min(most) / u64::from(units);
         let mut size = if generous && blocks >= 2 { round(blocks * u64::from(units)) } else { least };
-        if kind == Kind::Small {
+        if kind == SegmentKind::Small {
             size = size.max(STEP);
         }
         let after = self.shared.reserved().saturating_add(size * GRANULE);
@@ -309,8 +309,9 @@ impl PoolCore {
             }
             other => (size, other?),
         };
-        let segment = Segment { address: ptr.0, units: size as u32, kind, first: super::nodes::NIL };
-        Ok(self.move_in(request, segment))
+        let segment =
+            PoolSegment { address: ptr.0, units: size as u32, kind, first: super::block_records::NIL };
+        Ok(self.add_stolen_segment(request, segment))
     }
 
     /// Gives free segments of at least `wanted` bytes to the driver, of idle arenas first; how many bytes went.
@@ -340,7 +341,7 @@ impl PoolCore {
 
     /// Free segments of a stream that are more than the soft target allows: to be given to the driver once the stream
     /// was waited for.
-    pub(crate) fn take_excess(&self, arena: &StreamArena) -> Vec<Segment> {
+    pub(crate) fn take_excess(&self, arena: &StreamArena) -> Vec<PoolSegment> {
         let target = self.shared.soft_target();
         match self.shared.reserved().saturating_sub(target) {
             0 => Vec::new(),

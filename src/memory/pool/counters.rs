@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use super::core::PoolCore;
-use super::heap::Bytes;
-use super::ladder::Rung;
+use super::heap::ByteCounts;
+use super::reclaim::ReclaimStep;
 use super::stats::{CLASSES, class_bytes};
 use super::stream_arena::StreamArena;
 
@@ -44,8 +44,8 @@ pub struct PoolCounters {
     pub segments: u64,
     /// The pool's own driver calls.
     pub calls: PoolCalls,
-    /// How often each rung of the ladder was reached, and how often it gave the block.
-    pub rungs: [(u64, u64); Rung::ALL.len()],
+    /// How often each reclaim step was reached, and how often it gave the block.
+    pub reclaim_steps: [(u64, u64); ReclaimStep::ALL.len()],
     /// By size.
     pub classes: Vec<ClassCounters>,
     /// By stream.
@@ -120,9 +120,9 @@ impl PoolCounters {
         if self.cached == 0 { 0.0 } else { 1.0 - self.largest_free as f64 / self.cached as f64 }
     }
 
-    /// How often a rung was reached, and how often it gave the block.
-    pub fn rung(&self, rung: Rung) -> (u64, u64) {
-        self.rungs[rung as usize]
+    /// How often a reclaim step was reached, and how often it gave the block.
+    pub fn reclaim_step(&self, step: ReclaimStep) -> (u64, u64) {
+        self.reclaim_steps[step as usize]
     }
 }
 
@@ -131,7 +131,7 @@ impl PoolCore {
     pub(crate) fn counters(&self) -> PoolCounters {
         let mut total = PoolCounters {
             peak_reserved: self.shared.peak_reserved(),
-            rungs: Rung::ALL.map(|rung| self.ladder.counts(rung)),
+            reclaim_steps: ReclaimStep::ALL.map(|step| self.ladder.counts(step)),
             ..PoolCounters::default()
         };
         let calls = &self.shared.calls;
@@ -160,7 +160,7 @@ impl PoolCore {
     pub(crate) fn reset_peaks(&self) {
         for arena in self.all() {
             arena.core().with(|heap, _| {
-                let Bytes { in_use, requested, .. } = heap.bytes;
+                let ByteCounts { in_use, requested, .. } = heap.bytes;
                 (heap.bytes.peak_in_use, heap.bytes.peak_requested) = (in_use, requested);
             });
         }
@@ -173,7 +173,7 @@ fn add(total: &mut PoolCounters, classes: &mut [ClassCounters; CLASSES], arena: 
     let (b, counters, largest, segments, live) = arena.core().with(|heap, counters| {
         heap.join_cached();
         let blocks = heap.live_segments().flat_map(|s| heap.blocks(s));
-        let live = blocks.filter(|(_, n)| n.state == super::nodes::State::Live).count() as u64;
+        let live = blocks.filter(|(_, n)| n.state == super::block_records::State::Live).count() as u64;
         (heap.bytes, counters.clone(), heap.largest_free(), heap.live_segments().count() as u64, live)
     });
     total.requested += b.requested;

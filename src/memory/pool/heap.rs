@@ -7,7 +7,7 @@
 //! and their blocks joined with their neighbours, before anything else is asked for memory.
 
 use super::bins::{Bins, GRANULE};
-use super::nodes::{NIL, Node, Nodes, State};
+use super::block_records::{BlockRecord, BlockRecords, NIL, State};
 
 /// Largest small block in granules: 128 KiB.
 const SMALL: u32 = 512;
@@ -29,32 +29,32 @@ const UNSPLIT_MAX: u32 = 4096;
 
 /// Which blocks a segment is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum SegmentKind {
     /// Blocks of at most 128 KiB.
     Small,
     /// All others.
     Large,
 }
 
-impl Kind {
+impl SegmentKind {
     /// The kind of a request of `units` granules.
     #[inline]
-    pub(crate) fn of(units: u32) -> Kind {
-        if units <= SMALL { Kind::Small } else { Kind::Large }
+    pub(crate) fn of(units: u32) -> SegmentKind {
+        if units <= SMALL { SegmentKind::Small } else { SegmentKind::Large }
     }
 }
 
 /// One allocation of the driver.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Segment {
+pub(crate) struct PoolSegment {
     pub(crate) address: u64,
     pub(crate) units: u32,
-    pub(crate) kind: Kind,
+    pub(crate) kind: SegmentKind,
     /// The node at its start; [`NIL`] for a vacant record.
     pub(crate) first: u32,
 }
 
-impl Segment {
+impl PoolSegment {
     /// Its size in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         u64::from(self.units) * GRANULE
@@ -63,7 +63,7 @@ impl Segment {
 
 /// Bytes by what they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Bytes {
+pub(crate) struct ByteCounts {
     /// Asked for by the owners of live blocks.
     pub(crate) requested: u64,
     /// In live blocks.
@@ -80,7 +80,7 @@ pub(crate) struct Bytes {
 
 /// The blocks of one stream. See the [module](self).
 pub(crate) struct Heap {
-    nodes: Nodes,
+    nodes: BlockRecords,
     small: Bins,
     large: Bins,
     /// Lists of cached blocks by size in granules.
@@ -89,12 +89,12 @@ pub(crate) struct Heap {
     /// Large blocks freed last, the oldest replaced next; [`NIL`] where there is none.
     recent: [u32; RECENT],
     oldest: usize,
-    segments: Vec<Segment>,
+    segments: Vec<PoolSegment>,
     vacant_segments: Vec<u32>,
     /// Segments that are one free block.
     whole: usize,
     kind_units: [u64; 2],
-    pub(crate) bytes: Bytes,
+    pub(crate) bytes: ByteCounts,
 }
 
 /// Granules for a request of `bytes`; `None` when it is too large to be counted.
@@ -106,7 +106,7 @@ pub(crate) fn units_of(bytes: u64) -> Option<u32> {
 impl Heap {
     pub(crate) fn new() -> Heap {
         Heap {
-            nodes: Nodes::new(),
+            nodes: BlockRecords::new(),
             small: Bins::new(),
             large: Bins::new(),
             cached: Box::new([NIL; SMALL as usize + 1]),
@@ -117,7 +117,7 @@ impl Heap {
             vacant_segments: Vec::new(),
             whole: 0,
             kind_units: [0; 2],
-            bytes: Bytes::default(),
+            bytes: ByteCounts::default(),
         }
     }
 
@@ -224,8 +224,8 @@ impl Heap {
             self.whole -= 1;
         }
         let bins = match self.segments[node.segment as usize].kind {
-            Kind::Small => &mut self.small,
-            Kind::Large => &mut self.large,
+            SegmentKind::Small => &mut self.small,
+            SegmentKind::Large => &mut self.large,
         };
         bins.remove(&mut self.nodes.all, id);
         let rest = node.units - units;
@@ -233,14 +233,14 @@ impl Heap {
         if rest == 0 || rest < (units >> 6).min(UNSPLIT_MAX) {
             return id;
         }
-        let tail = self.nodes.add(Node {
+        let tail = self.nodes.add(BlockRecord {
             address: node.address + u64::from(units) * GRANULE,
             units: rest,
             prev: id,
             next: node.next,
             segment: node.segment,
             state: State::Free,
-            ..Node::default()
+            ..BlockRecord::default()
         });
         if node.next != NIL {
             self.nodes[node.next].prev = tail;
@@ -302,14 +302,14 @@ impl Heap {
 
     /// Joins a block with its free neighbours and puts it into its bin.
     fn put_free(&mut self, mut id: u32) {
-        let Node { prev, next, segment, .. } = self.nodes[id];
+        let BlockRecord { prev, next, segment, .. } = self.nodes[id];
         let bins = match self.segments[segment as usize].kind {
-            Kind::Small => &mut self.small,
-            Kind::Large => &mut self.large,
+            SegmentKind::Small => &mut self.small,
+            SegmentKind::Large => &mut self.large,
         };
         if next != NIL && self.nodes[next].state == State::Free {
             bins.remove(&mut self.nodes.all, next);
-            let Node { units, next: after, .. } = self.nodes[next];
+            let BlockRecord { units, next: after, .. } = self.nodes[next];
             self.nodes.remove(next);
             let node = &mut self.nodes[id];
             (node.units, node.next) = (node.units + units, after);
@@ -319,7 +319,7 @@ impl Heap {
         }
         if prev != NIL && self.nodes[prev].state == State::Free {
             bins.remove(&mut self.nodes.all, prev);
-            let Node { units, next: after, .. } = self.nodes[id];
+            let BlockRecord { units, next: after, .. } = self.nodes[id];
             self.nodes.remove(id);
             let node = &mut self.nodes[prev];
             (node.units, node.next) = (node.units + units, after);
@@ -351,8 +351,8 @@ impl Heap {
     }
 
     /// Adds a segment, all of it free.
-    pub(crate) fn add_segment(&mut self, address: u64, units: u32, kind: Kind) {
-        let segment = Segment { address, units, kind, first: NIL };
+    pub(crate) fn add_segment(&mut self, address: u64, units: u32, kind: SegmentKind) {
+        let segment = PoolSegment { address, units, kind, first: NIL };
         let index = match self.vacant_segments.pop() {
             Some(vacant) => {
                 self.segments[vacant as usize] = segment;
@@ -363,14 +363,14 @@ impl Heap {
                 self.segments.len() - 1
             }
         };
-        let node = Node {
+        let node = BlockRecord {
             address,
             units,
             prev: NIL,
             next: NIL,
             segment: index as u32,
             state: State::Free,
-            ..Node::default()
+            ..BlockRecord::default()
         };
         let id = self.nodes.add(node);
         self.segments[index].first = id;
@@ -381,25 +381,30 @@ impl Heap {
 
     /// Takes out segments that are one free block, the smallest that together have at least `wanted` bytes, or as many
     /// as there are. With `fitting`, one that a request of so many granules fits in comes alone where there is one.
-    pub(crate) fn take_free_segments(&mut self, wanted: u64, fitting: Option<(u32, Kind)>) -> Vec<Segment> {
+    pub(crate) fn take_free_segments(
+        &mut self,
+        wanted: u64,
+        fitting: Option<(u32, SegmentKind)>,
+    ) -> Vec<PoolSegment> {
         self.join_cached();
         let mut taken = Vec::new();
         if self.whole == 0 {
             return taken;
         }
-        let is_free = |s: &Segment, nodes: &Nodes| {
+        let is_free = |s: &PoolSegment, nodes: &BlockRecords| {
             s.first != NIL && nodes[s.first].state == State::Free && nodes[s.first].next == NIL
         };
         if let Some((units, kind)) = fitting {
             let sizes = units..=most(units);
-            let fits = |s: &&Segment| is_free(s, &self.nodes) && s.kind == kind && sizes.contains(&s.units);
+            let fits =
+                |s: &&PoolSegment| is_free(s, &self.nodes) && s.kind == kind && sizes.contains(&s.units);
             if let Some(segment) = self.segments.iter().filter(fits).min_by_key(|s| s.units).copied() {
                 self.take_segment(segment.first);
                 taken.push(segment);
             }
             return taken;
         }
-        let mut free: Vec<Segment> =
+        let mut free: Vec<PoolSegment> =
             self.segments.iter().filter(|s| is_free(s, &self.nodes)).copied().collect();
         free.sort_by_key(|s| s.units);
         let mut sum = 0;
@@ -416,18 +421,18 @@ impl Heap {
 
     /// Takes out a segment whose only block is the free node `id`.
     fn take_segment(&mut self, id: u32) {
-        let Node { segment, units, .. } = self.nodes[id];
+        let BlockRecord { segment, units, .. } = self.nodes[id];
         let kind = self.forget_segment(segment, units);
         let bins = match kind {
-            Kind::Small => &mut self.small,
-            Kind::Large => &mut self.large,
+            SegmentKind::Small => &mut self.small,
+            SegmentKind::Large => &mut self.large,
         };
         bins.remove(&mut self.nodes.all, id);
         self.nodes.remove(id);
         self.whole -= 1;
     }
 
-    fn forget_segment(&mut self, segment: u32, units: u32) -> Kind {
+    fn forget_segment(&mut self, segment: u32, units: u32) -> SegmentKind {
         let record = &mut self.segments[segment as usize];
         record.first = NIL;
         let kind = record.kind;
@@ -438,8 +443,8 @@ impl Heap {
     }
 
     /// Takes out the segment of a live block that is all of it, with the block.
-    pub(crate) fn take_live_segment(&mut self, id: u32) -> Segment {
-        let Node { segment, units, slack, .. } = self.nodes[id];
+    pub(crate) fn take_live_segment(&mut self, id: u32) -> PoolSegment {
+        let BlockRecord { segment, units, slack, .. } = self.nodes[id];
         let taken = self.segments[segment as usize];
         let size = u64::from(units) * GRANULE;
         self.bytes.requested -= size - u64::from(slack);
@@ -450,7 +455,7 @@ impl Heap {
     }
 
     /// Granules in segments of a kind.
-    pub(crate) fn kind_units(&self, kind: Kind) -> u64 {
+    pub(crate) fn kind_units(&self, kind: SegmentKind) -> u64 {
         self.kind_units[kind as usize]
     }
 
@@ -479,17 +484,17 @@ impl Heap {
 
     /// A node, for whoever knows that it is live.
     #[inline]
-    pub(crate) fn node(&self, id: u32) -> &Node {
+    pub(crate) fn node(&self, id: u32) -> &BlockRecord {
         &self.nodes[id]
     }
 
     /// Segments.
-    pub(crate) fn live_segments(&self) -> impl Iterator<Item = &Segment> {
+    pub(crate) fn live_segments(&self) -> impl Iterator<Item = &PoolSegment> {
         self.segments.iter().filter(|s| s.first != NIL)
     }
 
     /// The blocks of a segment, by address.
-    pub(crate) fn blocks(&self, segment: &Segment) -> impl Iterator<Item = (u32, &Node)> {
+    pub(crate) fn blocks(&self, segment: &PoolSegment) -> impl Iterator<Item = (u32, &BlockRecord)> {
         let mut at = segment.first;
         std::iter::from_fn(move || {
             if at == NIL {
@@ -550,7 +555,7 @@ mod tests {
     #[test]
     fn a_small_block_comes_back_as_it_was() {
         let mut heap = Heap::new();
-        heap.add_segment(0x1000, 64, Kind::Small);
+        heap.add_segment(0x1000, 64, SegmentKind::Small);
         let (first, address) = take(&mut heap, 700).unwrap();
         heap.free(first, false);
         assert_eq!(take(&mut heap, 513), Some((first, address)));
@@ -561,7 +566,7 @@ mod tests {
     #[test]
     fn cached_blocks_are_joined_before_memory_runs_out() {
         let mut heap = Heap::new();
-        heap.add_segment(0x1000, 4, Kind::Small);
+        heap.add_segment(0x1000, 4, SegmentKind::Small);
         let all: Vec<_> = (0..4).map(|_| take(&mut heap, 256).unwrap().0).collect();
         assert_eq!(take(&mut heap, 1), None);
         all.into_iter().for_each(|id| heap.free(id, false));
@@ -572,7 +577,7 @@ mod tests {
     #[test]
     fn a_held_block_is_nobodys() {
         let mut heap = Heap::new();
-        heap.add_segment(0, 4096, Kind::Large);
+        heap.add_segment(0, 4096, SegmentKind::Large);
         let (id, _) = take(&mut heap, 1 << 20).unwrap();
         heap.free(id, true);
         assert_eq!(take(&mut heap, 1 << 20), None);
@@ -585,7 +590,7 @@ mod tests {
     #[test]
     fn best_fit_leaves_the_large_block_alone() {
         let mut heap = Heap::new();
-        heap.add_segment(0, 10_000, Kind::Large);
+        heap.add_segment(0, 10_000, SegmentKind::Large);
         let ids: Vec<_> = [200, 300, 400, 300].map(|k| take(&mut heap, k * 1024).unwrap()).into();
         heap.free(ids[0].0, false);
         heap.free(ids[2].0, false);
@@ -598,7 +603,7 @@ mod tests {
     #[test]
     fn a_large_block_freed_last_comes_back_as_it_was_and_others_are_joined() {
         let mut heap = Heap::new();
-        heap.add_segment(0, 4000, Kind::Large);
+        heap.add_segment(0, 4000, SegmentKind::Large);
         let ids: Vec<_> = (0..5).map(|_| take(&mut heap, 200 * 1024).unwrap()).collect();
         ids.iter().for_each(|(id, _)| heap.free(*id, false));
         assert_eq!(take(&mut heap, 200 * 1024), Some(ids[4]), "one of the four that are kept");
@@ -611,7 +616,7 @@ mod tests {
     #[test]
     fn a_huge_request_leaves_a_far_larger_block_alone_unless_there_is_nothing_else() {
         let (mut heap, huge) = (Heap::new(), u64::from(HUGE) * GRANULE);
-        heap.add_segment(0, 2 * HUGE, Kind::Large);
+        heap.add_segment(0, 2 * HUGE, SegmentKind::Large);
         assert_eq!(take(&mut heap, huge), None);
         assert_eq!(heap.allocate_anywhere(huge, HUGE).unwrap().1, 0);
         assert_eq!(take(&mut heap, huge).unwrap().1, huge, "what is left fits");
@@ -634,7 +639,7 @@ mod tests {
                     let units = units_of(bytes).unwrap();
                     let found = heap.allocate(bytes, units).or_else(|| {
                         let size = units.max(512);
-                        heap.add_segment(next, size, Kind::of(units));
+                        heap.add_segment(next, size, SegmentKind::of(units));
                         next += u64::from(size) * GRANULE + 4096;
                         heap.allocate(bytes, units)
                     });

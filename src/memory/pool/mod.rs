@@ -25,13 +25,13 @@
 mod arena;
 mod bins;
 mod block;
+mod block_records;
 mod core;
 mod counters;
 mod heap;
-mod ladder;
-mod nodes;
 mod options;
 mod raw;
+mod reclaim;
 pub mod report;
 mod shared;
 mod snapshot;
@@ -42,12 +42,12 @@ mod trace;
 
 pub use block::PoolBlock;
 pub use counters::{ClassCounters, PoolCalls, PoolCounters, StreamCounters};
-pub use ladder::Rung;
 pub use options::{POOL_VARIABLE, PoolBackend, PoolOptions};
-pub use raw::{BlockInfo, PoolError};
-pub use snapshot::{BlockSnapshot, BlockState, PoolSnapshot, SegmentSnapshot};
-pub use trace::{Action, TRACE_COLUMNS, TraceEntry};
+pub use raw::{PoolBlockInfo, PoolError};
+pub use reclaim::ReclaimStep;
+pub use snapshot::{PoolBlockSnapshot, PoolBlockState, PoolSegmentSnapshot, PoolSnapshot};
+pub use trace::{Action, PoolTraceEntry, TRACE_COLUMNS};
 
-pub(crate) use self::core::{Caller, PoolCore};
+pub(crate) use self::core::{PoolCore, RequestContext};
 pub(crate) use shared::StreamRef;
 pub(crate) use stream_arena::StreamArena;

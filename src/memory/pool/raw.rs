@@ -7,8 +7,8 @@ use hip_driver::{DeviceId, DevicePtr, Note};
 
 use super::bins::GRANULE;
 use super::block::PoolBlock;
+use super::block_records::State;
 use super::core::PoolCore;
-use super::nodes::State;
 
 /// Misuse of a pool's addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -66,7 +66,7 @@ pub enum PoolError {
 
 /// What an address of a pool is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BlockInfo {
+pub struct PoolBlockInfo {
     /// The block's start.
     pub ptr: DevicePtr,
     /// Its bytes, those that were not asked for included.
@@ -109,13 +109,13 @@ impl PoolCore {
     }
 
     /// What is at an address: a live block, one's rest, or an error.
-    pub(crate) fn locate(&self, call: &'static str, ptr: DevicePtr) -> Result<BlockInfo, PoolError> {
+    pub(crate) fn locate(&self, call: &'static str, ptr: DevicePtr) -> Result<PoolBlockInfo, PoolError> {
         let device = self.shared.device;
         for arena in self.all() {
             let found = arena.core().with(|heap, _| {
                 let segment =
                     heap.live_segments().find(|s| (s.address..s.address + s.bytes()).contains(&ptr.0))?;
-                let covers = |n: &super::nodes::Node| {
+                let covers = |n: &super::block_records::BlockRecord| {
                     (n.address..n.address + u64::from(n.units) * GRANULE).contains(&ptr.0)
                 };
                 heap.blocks(segment).find(|(_, n)| covers(n)).map(|(_, n)| *n)
@@ -126,7 +126,12 @@ impl PoolCore {
             }
             let capacity = u64::from(node.units) * GRANULE;
             let bytes = capacity - u64::from(node.slack);
-            return Ok(BlockInfo { ptr: DevicePtr(node.address), capacity, bytes, stream: arena.number() });
+            return Ok(PoolBlockInfo {
+                ptr: DevicePtr(node.address),
+                capacity,
+                bytes,
+                stream: arena.number(),
+            });
         }
         Err(PoolError::ForeignPointer { call, ptr, device })
     }

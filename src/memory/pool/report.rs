@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::snapshot::{BlockState, PoolSnapshot, SegmentSnapshot};
+use super::snapshot::{PoolBlockState, PoolSegmentSnapshot, PoolSnapshot};
 
 /// A number of bytes as text, in the unit that keeps it short: `1.5 KiB`.
 pub fn amount(n: u64) -> String {
@@ -32,17 +32,17 @@ pub struct Sums {
 
 impl Sums {
     /// The sums over all blocks of some segments.
-    pub fn of<'a>(segments: impl IntoIterator<Item = &'a SegmentSnapshot>) -> Sums {
+    pub fn of<'a>(segments: impl IntoIterator<Item = &'a PoolSegmentSnapshot>) -> Sums {
         let mut sums = Sums::default();
         for block in segments.into_iter().flat_map(|s| &s.blocks) {
             match block.state {
-                BlockState::InUse => {
+                PoolBlockState::InUse => {
                     sums.requested += block.requested;
                     sums.slack += block.bytes - block.requested.min(block.bytes);
                 }
-                BlockState::HeldBack => sums.held_back += block.bytes,
-                BlockState::Cached => sums.cached += block.bytes,
-                BlockState::Free => sums.free += block.bytes,
+                PoolBlockState::HeldBack => sums.held_back += block.bytes,
+                PoolBlockState::Cached => sums.cached += block.bytes,
+                PoolBlockState::Free => sums.free += block.bytes,
             }
         }
         sums
@@ -78,8 +78,8 @@ impl PoolSnapshot {
     }
 
     /// Its segments by stream; 0, for memory of no stream, comes first.
-    pub fn by_stream(&self) -> BTreeMap<u64, Vec<&SegmentSnapshot>> {
-        let mut streams: BTreeMap<u64, Vec<&SegmentSnapshot>> = BTreeMap::new();
+    pub fn by_stream(&self) -> BTreeMap<u64, Vec<&PoolSegmentSnapshot>> {
+        let mut streams: BTreeMap<u64, Vec<&PoolSegmentSnapshot>> = BTreeMap::new();
         for segment in &self.segments {
             streams.entry(segment.stream).or_default().push(segment);
         }
@@ -92,16 +92,16 @@ fn counted(n: u64, what: &str) -> String {
 }
 
 /// A stream's name and totals in one line of at most 120 characters.
-pub fn stream_line(stream: u64, segments: &[&SegmentSnapshot]) -> String {
+pub fn stream_line(stream: u64, segments: &[&PoolSegmentSnapshot]) -> String {
     // A device's default stream is 0 in traces of others.
     let name =
         if stream == 0 { "stream 0 (none, or the default)".to_owned() } else { format!("stream {stream}") };
     let sums = Sums::of(segments.iter().copied());
     let parts = [
-        (sums.requested + sums.slack, BlockState::InUse),
-        (sums.held_back, BlockState::HeldBack),
-        (sums.cached, BlockState::Cached),
-        (sums.free, BlockState::Free),
+        (sums.requested + sums.slack, PoolBlockState::InUse),
+        (sums.held_back, PoolBlockState::HeldBack),
+        (sums.cached, PoolBlockState::Cached),
+        (sums.free, PoolBlockState::Free),
     ];
     let parts: Vec<String> = parts
         .iter()
@@ -128,26 +128,26 @@ impl fmt::Display for PoolSnapshot {
 #[cfg(test)]
 mod tests {
     use super::super::counters::PoolCounters;
-    use super::super::snapshot::BlockSnapshot;
+    use super::super::snapshot::PoolBlockSnapshot;
     use super::*;
     use hip_driver::DeviceId;
 
     /// A segment whose blocks have these bytes, of which so many were asked for.
-    fn segment(stream: u64, blocks: &[(BlockState, u64, u64)]) -> SegmentSnapshot {
+    fn segment(stream: u64, blocks: &[(PoolBlockState, u64, u64)]) -> PoolSegmentSnapshot {
         let mut address = 0x7000_0000_0000 + (stream << 32);
-        let blocks: Vec<BlockSnapshot> = blocks
+        let blocks: Vec<PoolBlockSnapshot> = blocks
             .iter()
             .map(|&(state, bytes, requested)| {
-                let block = BlockSnapshot { address, bytes, requested, state };
+                let block = PoolBlockSnapshot { address, bytes, requested, state };
                 address += bytes;
                 block
             })
             .collect();
         let (address, bytes) = (blocks[0].address, blocks.iter().map(|b| b.bytes).sum());
-        SegmentSnapshot { stream, address, bytes, small: bytes <= 1 << 20, blocks }
+        PoolSegmentSnapshot { stream, address, bytes, small: bytes <= 1 << 20, blocks }
     }
 
-    fn pool(segments: Vec<SegmentSnapshot>) -> PoolSnapshot {
+    fn pool(segments: Vec<PoolSegmentSnapshot>) -> PoolSnapshot {
         let sums = Sums::of(&segments);
         let counters = PoolCounters {
             requested: sums.requested,
@@ -171,9 +171,9 @@ mod tests {
     #[test]
     fn text_says_what_each_stream_holds() {
         let snapshot = pool(vec![
-            segment(3, &[(BlockState::InUse, 1 << 20, 1_000_000), (BlockState::Free, 1 << 20, 0)]),
-            segment(0, &[(BlockState::Cached, 65536, 0)]),
-            segment(3, &[(BlockState::HeldBack, 4096, 0)]),
+            segment(3, &[(PoolBlockState::InUse, 1 << 20, 1_000_000), (PoolBlockState::Free, 1 << 20, 0)]),
+            segment(0, &[(PoolBlockState::Cached, 65536, 0)]),
+            segment(3, &[(PoolBlockState::HeldBack, 4096, 0)]),
         ]);
         let text = snapshot.to_string();
         let lines: Vec<&str> = text.lines().collect();

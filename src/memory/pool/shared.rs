@@ -16,7 +16,7 @@ use super::trace::{Action, Tracer};
 const EVENTS_KEPT: usize = 256;
 
 /// See the [module](self).
-pub(crate) struct Shared {
+pub(crate) struct PoolShared {
     pub(crate) driver: Arc<dyn Driver>,
     pub(crate) device: DeviceId,
     pub(crate) backend: PoolBackend,
@@ -31,12 +31,12 @@ pub(crate) struct Shared {
     noisy: AtomicBool,
     events: Mutex<Vec<RawEvent>>,
     /// Driver calls of the pool itself.
-    pub(crate) calls: Calls,
+    pub(crate) calls: DriverCalls,
 }
 
 /// Driver calls that a pool has made.
 #[derive(Debug, Default)]
-pub(crate) struct Calls {
+pub(crate) struct DriverCalls {
     pub(crate) mallocs: AtomicU64,
     pub(crate) frees: AtomicU64,
     pub(crate) records: AtomicU64,
@@ -50,7 +50,7 @@ pub(crate) fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-impl Shared {
+impl PoolShared {
     /// Tells whoever listens to the driver.
     #[cold]
     pub(crate) fn note(&self, note: &Note) {
@@ -59,11 +59,11 @@ impl Shared {
         }
     }
 
-    pub(crate) fn new(driver: Arc<dyn Driver>, device: DeviceId, options: &PoolOptions) -> Shared {
+    pub(crate) fn new(driver: Arc<dyn Driver>, device: DeviceId, options: &PoolOptions) -> PoolShared {
         // Where each block is an allocation of the driver's own pool, layers see it as such.
         let watched = driver.observer().is_some_and(Observer::takes_notes)
             && options.backend != PoolBackend::StreamOrdered;
-        Shared {
+        PoolShared {
             backend: options.backend,
             cap: AtomicU64::new(options.cap.unwrap_or(u64::MAX)),
             soft_target: AtomicU64::new(options.soft_target.unwrap_or(u64::MAX)),
@@ -73,7 +73,7 @@ impl Shared {
             tracer: Tracer::new(),
             noisy: AtomicBool::new(watched),
             events: Mutex::new(Vec::new()),
-            calls: Calls::default(),
+            calls: DriverCalls::default(),
             driver,
             device,
         }
@@ -234,7 +234,7 @@ fn destroy(driver: &dyn Driver, device: DeviceId, event: RawEvent) {
     }
 }
 
-impl Drop for Shared {
+impl Drop for PoolShared {
     fn drop(&mut self) {
         let events = self.events.get_mut().unwrap_or_else(PoisonError::into_inner);
         for event in events.drain(..) {
@@ -275,7 +275,7 @@ fn has_finished(answer: DriverResult<bool>) -> bool {
     answer.unwrap_or_else(|e| e.code.is_sticky())
 }
 
-impl Fences for Shared {
+impl Fences for PoolShared {
     type Stream = StreamRef;
     type Fence = Fence;
 

@@ -3,14 +3,14 @@
 use hip_driver::DeviceId;
 
 use super::bins::GRANULE;
+use super::block_records::State;
 use super::core::PoolCore;
 use super::counters::PoolCounters;
-use super::heap::Kind;
-use super::nodes::State;
+use super::heap::SegmentKind;
 
 /// What a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BlockState {
+pub enum PoolBlockState {
     /// Handed out.
     InUse,
     /// Given back, but other streams may still use it.
@@ -21,21 +21,21 @@ pub enum BlockState {
     Free,
 }
 
-impl BlockState {
+impl PoolBlockState {
     /// Its name in reports.
     pub const fn name(self) -> &'static str {
         match self {
-            BlockState::InUse => "in use",
-            BlockState::HeldBack => "held back",
-            BlockState::Cached => "cached",
-            BlockState::Free => "free",
+            PoolBlockState::InUse => "in use",
+            PoolBlockState::HeldBack => "held back",
+            PoolBlockState::Cached => "cached",
+            PoolBlockState::Free => "free",
         }
     }
 }
 
 /// One block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BlockSnapshot {
+pub struct PoolBlockSnapshot {
     /// Its address.
     pub address: u64,
     /// Its bytes.
@@ -43,12 +43,12 @@ pub struct BlockSnapshot {
     /// Bytes that were asked for; 0 where it is not in use.
     pub requested: u64,
     /// What it is.
-    pub state: BlockState,
+    pub state: PoolBlockState,
 }
 
 /// One segment, its blocks by address.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SegmentSnapshot {
+pub struct PoolSegmentSnapshot {
     /// The stream that it belongs to; 0 for none.
     pub stream: u64,
     /// Its address.
@@ -58,7 +58,7 @@ pub struct SegmentSnapshot {
     /// Whether it is for small blocks.
     pub small: bool,
     /// All of its bytes, in order.
-    pub blocks: Vec<BlockSnapshot>,
+    pub blocks: Vec<PoolBlockSnapshot>,
 }
 
 /// A pool at a moment.
@@ -69,7 +69,7 @@ pub struct PoolSnapshot {
     /// Its counters, read just after the segments.
     pub counters: PoolCounters,
     /// Every segment, stream by stream.
-    pub segments: Vec<SegmentSnapshot>,
+    pub segments: Vec<PoolSegmentSnapshot>,
 }
 
 impl PoolCore {
@@ -83,20 +83,20 @@ impl PoolCore {
                     let blocks = heap.blocks(segment).map(|(_, n)| {
                         let bytes = u64::from(n.units) * GRANULE;
                         let state = match n.state {
-                            State::Live => BlockState::InUse,
-                            State::Held => BlockState::HeldBack,
-                            State::Cached => BlockState::Cached,
-                            State::Free | State::Vacant => BlockState::Free,
+                            State::Live => PoolBlockState::InUse,
+                            State::Held => PoolBlockState::HeldBack,
+                            State::Cached => PoolBlockState::Cached,
+                            State::Free | State::Vacant => PoolBlockState::Free,
                         };
                         let live = n.state == State::Live;
                         let requested = if live { bytes - u64::from(n.slack) } else { 0 };
-                        BlockSnapshot { address: n.address, bytes, requested, state }
+                        PoolBlockSnapshot { address: n.address, bytes, requested, state }
                     });
-                    segments.push(SegmentSnapshot {
+                    segments.push(PoolSegmentSnapshot {
                         stream,
                         address: segment.address,
                         bytes: segment.bytes(),
-                        small: segment.kind == Kind::Small,
+                        small: segment.kind == SegmentKind::Small,
                         blocks: blocks.collect(),
                     });
                 }

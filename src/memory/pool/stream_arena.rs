@@ -6,19 +6,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::owned_stream::OwnedStream;
 use hip_driver::{DevicePtr, DriverResult, Note};
 
-use super::arena::{Arena, Fences, Recorded, Taken};
+use super::arena::{AllocatedBlock, Arena, Fences, Recorded};
 use super::bins::GRANULE;
 use super::block::PoolBlock;
-use super::heap::{Kind, Segment, units_of};
-use super::nodes::State;
+use super::block_records::State;
+use super::heap::{PoolSegment, SegmentKind, units_of};
 use super::options::PoolBackend;
-use super::shared::{Fence, Shared, StreamRef};
+use super::shared::{Fence, PoolShared, StreamRef};
 use super::trace::Action;
 
 /// One stream's memory. Its blocks keep it alive; so does the pool. A stream that goes leaves it to the next new one.
 pub(crate) struct StreamArena {
-    arena: Arena<Shared>,
-    shared: Arc<Shared>,
+    arena: Arena<PoolShared>,
+    shared: Arc<PoolShared>,
     /// Whether blocks are cut out of segments; else each is a driver's allocation of its own.
     caching: bool,
     /// The stream's number; 0 for memory of no stream, and once the stream is gone.
@@ -41,7 +41,7 @@ impl std::fmt::Debug for StreamArena {
 
 impl StreamArena {
     /// An arena of no stream.
-    pub(crate) fn new(shared: &Arc<Shared>, caching: bool) -> StreamArena {
+    pub(crate) fn new(shared: &Arc<PoolShared>, caching: bool) -> StreamArena {
         StreamArena {
             arena: Arena::new(),
             shared: shared.clone(),
@@ -91,11 +91,11 @@ impl StreamArena {
     }
 
     #[inline]
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
+    pub(crate) fn shared(&self) -> &Arc<PoolShared> {
         &self.shared
     }
 
-    pub(crate) fn core(&self) -> &Arena<Shared> {
+    pub(crate) fn core(&self) -> &Arena<PoolShared> {
         &self.arena
     }
 
@@ -113,7 +113,7 @@ impl StreamArena {
 
     /// The owner of a block that was taken.
     #[inline]
-    pub(crate) fn block(self: &Arc<Self>, taken: Taken, bytes: u64) -> PoolBlock {
+    pub(crate) fn block(self: &Arc<Self>, taken: AllocatedBlock, bytes: u64) -> PoolBlock {
         if self.shared.is_noisy() {
             self.say_allocated(taken, bytes);
         }
@@ -121,7 +121,7 @@ impl StreamArena {
     }
 
     #[cold]
-    fn say_allocated(&self, taken: Taken, bytes: u64) {
+    fn say_allocated(&self, taken: AllocatedBlock, bytes: u64) {
         if self.shared.watched {
             // All of the block may be used.
             let capacity = taken.units as usize * GRANULE as usize;
@@ -187,7 +187,7 @@ impl StreamArena {
         let stream = if ordered { stream.map(|s| &**s) } else { None };
         let size = u64::from(units) * GRANULE;
         let ptr = self.shared.malloc(size, stream)?;
-        match self.arena.add_segment(ptr.0, units, Kind::of(units), Some((bytes, units))) {
+        match self.arena.add_segment(ptr.0, units, SegmentKind::of(units), Some((bytes, units))) {
             Some(taken) => Ok(self.block(taken, bytes)),
             // Another thread was given it between: impossible, as the two steps are one.
             None => Err(hip_driver::DriverError::new("hipMalloc", hip_driver::ErrorCode::OUT_OF_MEMORY)),
@@ -266,7 +266,7 @@ impl StreamArena {
     }
 
     /// Puts segments back that could not be used otherwise.
-    pub(crate) fn put_back(&self, segments: impl IntoIterator<Item = Segment>) {
+    pub(crate) fn put_back(&self, segments: impl IntoIterator<Item = PoolSegment>) {
         for s in segments {
             self.arena.add_segment(s.address, s.units, s.kind, None);
         }
@@ -292,7 +292,7 @@ impl StreamArena {
     }
 
     /// Gives segments whose work has finished to the driver; those of a failed call come back here.
-    pub(crate) fn give_to_driver(&self, segments: Vec<Segment>) -> DriverResult<u64> {
+    pub(crate) fn give_to_driver(&self, segments: Vec<PoolSegment>) -> DriverResult<u64> {
         let (mut given, mut result) = (0, Ok(()));
         for segment in segments {
             match self.shared.release(segment.address, segment.bytes(), None) {
@@ -324,7 +324,7 @@ impl Drop for StreamArena {
             self.wait_for(&stream);
         }
         let segments = self.arena.take_free_segments(u64::MAX);
-        let bytes: u64 = segments.iter().map(Segment::bytes).sum();
+        let bytes: u64 = segments.iter().map(PoolSegment::bytes).sum();
         for segment in segments {
             if let Err(e) = self.shared.release(segment.address, segment.bytes(), None) {
                 // A lost device says so for each; once is enough.

@@ -69,7 +69,7 @@ impl fmt::Display for Action {
 
 /// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TraceEntry {
+pub struct PoolTraceEntry {
     /// A number that no other thread of the process has.
     pub thread: u64,
     /// Since the trace was turned on.
@@ -91,7 +91,7 @@ pub struct TraceEntry {
 /// Column names of a trace.
 pub const TRACE_COLUMNS: &str = "Thread,Time,Action,Pointer,Size,Stream,Device,Event";
 
-impl TraceEntry {
+impl PoolTraceEntry {
     /// Writes it as a line of CSV, in the order of [`TRACE_COLUMNS`].
     ///
     /// # Errors
@@ -99,7 +99,7 @@ impl TraceEntry {
     pub fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
         let (seconds, micros) = (self.time.as_secs(), self.time.subsec_micros());
         let (h, m, s) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-        let TraceEntry { thread, action, address, bytes, stream, device, .. } = self;
+        let PoolTraceEntry { thread, action, address, bytes, stream, device, .. } = self;
         write!(
             out,
             "{thread},{h:02}:{m:02}:{s:02}.{micros:06},{action},{address:#x},{bytes},{stream:#x},{}",
@@ -115,7 +115,7 @@ impl TraceEntry {
 #[derive(Debug)]
 struct Log {
     start: Instant,
-    entries: Vec<TraceEntry>,
+    entries: Vec<PoolTraceEntry>,
     dropped: u64,
 }
 
@@ -162,7 +162,7 @@ impl Tracer {
             return;
         }
         let time = log.start.elapsed();
-        log.entries.push(TraceEntry {
+        log.entries.push(PoolTraceEntry {
             thread: thread_number(),
             time,
             action,
@@ -175,7 +175,7 @@ impl Tracer {
     }
 
     /// What was collected, and how many operations were too many.
-    pub(crate) fn take(&self) -> (Vec<TraceEntry>, u64) {
+    pub(crate) fn take(&self) -> (Vec<PoolTraceEntry>, u64) {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         (std::mem::take(&mut log.entries), std::mem::take(&mut log.dropped))
     }
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_line_has_rmms_columns_first() {
-        let entry = TraceEntry {
+        let entry = PoolTraceEntry {
             thread: 7,
             time: Duration::from_micros(3_725_000_042),
             action: Action::Allocate,

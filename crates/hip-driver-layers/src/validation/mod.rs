@@ -64,7 +64,7 @@ use crate::counts::CallCounter;
 pub use crate::counts::CallCounts;
 pub use hip_driver::CallKind;
 pub use memory::{Memory, MemoryKind};
-pub use violation::{Access, ByteRange, HandleKind, Leak, NotClean, Violation};
+pub use violation::{Access, ByteRange, HandleKind, Leak, ValidationErrors, Violation};
 
 use crate::intercept::Intercepted;
 
@@ -116,7 +116,7 @@ impl ValidationDriver {
     ///
     /// # Errors
     /// What was found, oldest first.
-    pub fn assert_clean(&self) -> Result<(), NotClean> {
+    pub fn assert_clean(&self) -> Result<(), ValidationErrors> {
         self.clean(false)
     }
 
@@ -124,18 +124,18 @@ impl ValidationDriver {
     ///
     /// # Errors
     /// What was found, oldest first, and what is alive.
-    pub fn assert_clean_and_empty(&self) -> Result<(), NotClean> {
+    pub fn assert_clean_and_empty(&self) -> Result<(), ValidationErrors> {
         self.clean(true)
     }
 
-    fn clean(&self, empty: bool) -> Result<(), NotClean> {
+    fn clean(&self, empty: bool) -> Result<(), ValidationErrors> {
         let state = self.lock();
         let leaks = if empty { state.leaks() } else { Vec::new() };
         let (violations, dropped) = state.violations();
         if violations.is_empty() && dropped == 0 && leaks.is_empty() {
             return Ok(());
         }
-        Err(NotClean { violations: violations.to_vec(), dropped, leaks })
+        Err(ValidationErrors { violations: violations.to_vec(), dropped, leaks })
     }
 
     /// As [`CallCounter::inject`].

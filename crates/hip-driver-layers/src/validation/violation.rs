@@ -473,7 +473,7 @@ impl fmt::Display for Leak {
 /// What [`assert_clean`](super::ValidationDriver::assert_clean) found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} violations, {} leaks{}", violations.len() + *dropped as usize, leaks.len(), self.lines())]
-pub struct NotClean {
+pub struct ValidationErrors {
     /// The violations kept, oldest first.
     pub violations: Vec<Violation>,
     /// Violations seen but not kept.
@@ -482,7 +482,7 @@ pub struct NotClean {
     pub leaks: Vec<Leak>,
 }
 
-impl NotClean {
+impl ValidationErrors {
     fn lines(&self) -> String {
         let violations = self.violations.iter().map(|v| format!("\n  {v}"));
         violations.chain(self.leaks.iter().map(|l| format!("\n  leak: {l}"))).collect()

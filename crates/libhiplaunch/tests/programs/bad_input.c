@@ -183,9 +183,9 @@ static void launches(void) {
   hiplaunch_launch_options options;
   hiplaunch_dims dims = hiplaunch_dims_linear(1, 64);
   hiplaunch_arg args[4], good[4];
-  hiplaunch_block block;
+  hiplaunch_argument_block block;
   hiplaunch_patch patch;
-  hiplaunch_segment segment;
+  hiplaunch_array segment;
   unsigned char bytes[32] = {0};
   float x[64] = {0}, y[64];
   const void *data;
@@ -233,7 +233,7 @@ static void launches(void) {
   REFUSED(HIPLAUNCH_STATUS_LAUNCH, "over the limit");
   RESET, args[1] = hiplaunch_arg_destination();
   REFUSED(HIPLAUNCH_STATUS_LAUNCH, "destination");
-  RESET, args[1] = hiplaunch_arg_block(NULL);
+  RESET, args[1] = hiplaunch_arg_argument_block(NULL);
   REFUSED(HIPLAUNCH_STATUS_NULL_POINTER, "argument 1");
   RESET, dims.block[0] = 2000;
   REFUSED(HIPLAUNCH_STATUS_LAUNCH, "block [2000, 1, 1]");
@@ -246,9 +246,9 @@ static void launches(void) {
   memset(&block, 0, sizeof block);
   memset(&patch, 0, sizeof patch);
   memset(&segment, 0, sizeof segment);
-  args[0] = hiplaunch_arg_block(&block);
+  args[0] = hiplaunch_arg_argument_block(&block);
 #define BLOCK_REFUSED(status, words) FAILS(hiplaunch_launch(dot, stream, &dims, args, 1, &ticket), status, words)
-  BLOCK_REFUSED(HIPLAUNCH_STATUS_STRUCT_SIZE, "hiplaunch_block");
+  BLOCK_REFUSED(HIPLAUNCH_STATUS_STRUCT_SIZE, "hiplaunch_argument_block");
   block.struct_size = sizeof block, block.size = sizeof bytes;
   BLOCK_REFUSED(HIPLAUNCH_STATUS_NULL_POINTER, "bytes");
   block.bytes = bytes, block.patch_count = 1;
@@ -261,13 +261,13 @@ static void launches(void) {
   BLOCK_REFUSED(HIPLAUNCH_STATUS_LAUNCH, "ends behind");
   patch.offset = (size_t)-1;
   BLOCK_REFUSED(HIPLAUNCH_STATUS_LAUNCH, "ends behind");
-  patch.offset = 0, patch.target = HIPLAUNCH_PATCH_TARGET_SEGMENT;
+  patch.offset = 0, patch.target = HIPLAUNCH_PATCH_TARGET_ARRAY;
   BLOCK_REFUSED(HIPLAUNCH_STATUS_LAUNCH, "segment 0 of 0");
   patch.value = (uint64_t)-1;
   BLOCK_REFUSED(HIPLAUNCH_STATUS_LAUNCH, "segment");
   patch.target = HIPLAUNCH_PATCH_TARGET_BUFFER;
   BLOCK_REFUSED(HIPLAUNCH_STATUS_INVALID_HANDLE, "buffer");
-  patch.target = HIPLAUNCH_PATCH_TARGET_RESULT, block.segment_count = 1;
+  patch.target = HIPLAUNCH_PATCH_TARGET_RESULT, block.array_count = 1;
   BLOCK_REFUSED(HIPLAUNCH_STATUS_NULL_POINTER, "segments");
   block.segments = &segment, segment.kind = HIPLAUNCH_ARG_KIND_BUFFER;
   BLOCK_REFUSED(HIPLAUNCH_STATUS_INVALID_ARGUMENT, "host data");
@@ -350,9 +350,9 @@ static void graphs_and_plans(void) {
   OK(hiplaunch_graph_temporary(graph, 256, &value));
   FAILS(hiplaunch_graph_slice(graph, value, 200, 100, &other), HIPLAUNCH_STATUS_GRAPH, "256");
   FAILS(hiplaunch_graph_slice(graph, 99, 0, 1, &other), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "value 99 of a graph of 1");
-  FAILS(hiplaunch_graph_block(graph, bytes, 16, &patch, 1, &other), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "value 7");
+  FAILS(hiplaunch_graph_argument_block(graph, bytes, 16, &patch, 1, &other), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "value 7");
   patch.value = value, patch.offset = 9;
-  FAILS(hiplaunch_graph_block(graph, bytes, 16, &patch, 1, &other), HIPLAUNCH_STATUS_GRAPH, "16");
+  FAILS(hiplaunch_graph_argument_block(graph, bytes, 16, &patch, 1, &other), HIPLAUNCH_STATUS_GRAPH, "16");
   memset(args, 0, sizeof args);
   args[0].kind = 50;
   FAILS(hiplaunch_graph_launch(graph, vadd, &dims, args, 4), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "argument 0: 50");

@@ -97,8 +97,8 @@ static void by_block(void) {
   float x[100], y[100];
   double sum = 0.0, expected = 0.0;
   hiplaunch_patch patches[3];
-  hiplaunch_segment segments[2];
-  hiplaunch_block block;
+  hiplaunch_array segments[2];
+  hiplaunch_argument_block block;
   hiplaunch_buffer *dy;
   hiplaunch_arg arg;
   hiplaunch_ticket *ticket;
@@ -116,18 +116,18 @@ static void by_block(void) {
   block.patches = patches;
   block.patch_count = 3;
   block.segments = segments;
-  block.segment_count = 2;
+  block.array_count = 2;
   block.result_bytes = sizeof sum;
   for (i = 0; i < 3; i++) patches[i].offset = 8 * (size_t)i;
   patches[0].target = HIPLAUNCH_PATCH_TARGET_RESULT;
-  patches[1].target = HIPLAUNCH_PATCH_TARGET_SEGMENT;
-  patches[2].target = HIPLAUNCH_PATCH_TARGET_SEGMENT;
+  patches[1].target = HIPLAUNCH_PATCH_TARGET_ARRAY;
+  patches[2].target = HIPLAUNCH_PATCH_TARGET_ARRAY;
   patches[2].value = 1;
   segments[0].kind = segments[1].kind = HIPLAUNCH_ARG_KIND_HOST_IN;
   segments[0].data = x;
   segments[1].data = y;
   segments[0].size = segments[1].size = sizeof x;
-  arg = hiplaunch_arg_block(&block);
+  arg = hiplaunch_arg_argument_block(&block);
   OK(hiplaunch_launch(dot, stream, &dims, &arg, 1, &ticket));
   OK(hiplaunch_ticket_read(ticket, 0, &sum, sizeof sum));
   CHECK(sum == expected);
@@ -135,7 +135,7 @@ static void by_block(void) {
 
   OK(hiplaunch_buffer_open(launcher, 0, stream, sizeof y, &dy));
   OK(hiplaunch_buffer_upload(dy, stream, 0, y, sizeof y));
-  block.segment_count = 1;
+  block.array_count = 1;
   patches[2].target = HIPLAUNCH_PATCH_TARGET_BUFFER;
   patches[2].value = (uint64_t)(uintptr_t)dy;
   OK(hiplaunch_launch(dot, stream, &dims, &arg, 1, &ticket));
@@ -416,7 +416,7 @@ static void steady_state(void) {
   hiplaunch_kernel *polynomial = kernel_of(launcher, folder, "jit", "jit_polynomial");
   hiplaunch_dims dims = hiplaunch_dims_linear(1, 64);
   hiplaunch_patch patch = {0, HIPLAUNCH_PATCH_TARGET_RESULT, 0, 0};
-  hiplaunch_block block;
+  hiplaunch_argument_block block;
   hiplaunch_arg arg;
   hiplaunch_ticket *ticket;
   unsigned char bytes[96];
@@ -432,7 +432,7 @@ static void steady_state(void) {
   block.patches = &patch;
   block.patch_count = 1;
   block.result_bytes = 64;
-  arg = hiplaunch_arg_block(&block);
+  arg = hiplaunch_arg_argument_block(&block);
   for (i = 0; i < 60; i++) {
     float c = (float)i;
     const void *data;

@@ -65,7 +65,7 @@ static void graphs(void) {
     OK(hiplaunch_graph_read(graph, copy));
     OK(hiplaunch_graph_fill(graph, copy, 0));
     OK(hiplaunch_graph_read(graph, copy));
-    OK(hiplaunch_graph_compute(graph, stream, (uint32_t)(round % 2 ? HIPLAUNCH_SUBMISSION_BURST : HIPLAUNCH_SUBMISSION_AUTO),
+    OK(hiplaunch_graph_compute(graph, stream, (uint32_t)(round % 2 ? HIPLAUNCH_SUBMISSION_STREAM : HIPLAUNCH_SUBMISSION_AUTO),
                                &ticket));
     OK(hiplaunch_ticket_outputs(ticket, &count));
     CHECK(count == 3);
@@ -110,13 +110,13 @@ static void graph_blocks(void) {
   OK(hiplaunch_graph_fill_words(graph, ones, 0x3f800000));
   memset(patches, 0, sizeof patches);
   for (i = 0; i < 3; i++) patches[i].offset = 8 * (size_t)i, patches[i].value = i ? ones : result;
-  OK(hiplaunch_graph_block(graph, &bytes, sizeof bytes, patches, 3, &block));
+  OK(hiplaunch_graph_argument_block(graph, &bytes, sizeof bytes, patches, 3, &block));
   arg = value_arg(HIPLAUNCH_GRAPH_ARG_KIND_READ, block);
   OK(hiplaunch_graph_launch(graph, dot, &dims, &arg, 1));
   OK(hiplaunch_graph_uses(graph, ones, true, false));
   OK(hiplaunch_graph_uses(graph, result, false, true));
   OK(hiplaunch_graph_read(graph, result));
-  OK(hiplaunch_graph_compute(graph, stream, HIPLAUNCH_SUBMISSION_BURST, &ticket));
+  OK(hiplaunch_graph_compute(graph, stream, HIPLAUNCH_SUBMISSION_STREAM, &ticket));
   OK(hiplaunch_ticket_read(ticket, 0, &sum, sizeof sum));
   CHECK(sum == 64.0);
   OK(hiplaunch_ticket_close(ticket));

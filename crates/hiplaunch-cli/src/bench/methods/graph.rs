@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hiplaunch::graph::{Graph, GraphArg, Submission, Value};
+use hiplaunch::graph::{Graph, GraphArg, GraphValue, Submission};
 use hiplaunch::{Device, Error, Stream, Ticket};
 
 use super::launcher::Registered;
@@ -13,8 +13,8 @@ use super::{Job, MethodStream, Setup, Stop};
 struct Recording {
     graph: Graph,
     /// All results of the batch, one after the other.
-    results: Option<Value>,
-    sink: Option<Value>,
+    results: Option<GraphValue>,
+    sink: Option<GraphValue>,
 }
 
 /// Launches recorded and computed together.

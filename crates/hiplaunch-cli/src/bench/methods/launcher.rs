@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use hiplaunch::{
-    Arg, Block, Error, KernelHandle, Launch, LaunchDims, Launcher, Patch, PatchTarget, Staging, Stream,
-    Ticket, args,
+    Arg, ArgumentBlock, Error, KernelHandle, Launch, LaunchDims, Launcher, Patch, PatchTarget, Staging,
+    Stream, Ticket, args,
 };
 
 use super::kernels::kernel;
@@ -92,7 +92,7 @@ impl MethodStream for Launched {
             }
             (Some(sink), _) => {
                 let patches: &[Patch] = if self.results > 0 { &PATCHES } else { &[] };
-                let block = Block { bytes, patches, segments: &[], result_bytes: self.results };
+                let block = ArgumentBlock { bytes, patches, arrays: &[], result_bytes: self.results };
                 launch(&args![&block, sink, (self.arguments / 4) as u32, results])?
             }
         };

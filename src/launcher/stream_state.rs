@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use crate::device::Device;
 use crate::error::Result;
 use crate::event::Event;
-use crate::fault::InFlight;
-use crate::memory::{DeviceScratchBuffer, PinnedRing, PoolBlock, ResultSlots};
+use crate::fault::LaunchInFlight;
+use crate::memory::{DeviceScratchBuffer, PoolBlock, ResultBuffers, StagingRing};
 use crate::module::Module;
 use crate::owned_stream::OwnedStream;
 use crate::stream::{StreamCore, next_number};
@@ -32,7 +32,7 @@ const LOCK_PAUSE: std::time::Duration = std::time::Duration::from_micros(100);
 ///
 /// Cheap to clone; all clones are the same stream. Dropping the last clone, and the last ticket, waits for its work.
 #[derive(Clone, Debug)]
-pub struct Stream(pub(crate) Arc<Lane>);
+pub struct Stream(pub(crate) Arc<StreamState>);
 
 impl PartialEq for Stream {
     /// Whether both are the same stream.
@@ -50,17 +50,17 @@ impl Stream {
     /// # Errors
     /// The driver's.
     pub fn new(device: &Device, options: StreamOptions) -> Result<Stream> {
-        Stream::with_staging(device, options, LaneOptions::default())
+        Stream::with_staging(device, options, StagingOptions::default())
     }
 
     pub(super) fn with_staging(
         device: &Device,
         options: StreamOptions,
-        staging: LaneOptions,
+        staging: StagingOptions,
     ) -> Result<Stream> {
-        let lane = Lane::new(device, options, staging)?;
-        device.streams().add(&lane);
-        Ok(Stream(lane))
+        let stream_state = StreamState::new(device, options, staging)?;
+        device.streams().add(&stream_state);
+        Ok(Stream(stream_state))
     }
 
     #[inline]
@@ -149,45 +149,45 @@ impl Stream {
 
 /// Limits of a stream's staging memory.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LaneOptions {
-    pub(crate) segment_bytes: usize,
-    pub(crate) max_segments: usize,
+pub(crate) struct StagingOptions {
+    pub(crate) buffer_bytes: usize,
+    pub(crate) max_buffers: usize,
 }
 
-impl Default for LaneOptions {
-    fn default() -> LaneOptions {
-        LaneOptions { segment_bytes: 256 * 1024, max_segments: 4 }
+impl Default for StagingOptions {
+    fn default() -> StagingOptions {
+        StagingOptions { buffer_bytes: 256 * 1024, max_buffers: 4 }
     }
 }
 
 /// The streams of a device that are alive.
 #[derive(Debug, Default)]
-pub(crate) struct Lanes(Mutex<Vec<Weak<Lane>>>);
+pub(crate) struct StreamStates(Mutex<Vec<Weak<StreamState>>>);
 
-impl Lanes {
-    fn add(&self, lane: &Arc<Lane>) {
-        let mut lanes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        lanes.retain(|l| l.strong_count() > 0);
-        lanes.push(Arc::downgrade(lane));
+impl StreamStates {
+    fn add(&self, stream_state: &Arc<StreamState>) {
+        let mut states = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        states.retain(|l| l.strong_count() > 0);
+        states.push(Arc::downgrade(stream_state));
     }
 
-    pub(crate) fn live(&self) -> Vec<Arc<Lane>> {
+    pub(crate) fn live(&self) -> Vec<Arc<StreamState>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect()
     }
 
     /// The launches on them that are not known to have finished.
-    pub(crate) fn in_flight(&self) -> Vec<InFlight> {
-        self.live().iter().flat_map(|lane| lane.in_flight()).collect()
+    pub(crate) fn in_flight(&self) -> Vec<LaunchInFlight> {
+        self.live().iter().flat_map(|stream_state| stream_state.in_flight()).collect()
     }
 }
 
 /// A stream and its shared state. One lock makes enqueuing atomic; another guards the result slots, which tickets give
 /// back from any thread.
 #[derive(Debug)]
-pub(crate) struct Lane {
+pub(crate) struct StreamState {
     // Dropped in this order: state and slots give their memory back before the stream goes.
-    state: Mutex<LaneState>,
-    slots: Mutex<ResultSlots>,
+    state: Mutex<EnqueueState>,
+    slots: Mutex<ResultBuffers>,
     retired: AtomicUsize,
     /// The names of kernels that may be launched here, by [`Kernel::id`].
     names: Mutex<HashMap<u64, Arc<str>>>,
@@ -198,16 +198,16 @@ pub(crate) struct Lane {
 }
 
 #[derive(Debug)]
-pub(crate) struct LaneState {
-    pub(crate) ring: PinnedRing,
-    pub(crate) entries: Entries,
+pub(crate) struct EnqueueState {
+    pub(crate) ring: StagingRing,
+    pub(crate) entries: KernelsOnStream,
     pub(crate) recent: RecentLaunches,
-    retired: Vec<Retired>,
+    retired: Vec<RetiredResource>,
 }
 
 /// What belongs to one (kernel, stream) pair.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct KernelOnStream {
     pub(crate) kernel: u64,
     /// The kernarg segment at its full size; hidden arguments and padding stay zero.
     pub(crate) kernarg: Vec<u8>,
@@ -218,7 +218,7 @@ pub(crate) struct Entry {
 }
 
 #[derive(Debug)]
-struct Recent {
+struct RecentLaunch {
     sequence: u64,
     /// [`Kernel::id`].
     kernel: u64,
@@ -228,7 +228,7 @@ struct Recent {
 }
 
 /// A module, or an entry with its scratch, that work in flight may still use.
-struct Retired {
+struct RetiredResource {
     sequence: u64,
     fence: Event,
     /// The kernel whose name may be forgotten then.
@@ -236,24 +236,28 @@ struct Retired {
     _kept: Box<dyn std::any::Any + Send>,
 }
 
-impl std::fmt::Debug for Retired {
+impl std::fmt::Debug for RetiredResource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Retired").field("sequence", &self.sequence).finish_non_exhaustive()
+        f.debug_struct("RetiredResource").field("sequence", &self.sequence).finish_non_exhaustive()
     }
 }
 
-impl Lane {
-    pub(crate) fn new(device: &Device, stream: StreamOptions, options: LaneOptions) -> Result<Arc<Lane>> {
+impl StreamState {
+    pub(crate) fn new(
+        device: &Device,
+        stream: StreamOptions,
+        options: StagingOptions,
+    ) -> Result<Arc<StreamState>> {
         let core = StreamCore::new(device, stream)?;
-        let state = LaneState {
-            ring: PinnedRing::new(options.segment_bytes, options.max_segments),
+        let state = EnqueueState {
+            ring: StagingRing::new(options.buffer_bytes, options.max_buffers),
             entries: HashMap::default(),
             recent: RecentLaunches::new(),
             retired: Vec::new(),
         };
-        Ok(Arc::new(Lane {
+        Ok(Arc::new(StreamState {
             state: Mutex::new(state),
-            slots: Mutex::new(ResultSlots::default()),
+            slots: Mutex::new(ResultBuffers::default()),
             retired: AtomicUsize::new(0),
             names: Mutex::default(),
             core,
@@ -264,12 +268,12 @@ impl Lane {
 
     /// A panic while enqueuing leaves nothing half-changed that matters: the next launch packs everything anew.
     #[inline]
-    pub(crate) fn lock(&self) -> MutexGuard<'_, LaneState> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, EnqueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     #[inline]
-    pub(crate) fn slots(&self) -> MutexGuard<'_, ResultSlots> {
+    pub(crate) fn slots(&self) -> MutexGuard<'_, ResultBuffers> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -301,7 +305,7 @@ impl Lane {
 
     /// Keeps `module`, and the name and the scratch of kernel `kernel`, until all work enqueued so far has finished.
     pub(crate) fn retire(&self, kernel: u64, module: &Module) {
-        let entries: Vec<Entry> = {
+        let entries: Vec<KernelOnStream> = {
             let mut state = self.lock();
             let gone: Vec<KernelHandle> =
                 state.entries.iter().filter(|(_, e)| e.kernel == kernel).map(|(h, _)| *h).collect();
@@ -334,7 +338,7 @@ impl Lane {
         });
         match fence {
             Ok(fence) => {
-                state.retired.push(Retired { sequence, fence, kernel, _kept: what });
+                state.retired.push(RetiredResource { sequence, fence, kernel, _kept: what });
                 self.retired.store(state.retired.len(), Ordering::Relaxed);
             }
             Err(e) => {
@@ -375,7 +379,7 @@ impl Lane {
 
     /// The launches not known to have finished; none where another thread keeps the lane to itself, waiting for the
     /// same fault.
-    pub(crate) fn in_flight(&self) -> Vec<InFlight> {
+    pub(crate) fn in_flight(&self) -> Vec<LaunchInFlight> {
         let mut tries = 0;
         let state = loop {
             match self.state.try_lock() {
@@ -393,7 +397,7 @@ impl Lane {
             .recent
             .iter()
             .filter(|r| r.sequence > completed)
-            .map(|r| InFlight {
+            .map(|r| LaunchInFlight {
                 kernel: names.get(&r.kernel).cloned().unwrap_or_else(|| Arc::from("(unregistered)")),
                 stream: self.core.number(),
                 sequence: r.sequence,
@@ -408,25 +412,29 @@ impl Lane {
 }
 
 /// The scratch and arguments of each kernel on a stream.
-pub(crate) type Entries = HashMap<KernelHandle, Entry, BuildHasherDefault<HandleHasher>>;
+pub(crate) type KernelsOnStream = HashMap<KernelHandle, KernelOnStream, BuildHasherDefault<HandleHasher>>;
 
 /// The pair's state, made on its first launch.
 #[inline]
-pub(crate) fn entry_of<'a>(entries: &'a mut Entries, lane: &Arc<Lane>, kernel: &Kernel) -> &'a mut Entry {
-    let entry = entries.entry(kernel.handle).or_insert_with(|| Entry::new(lane));
+pub(crate) fn kernel_on_stream<'a>(
+    entries: &'a mut KernelsOnStream,
+    stream_state: &Arc<StreamState>,
+    kernel: &Kernel,
+) -> &'a mut KernelOnStream {
+    let entry = entries.entry(kernel.handle).or_insert_with(|| KernelOnStream::new(stream_state));
     if entry.kernel != kernel.id {
-        entry.belongs_to(lane, kernel);
+        entry.belongs_to(stream_state, kernel);
     }
     entry
 }
 
-impl Entry {
+impl KernelOnStream {
     #[cold]
-    fn new(lane: &Lane) -> Entry {
-        Entry {
+    fn new(stream_state: &StreamState) -> KernelOnStream {
+        KernelOnStream {
             kernel: 0,
             kernarg: Vec::new(),
-            scratch: DeviceScratchBuffer::new(lane.core.device()),
+            scratch: DeviceScratchBuffer::new(stream_state.core.device()),
             shadow: Vec::new(),
             shadow_good: false,
         }
@@ -434,8 +442,8 @@ impl Entry {
 
     /// First launch, or the handle's kernel was replaced: the arguments may lie elsewhere now.
     #[cold]
-    fn belongs_to(&mut self, lane: &Arc<Lane>, kernel: &Kernel) {
-        kernel.runs_on(lane);
+    fn belongs_to(&mut self, stream_state: &Arc<StreamState>, kernel: &Kernel) {
+        kernel.runs_on(stream_state);
         self.kernel = kernel.id;
         self.kernarg.clear();
         self.kernarg.resize(kernel.kernarg_bytes as usize, 0);
@@ -445,7 +453,7 @@ impl Entry {
 /// The last launches on a stream, for a fault's report.
 #[derive(Debug)]
 pub(crate) struct RecentLaunches {
-    ring: Vec<Recent>,
+    ring: Vec<RecentLaunch>,
     /// Where the next one goes once the ring is full: the oldest.
     next: usize,
 }
@@ -466,7 +474,7 @@ impl RecentLaunches {
     ) {
         if self.ring.len() < REMEMBERED {
             let recent =
-                Recent { sequence, kernel, dims, bytes: explicit_bytes, start: [0; REMEMBERED_BYTES] };
+                RecentLaunch { sequence, kernel, dims, bytes: explicit_bytes, start: [0; REMEMBERED_BYTES] };
             self.ring.push(recent);
             self.next = self.ring.len() - 1;
         }
@@ -482,12 +490,12 @@ impl RecentLaunches {
     }
 
     /// Oldest first.
-    fn iter(&self) -> impl Iterator<Item = &Recent> {
+    fn iter(&self) -> impl Iterator<Item = &RecentLaunch> {
         self.ring[self.next..].iter().chain(&self.ring[..self.next])
     }
 }
 
-impl Drop for Lane {
+impl Drop for StreamState {
     fn drop(&mut self) {
         // A lost device runs nothing any more, and has said so.
         if self.core.completed() < self.core.enqueued()

@@ -21,7 +21,7 @@ pub(crate) enum State {
 
 /// One block of a segment.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Node {
+pub(crate) struct BlockRecord {
     /// Address of the first byte.
     pub(crate) address: u64,
     /// Size in granules.
@@ -44,19 +44,19 @@ pub(crate) struct Node {
 
 /// All nodes of a heap; vacant ones are used again.
 #[derive(Debug)]
-pub(crate) struct Nodes {
-    pub(crate) all: Vec<Node>,
+pub(crate) struct BlockRecords {
+    pub(crate) all: Vec<BlockRecord>,
     vacant: u32,
 }
 
-impl Nodes {
-    pub(crate) fn new() -> Nodes {
-        Nodes { all: Vec::new(), vacant: NIL }
+impl BlockRecords {
+    pub(crate) fn new() -> BlockRecords {
+        BlockRecords { all: Vec::new(), vacant: NIL }
     }
 
     /// Keeps `node`; gives its index.
     #[inline]
-    pub(crate) fn add(&mut self, node: Node) -> u32 {
+    pub(crate) fn add(&mut self, node: BlockRecord) -> u32 {
         if self.vacant != NIL {
             let id = self.vacant;
             let place = &mut self.all[id as usize];
@@ -78,18 +78,18 @@ impl Nodes {
     }
 }
 
-impl std::ops::Index<u32> for Nodes {
-    type Output = Node;
+impl std::ops::Index<u32> for BlockRecords {
+    type Output = BlockRecord;
 
     #[inline]
-    fn index(&self, id: u32) -> &Node {
+    fn index(&self, id: u32) -> &BlockRecord {
         &self.all[id as usize]
     }
 }
 
-impl std::ops::IndexMut<u32> for Nodes {
+impl std::ops::IndexMut<u32> for BlockRecords {
     #[inline]
-    fn index_mut(&mut self, id: u32) -> &mut Node {
+    fn index_mut(&mut self, id: u32) -> &mut BlockRecord {
         &mut self.all[id as usize]
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hip_driver::{DriverError, DriverResult, ErrorCode};
 
 use super::block::PoolBlock;
-use super::core::{Caller, PoolCore, Request};
+use super::core::{MissRequest, PoolCore, RequestContext};
 use super::heap::HUGE;
 use super::shared::StreamRef;
 use super::stats::class_of;
@@ -18,7 +18,7 @@ pub(crate) type ReclaimFn = Arc<dyn Fn(u64) -> u64 + Send + Sync>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(usize)]
 #[non_exhaustive]
-pub enum Rung {
+pub enum ReclaimStep {
     /// The program's own callbacks free what they can.
     Callbacks,
     /// Blocks held back for other streams whose work has finished meanwhile.
@@ -33,28 +33,28 @@ pub enum Rung {
     OutOfMemory,
 }
 
-impl Rung {
-    /// Every rung, in order.
-    pub const ALL: [Rung; 6] = [
-        Rung::Callbacks,
-        Rung::PollEvents,
-        Rung::Borrow,
-        Rung::ReleaseCached,
-        Rung::WaitForEvents,
-        Rung::OutOfMemory,
+impl ReclaimStep {
+    /// Every reclaim step, in order.
+    pub const ALL: [ReclaimStep; 6] = [
+        ReclaimStep::Callbacks,
+        ReclaimStep::PollEvents,
+        ReclaimStep::Borrow,
+        ReclaimStep::ReleaseCached,
+        ReclaimStep::WaitForEvents,
+        ReclaimStep::OutOfMemory,
     ];
 }
 
-/// Callbacks, and how often each rung was reached and how often it helped.
+/// Callbacks, and how often each reclaim step was reached and how often it helped.
 #[derive(Default)]
-pub(crate) struct Ladder {
+pub(crate) struct ReclaimSteps {
     callbacks: Mutex<Vec<(u64, ReclaimFn)>>,
     next: AtomicU64,
-    reached: [AtomicU64; Rung::ALL.len()],
-    helped: [AtomicU64; Rung::ALL.len()],
+    reached: [AtomicU64; ReclaimStep::ALL.len()],
+    helped: [AtomicU64; ReclaimStep::ALL.len()],
 }
 
-impl Ladder {
+impl ReclaimSteps {
     pub(crate) fn add(&self, callback: ReclaimFn) -> u64 {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         self.callbacks.lock().unwrap_or_else(PoisonError::into_inner).push((id, callback));
@@ -80,39 +80,43 @@ impl Ladder {
         freed > 0
     }
 
-    fn reach(&self, rung: Rung) {
-        self.reached[rung as usize].fetch_add(1, Ordering::Relaxed);
+    fn reach(&self, step: ReclaimStep) {
+        self.reached[step as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    fn help(&self, rung: Rung) {
-        self.helped[rung as usize].fetch_add(1, Ordering::Relaxed);
+    fn help(&self, step: ReclaimStep) {
+        self.helped[step as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How often a rung was reached, and how often it gave the block.
-    pub(crate) fn counts(&self, rung: Rung) -> (u64, u64) {
-        let i = rung as usize;
+    /// How often a reclaim step was reached, and how often it gave the block.
+    pub(crate) fn counts(&self, step: ReclaimStep) -> (u64, u64) {
+        let i = step as usize;
         (self.reached[i].load(Ordering::Relaxed), self.helped[i].load(Ordering::Relaxed))
     }
 }
 
-impl Request<'_> {
+impl MissRequest<'_> {
     fn is_huge(&self) -> bool {
         self.units >= HUGE
     }
 }
 
 impl PoolCore {
-    /// Climbs from the first rung on; `error` is the driver's that led here.
-    pub(crate) fn climb(&self, request: &Request<'_>, error: Option<DriverError>) -> DriverResult<PoolBlock> {
+    /// Climbs from the first reclaim step on; `error` is the driver's that led here.
+    pub(crate) fn reclaim(
+        &self,
+        request: &MissRequest<'_>,
+        error: Option<DriverError>,
+    ) -> DriverResult<PoolBlock> {
         let mut error = error.unwrap_or_else(|| DriverError::new("hipMalloc", ErrorCode::OUT_OF_MEMORY));
-        for rung in Rung::ALL {
-            if rung == Rung::Callbacks && request.caller == Caller::UnderLock {
+        for step in ReclaimStep::ALL {
+            if step == ReclaimStep::Callbacks && request.caller == RequestContext::UnderLock {
                 continue;
             }
-            self.ladder.reach(rung);
-            match self.step(rung, request) {
+            self.ladder.reach(step);
+            match self.try_step(step, request) {
                 Ok(Some(block)) => {
-                    self.ladder.help(rung);
+                    self.ladder.help(step);
                     return Ok(block);
                 }
                 Ok(None) => {}
@@ -124,30 +128,30 @@ impl PoolCore {
         Err(error)
     }
 
-    fn step(&self, rung: Rung, request: &Request<'_>) -> DriverResult<Option<PoolBlock>> {
-        match rung {
-            Rung::Callbacks => {
+    fn try_step(&self, step: ReclaimStep, request: &MissRequest<'_>) -> DriverResult<Option<PoolBlock>> {
+        match step {
+            ReclaimStep::Callbacks => {
                 if self.ladder.run_callbacks(request.bytes) {
                     self.again(request)
                 } else {
                     Ok(None)
                 }
             }
-            Rung::PollEvents => {
+            ReclaimStep::PollEvents => {
                 let released: usize = self.all().iter().map(|a| a.core().poll(&self.shared, false)).sum();
                 if released > 0 { Ok(self.own(request)) } else { Ok(None) }
             }
             // A huge block cut out of another stream's would keep all of that from going back: segments first.
-            Rung::Borrow if request.is_huge() => Ok(None),
-            Rung::Borrow => self.borrow(request),
-            Rung::ReleaseCached => {
+            ReclaimStep::Borrow if request.is_huge() => Ok(None),
+            ReclaimStep::Borrow => self.borrow(request),
+            ReclaimStep::ReleaseCached => {
                 if self.release_free(u64::MAX, false)? > 0 {
                     self.again(request)
                 } else {
                     Ok(None)
                 }
             }
-            Rung::WaitForEvents => {
+            ReclaimStep::WaitForEvents => {
                 for arena in self.all() {
                     arena.core().poll(&self.shared, true);
                 }
@@ -167,13 +171,13 @@ impl PoolCore {
                     other => other,
                 }
             }
-            Rung::OutOfMemory => Ok(None),
+            ReclaimStep::OutOfMemory => Ok(None),
         }
     }
 
     /// From what the stream has by now.
-    fn own(&self, request: &Request<'_>) -> Option<PoolBlock> {
-        let Request { arena, bytes, units, .. } = *request;
+    fn own(&self, request: &MissRequest<'_>) -> Option<PoolBlock> {
+        let MissRequest { arena, bytes, units, .. } = *request;
         let taken = match request.is_huge() {
             true => arena.core().allocate_again(bytes, units)?,
             false => arena.core().allocate_anywhere(bytes, units)?,
@@ -182,7 +186,7 @@ impl PoolCore {
     }
 
     /// A huge block out of a larger one, of this stream or another: better than to fail.
-    fn anywhere(&self, request: &Request<'_>) -> DriverResult<Option<PoolBlock>> {
+    fn anywhere(&self, request: &MissRequest<'_>) -> DriverResult<Option<PoolBlock>> {
         match request.arena.core().allocate_anywhere(request.bytes, request.units) {
             Some(taken) => Ok(Some(request.arena.block(taken, request.bytes))),
             None => self.borrow(request),
@@ -190,7 +194,7 @@ impl PoolCore {
     }
 
     /// From what the stream has by now, or the driver.
-    fn again(&self, request: &Request<'_>) -> DriverResult<Option<PoolBlock>> {
+    fn again(&self, request: &MissRequest<'_>) -> DriverResult<Option<PoolBlock>> {
         match self.own(request) {
             Some(block) => Ok(Some(block)),
             None => self.grow(request, false),
@@ -199,8 +203,8 @@ impl PoolCore {
 
     /// A free block within another stream's memory. It stays that stream's: it goes back there, held until this stream
     /// has done with it.
-    fn borrow(&self, request: &Request<'_>) -> DriverResult<Option<PoolBlock>> {
-        let Request { arena, stream, bytes, units, .. } = *request;
+    fn borrow(&self, request: &MissRequest<'_>) -> DriverResult<Option<PoolBlock>> {
+        let MissRequest { arena, stream, bytes, units, .. } = *request;
         for other in self.all().iter().filter(|o| !Arc::ptr_eq(o, arena)) {
             let taken = match stream {
                 Some(stream) => other.core().lend(bytes, units, StreamRef::new(stream)),

@@ -1,19 +1,19 @@
-//! Every rung of the ladder: reached when those before did not help, and each of use.
+//! Every reclaim step: reached when those before did not help, and each of use.
 
 use std::sync::{Arc, Mutex};
 
 use hiplaunch::DeviceScratchBuffer;
 use hiplaunch::driver::ErrorCode;
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::memory::Rung;
+use hiplaunch::memory::ReclaimStep;
 
 use crate::rig::{Gate, KIB, MIB, REFUSED, Rig, check_sums, out_of_memory};
 
-/// How often each rung was reached and helped, in order.
-fn rungs(rig: &Rig) -> [(u64, u64); Rung::ALL.len()] {
+/// How often each reclaim step was reached and helped, in order.
+fn reclaim_steps(rig: &Rig) -> [(u64, u64); ReclaimStep::ALL.len()] {
     let c = rig.counters();
     check_sums(&c);
-    Rung::ALL.map(|rung| c.rung(rung))
+    ReclaimStep::ALL.map(|step| c.reclaim_step(step))
 }
 
 const NOT_REACHED: (u64, u64) = (0, 0);
@@ -45,7 +45,10 @@ fn rung_1_callbacks_free_what_they_can() {
         }
     });
     let (block, counts) = rig.calls(|| rig.allocate(&a, 2 * MIB));
-    assert_eq!(rungs(&rig), [HELPED, NOT_REACHED, NOT_REACHED, NOT_REACHED, NOT_REACHED, NOT_REACHED]);
+    assert_eq!(
+        reclaim_steps(&rig),
+        [HELPED, NOT_REACHED, NOT_REACHED, NOT_REACHED, NOT_REACHED, NOT_REACHED]
+    );
     // Out of what the callback freed, with no driver call.
     assert_eq!((&asked.lock().unwrap()[..], counts.device_calls()), (&[2 * MIB][..], 0));
     drop(block);
@@ -79,7 +82,7 @@ fn rung_1_callbacks_may_trim_and_use_other_streams() {
         }
     });
     let block = rig.allocate(&a, 4 * MIB);
-    assert_eq!(rungs(&rig)[0], HELPED);
+    assert_eq!(reclaim_steps(&rig)[0], HELPED);
     assert_eq!(block.stream_number(), a.number());
     drop((callback, block, a, b));
     rig.finish();
@@ -103,7 +106,7 @@ fn rung_2_polls_events_of_held_blocks() {
         }
     });
     let block = rig.allocate(&a, 3 * MIB);
-    assert_eq!(rungs(&rig), [NO_HELP, HELPED, NOT_REACHED, NOT_REACHED, NOT_REACHED, NOT_REACHED]);
+    assert_eq!(reclaim_steps(&rig), [NO_HELP, HELPED, NOT_REACHED, NOT_REACHED, NOT_REACHED, NOT_REACHED]);
     drop((callback, block, a, b));
     rig.finish();
 }
@@ -121,7 +124,7 @@ fn rung_3_borrows_within_another_streams_segment() {
     drop(used);
     // The segment is not free as a whole, but 3 MiB of it are, after a's fill.
     let (borrowed, counts) = rig.calls(|| rig.allocate(&b, 3 * MIB));
-    assert_eq!(rungs(&rig), [NO_HELP, NO_HELP, HELPED, NOT_REACHED, NOT_REACHED, NOT_REACHED]);
+    assert_eq!(reclaim_steps(&rig), [NO_HELP, NO_HELP, HELPED, NOT_REACHED, NOT_REACHED, NOT_REACHED]);
     assert_eq!((counts[CallKind::StreamWaitEvent], counts[CallKind::Synchronize]), (1, 0));
     assert!(borrowed.ptr() >= address && borrowed.ptr() < address.offset(4 * MIB));
     // It is still a's, and goes back there once b has done with it.
@@ -145,7 +148,7 @@ fn rung_4_gives_cached_segments_to_the_driver() {
     let blocks = [rig.allocate(&a, 3 * MIB), rig.allocate(&a, 3 * MIB)];
     drop(blocks);
     let (block, counts) = rig.calls(|| rig.allocate(&b, 5 * MIB));
-    assert_eq!(rungs(&rig), [NO_HELP, NO_HELP, NO_HELP, HELPED, NOT_REACHED, NOT_REACHED]);
+    assert_eq!(reclaim_steps(&rig), [NO_HELP, NO_HELP, NO_HELP, HELPED, NOT_REACHED, NOT_REACHED]);
     assert_eq!((counts[CallKind::Free], counts[CallKind::Malloc], counts[CallKind::Synchronize]), (2, 1, 0));
     assert_eq!(rig.counters().reserved, 5 * MIB);
     drop((block, a, b));
@@ -160,11 +163,11 @@ fn rung_5_waits_for_streams_with_cached_segments() {
     let gate = rig.gate(&a);
     blocks.iter().for_each(|block| rig.fill(&a, block));
     drop(blocks);
-    // Rung 4 finds the stream at work, and leaves its memory alone.
+    // ReclaimStep 4 finds the stream at work, and leaves its memory alone.
     let opener = open_when_waited_for(&rig, gate);
     let block = rig.allocate(&b, 5 * MIB);
     opener.join().unwrap();
-    assert_eq!(rungs(&rig), [NO_HELP, NO_HELP, NO_HELP, NO_HELP, HELPED, NOT_REACHED]);
+    assert_eq!(reclaim_steps(&rig), [NO_HELP, NO_HELP, NO_HELP, NO_HELP, HELPED, NOT_REACHED]);
     rig.fill(&b, &block);
     drop((block, a, b));
     rig.finish();
@@ -181,7 +184,7 @@ fn rung_5_waits_for_held_blocks() {
     let opener = open_when_waited_for(&rig, gate);
     let (block, counts) = rig.calls(|| rig.allocate(&a, 2 * MIB));
     opener.join().unwrap();
-    assert_eq!(rungs(&rig), [NO_HELP, NO_HELP, NO_HELP, NO_HELP, HELPED, NOT_REACHED]);
+    assert_eq!(reclaim_steps(&rig), [NO_HELP, NO_HELP, NO_HELP, NO_HELP, HELPED, NOT_REACHED]);
     // Nothing but that wait: the block's memory served.
     assert_eq!((counts[CallKind::Synchronize], counts[CallKind::Malloc], counts[CallKind::Free]), (1, 0, 0));
     rig.fill(&a, &block);
@@ -206,7 +209,7 @@ fn rung_6_is_an_error_that_says_where_the_memory_is() {
     let before = rig.counters();
     assert_eq!((before.in_use, before.held_back), (3 * MIB + 512 * KIB, MIB));
     let e = out_of_memory(rig.pool.allocate(&b, 5 * MIB));
-    assert_eq!(rungs(&rig), [NO_HELP; 6]);
+    assert_eq!(reclaim_steps(&rig), [NO_HELP; 6]);
     assert_eq!((e.kind, e.device, e.requested), ("device", rig.device.id(), 5 * MIB));
     assert_eq!((e.in_use, e.held_back, e.cached), (before.in_use, before.held_back, before.cached));
     assert_eq!(e.held, before.reserved);
@@ -237,7 +240,7 @@ fn the_drivers_own_lack_of_memory_climbs_too() {
     drop(rig.allocate(&a, 3 * MIB));
     rig.fail(CallKind::Malloc, ErrorCode::OUT_OF_MEMORY);
     let block = rig.allocate(&b, 4 * MIB);
-    assert_eq!(rungs(&rig), [NO_HELP, NO_HELP, NO_HELP, HELPED, NOT_REACHED, NOT_REACHED]);
+    assert_eq!(reclaim_steps(&rig), [NO_HELP, NO_HELP, NO_HELP, HELPED, NOT_REACHED, NOT_REACHED]);
     assert_eq!(rig.layer.pending_injections(), 0);
     // A larger segment than asked for is tried again as small as can be, before anything else.
     let blocks: Vec<_> = (0..40).map(|_| rig.allocate(&b, MIB)).collect();
@@ -254,10 +257,10 @@ fn the_drivers_own_lack_of_memory_climbs_too() {
     rig.layer.clear_injections();
     drop(rig.allocate(&a, MIB));
     // Another failure is no lack of memory: nothing is climbed, and it comes out as it is.
-    let reached = rungs(&rig);
+    let reached = reclaim_steps(&rig);
     rig.fail(CallKind::Malloc, REFUSED);
     let e = rig.pool.allocate(&a, 2 * MIB).unwrap_err();
-    assert_eq!((e.code(), rungs(&rig)), (Some(REFUSED), reached));
+    assert_eq!((e.code(), reclaim_steps(&rig)), (Some(REFUSED), reached));
     // More than any device has.
     let e = out_of_memory(rig.pool.allocate(&a, u64::MAX));
     assert!(e.why.is_some());

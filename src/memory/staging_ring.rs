@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use crate::stream::StreamCore;
 use hip_driver::{DevicePtr, DriverError, EventOptions, RawEvent};
 
-use super::Failed;
+use super::LockedFailure;
 use super::pinned::Pinned;
 
 /// Slots start at multiples of this, a cache line.
@@ -14,14 +14,14 @@ const ALIGN: usize = 64;
 
 /// Staging memory of one launch: the caller writes it, a copy or a kernel in flight reads it later.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RingSlot {
+pub(crate) struct StagingRange {
     pub(crate) host: NonNull<u8>,
     pub(crate) device: DevicePtr,
 }
 
 /// One pinned allocation, filled from its start.
 #[derive(Debug)]
-struct Segment {
+struct StagingBuffer {
     memory: Pinned,
     fence: RawEvent,
     /// Position on the stream of the last work that uses the segment.
@@ -36,24 +36,24 @@ struct Segment {
 /// unless the host knows already that the work has finished. So nothing is overwritten while a copy may still read it,
 /// and an event costs one call for a segment, not one for a launch.
 #[derive(Debug)]
-pub(crate) struct PinnedRing {
+pub(crate) struct StagingRing {
     /// The front is the oldest; the back is the one being filled.
-    segments: VecDeque<Segment>,
+    buffers: VecDeque<StagingBuffer>,
     used: usize,
-    segment_bytes: usize,
-    max_segments: usize,
+    buffer_bytes: usize,
+    max_buffers: usize,
     #[cfg(test)]
     pub(crate) without_fence: bool,
 }
 
-impl PinnedRing {
-    /// A ring of at most `max_segments` segments of `segment_bytes`, each allocated when first needed.
-    pub(crate) fn new(segment_bytes: usize, max_segments: usize) -> PinnedRing {
-        PinnedRing {
-            segments: VecDeque::new(),
+impl StagingRing {
+    /// A ring of at most `max_buffers` segments of `buffer_bytes`, each allocated when first needed.
+    pub(crate) fn new(buffer_bytes: usize, max_buffers: usize) -> StagingRing {
+        StagingRing {
+            buffers: VecDeque::new(),
             used: 0,
-            segment_bytes: segment_bytes.max(ALIGN),
-            max_segments: max_segments.max(1),
+            buffer_bytes: buffer_bytes.max(ALIGN),
+            max_buffers: max_buffers.max(1),
             #[cfg(test)]
             without_fence: false,
         }
@@ -61,35 +61,35 @@ impl PinnedRing {
 
     /// Takes `bytes` (not 0) of staging memory; may wait for the oldest fence when the ring is full.
     #[inline]
-    pub(crate) fn take(&mut self, stream: &StreamCore, bytes: usize) -> Result<RingSlot, Failed> {
-        let fits = self.segments.back().is_some_and(|s| s.memory.bytes() - self.used >= bytes);
+    pub(crate) fn take(&mut self, stream: &StreamCore, bytes: usize) -> Result<StagingRange, LockedFailure> {
+        let fits = self.buffers.back().is_some_and(|s| s.memory.bytes() - self.used >= bytes);
         if !fits {
-            self.next_segment(stream, bytes)?;
+            self.next_buffer(stream, bytes)?;
         }
-        let Some(segment) = self.segments.back() else {
+        let Some(buffer) = self.buffers.back() else {
             return Err(DriverError::new("hipHostMalloc", hip_driver::ErrorCode::OUT_OF_MEMORY).into());
         };
-        let memory = segment.memory.get();
+        let memory = buffer.memory.get();
         let at = self.used;
         self.used = (at + bytes).next_multiple_of(ALIGN).min(memory.bytes);
-        // SAFETY: `at + bytes <= memory.bytes`, as checked above or made so by `next_segment`.
+        // SAFETY: `at + bytes <= memory.bytes`, as checked above or made so by `next_buffer`.
         let host = unsafe { memory.host.add(at) };
-        Ok(RingSlot { host, device: memory.device.offset(at as u64) })
+        Ok(StagingRange { host, device: memory.device.offset(at as u64) })
     }
 
     /// Says that work at position `sequence` uses the slot taken last.
     #[inline]
     pub(crate) fn used_by(&mut self, sequence: u64) {
-        if let Some(segment) = self.segments.back_mut() {
-            segment.last_use = sequence;
-            segment.fenced = false;
+        if let Some(buffer) = self.buffers.back_mut() {
+            buffer.last_use = sequence;
+            buffer.fenced = false;
         }
     }
 
     /// Makes a segment with room for `bytes` the back one.
     #[cold]
-    fn next_segment(&mut self, stream: &StreamCore, bytes: usize) -> Result<(), Failed> {
-        if let Some(left) = self.segments.back_mut()
+    fn next_buffer(&mut self, stream: &StreamCore, bytes: usize) -> Result<(), LockedFailure> {
+        if let Some(left) = self.buffers.back_mut()
             && !left.fenced
             && left.last_use > stream.completed()
         {
@@ -98,10 +98,10 @@ impl PinnedRing {
             unsafe { device.raw().event_record(device.id(), left.fence, stream.raw()) }?;
             left.fenced = true;
         }
-        let full = self.segments.len() >= self.max_segments;
+        let full = self.buffers.len() >= self.max_buffers;
         // The oldest, if it is large enough and known to be free, or if there may be no more.
-        let oldest_fits = self.segments.front().is_some_and(|s| s.memory.bytes() >= bytes);
-        let wanted = bytes.max(self.segment_bytes);
+        let oldest_fits = self.buffers.front().is_some_and(|s| s.memory.bytes() >= bytes);
+        let wanted = bytes.max(self.buffer_bytes);
         if oldest_fits && (full || self.oldest_is_free(stream)?) {
             self.reuse_oldest(stream)
         } else {
@@ -115,21 +115,21 @@ impl PinnedRing {
         }
     }
 
-    fn allocate(&mut self, stream: &StreamCore, bytes: usize) -> Result<(), Failed> {
+    fn allocate(&mut self, stream: &StreamCore, bytes: usize) -> Result<(), LockedFailure> {
         let device = stream.device();
         let memory = Pinned::new(device, bytes)?;
         let fence = device.raw().event_create(device.id(), EventOptions::default())?;
-        self.segments.push_back(Segment { memory, fence, last_use: 0, fenced: false });
+        self.buffers.push_back(StagingBuffer { memory, fence, last_use: 0, fenced: false });
         self.used = 0;
         Ok(())
     }
 
-    fn oldest_is_free(&self, stream: &StreamCore) -> Result<bool, Failed> {
+    fn oldest_is_free(&self, stream: &StreamCore) -> Result<bool, LockedFailure> {
         #[cfg(test)]
         if self.without_fence {
             return Ok(true);
         }
-        match self.segments.front() {
+        match self.buffers.front() {
             Some(s) => {
                 Ok(s.last_use <= stream.completed() || (s.fenced && stream.reached(s.last_use, s.fence)?))
             }
@@ -138,31 +138,31 @@ impl PinnedRing {
     }
 
     /// Waits for the oldest segment's fence. A segment is always fenced when it is not the back one; a lone segment is
-    /// fenced by `next_segment` before this.
-    fn wait_for_oldest(&self, stream: &StreamCore) -> Result<(), Failed> {
+    /// fenced by `next_buffer` before this.
+    fn wait_for_oldest(&self, stream: &StreamCore) -> Result<(), LockedFailure> {
         #[cfg(test)]
         if self.without_fence {
             return Ok(());
         }
-        if let Some(s) = self.segments.front() {
+        if let Some(s) = self.buffers.front() {
             stream.wait_for(s.last_use, s.fence)?;
         }
         Ok(())
     }
 
-    fn reuse_oldest(&mut self, stream: &StreamCore) -> Result<(), Failed> {
+    fn reuse_oldest(&mut self, stream: &StreamCore) -> Result<(), LockedFailure> {
         self.wait_for_oldest(stream)?;
-        if let Some(mut s) = self.segments.pop_front() {
+        if let Some(mut s) = self.buffers.pop_front() {
             s.fenced = false;
-            self.segments.push_back(s);
+            self.buffers.push_back(s);
             self.used = 0;
         }
         Ok(())
     }
 
-    fn drop_oldest(&mut self, stream: &StreamCore) -> Result<(), Failed> {
+    fn drop_oldest(&mut self, stream: &StreamCore) -> Result<(), LockedFailure> {
         self.wait_for_oldest(stream)?;
-        if let Some(s) = self.segments.pop_front() {
+        if let Some(s) = self.buffers.pop_front() {
             destroy(stream, s);
         }
         Ok(())
@@ -171,19 +171,19 @@ impl PinnedRing {
     /// Frees everything; the stream is idle.
     pub(crate) fn clear(&mut self, stream: &StreamCore) {
         self.used = 0;
-        self.segments.drain(..).for_each(|s| destroy(stream, s));
+        self.buffers.drain(..).for_each(|s| destroy(stream, s));
     }
 
     /// Bytes of pinned memory held.
     pub(crate) fn held(&self) -> usize {
-        self.segments.iter().map(|s| s.memory.bytes()).sum()
+        self.buffers.iter().map(|s| s.memory.bytes()).sum()
     }
 }
 
-fn destroy(stream: &StreamCore, segment: Segment) {
+fn destroy(stream: &StreamCore, buffer: StagingBuffer) {
     let device = stream.device();
     // SAFETY: the fence is the segment's own, and nothing waits for it any more.
-    if let Err(e) = unsafe { device.raw().event_destroy(device.id(), segment.fence) } {
+    if let Err(e) = unsafe { device.raw().event_destroy(device.id(), buffer.fence) } {
         log::warn!("destroying a fence of {}: {e}", device.id());
     }
 }

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use crate::stream::StreamCore;
 use hip_driver::{DevicePtr, EventOptions, RawEvent};
 
-use super::Failed;
+use super::LockedFailure;
 use super::pinned::Pinned;
 
 /// The smallest slot, a cache line.
@@ -18,7 +18,7 @@ const MAX_ABANDONED: usize = 1024;
 
 /// Memory for the results of one launch and the event that says when they are there.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ResultSlot {
+pub(crate) struct ResultBuffer {
     pub(crate) host: NonNull<u8>,
     pub(crate) device: DevicePtr,
     pub(crate) event: RawEvent,
@@ -26,20 +26,20 @@ pub(crate) struct ResultSlot {
 }
 
 // SAFETY: a description of memory that the pool owns; whoever holds the slot is its only user.
-unsafe impl Send for ResultSlot {}
+unsafe impl Send for ResultBuffer {}
 // SAFETY: as above; nothing is accessible through a shared reference without unsafe code.
-unsafe impl Sync for ResultSlot {}
+unsafe impl Sync for ResultBuffer {}
 
 #[derive(Debug, Default)]
 struct Class {
-    free: Vec<ResultSlot>,
+    free: Vec<ResultBuffer>,
     /// Given back before their results were there; oldest first, with the position that fills them.
-    abandoned: VecDeque<(ResultSlot, u64)>,
+    abandoned: VecDeque<(ResultBuffer, u64)>,
 }
 
 /// The result slots of one stream, in powers of two.
 #[derive(Debug, Default)]
-pub(crate) struct ResultSlots {
+pub(crate) struct ResultBuffers {
     classes: Vec<Class>,
     chunks: Vec<Pinned>,
     events: Vec<RawEvent>,
@@ -49,10 +49,10 @@ fn class_of(bytes: usize) -> u8 {
     (bytes.max(MIN_SLOT).next_power_of_two().trailing_zeros() - MIN_SLOT.trailing_zeros()) as u8
 }
 
-impl ResultSlots {
+impl ResultBuffers {
     /// Takes a slot of at least `bytes`.
     #[inline]
-    pub(crate) fn take(&mut self, stream: &StreamCore, bytes: usize) -> Result<ResultSlot, Failed> {
+    pub(crate) fn take(&mut self, stream: &StreamCore, bytes: usize) -> Result<ResultBuffer, LockedFailure> {
         let class = class_of(bytes);
         match self.classes.get_mut(usize::from(class)).and_then(|c| c.free.pop()) {
             Some(slot) => Ok(slot),
@@ -61,7 +61,7 @@ impl ResultSlots {
     }
 
     #[cold]
-    fn take_slow(&mut self, stream: &StreamCore, class: u8) -> Result<ResultSlot, Failed> {
+    fn take_slow(&mut self, stream: &StreamCore, class: u8) -> Result<ResultBuffer, LockedFailure> {
         let index = usize::from(class);
         if self.classes.len() <= index {
             self.classes.resize_with(index + 1, Class::default);
@@ -89,7 +89,7 @@ impl ResultSlots {
     }
 
     /// Moves abandoned slots whose results are there to the free ones; `wait` waits for the oldest.
-    fn reclaim(&mut self, stream: &StreamCore, class: usize, wait: bool) -> Result<(), Failed> {
+    fn reclaim(&mut self, stream: &StreamCore, class: usize, wait: bool) -> Result<(), LockedFailure> {
         let class = &mut self.classes[class];
         let mut waited = !wait;
         while let Some(&(slot, sequence)) = class.abandoned.front() {
@@ -105,7 +105,7 @@ impl ResultSlots {
         Ok(())
     }
 
-    fn allocate(&mut self, stream: &StreamCore, class: u8) -> Result<(), Failed> {
+    fn allocate(&mut self, stream: &StreamCore, class: u8) -> Result<(), LockedFailure> {
         let device = stream.device();
         let bytes = MIN_SLOT << class;
         // A few at first: a stream that reads each result before the next launch needs one.
@@ -122,7 +122,7 @@ impl ResultSlots {
             self.events.push(event);
             // SAFETY: `i < count`, and the chunk is `count` slots long.
             let host = unsafe { memory.host.add(i * bytes) };
-            let slot = ResultSlot { host, device: memory.device.offset((i * bytes) as u64), event, class };
+            let slot = ResultBuffer { host, device: memory.device.offset((i * bytes) as u64), event, class };
             self.classes[usize::from(class)].free.push(slot);
         }
         // Room for every slot in both lists, so that giving one back never allocates.
@@ -135,7 +135,7 @@ impl ResultSlots {
 
     /// Gives a slot back whose results were read, or that no work uses.
     #[inline]
-    pub(crate) fn release(&mut self, slot: ResultSlot) {
+    pub(crate) fn release(&mut self, slot: ResultBuffer) {
         if let Some(class) = self.classes.get_mut(usize::from(slot.class)) {
             class.free.push(slot);
         }
@@ -143,7 +143,7 @@ impl ResultSlots {
 
     /// Gives a slot back that work at position `sequence` may still fill; its event was recorded after that.
     #[inline]
-    pub(crate) fn abandon(&mut self, stream: &StreamCore, slot: ResultSlot, sequence: u64) {
+    pub(crate) fn abandon(&mut self, stream: &StreamCore, slot: ResultBuffer, sequence: u64) {
         if let Some(class) = self.classes.get_mut(usize::from(slot.class)) {
             if stream.completed() >= sequence {
                 class.free.push(slot);
