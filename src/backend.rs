@@ -171,9 +171,13 @@ pub fn validated(driver: Arc<dyn Driver>, validate: Option<bool>) -> Result<Laye
 }
 
 /// A driver, or the line that says why there is none.
-type Attempt = Result<Arc<dyn Driver>, String>;
+type LoadAttempt = Result<Arc<dyn Driver>, String>;
 
-fn note(attempt: Attempt, backend: Backend, tried: &mut Vec<String>) -> Option<(Arc<dyn Driver>, Backend)> {
+fn note(
+    attempt: LoadAttempt,
+    backend: Backend,
+    tried: &mut Vec<String>,
+) -> Option<(Arc<dyn Driver>, Backend)> {
     match attempt {
         Ok(driver) => Some((driver, backend)),
         Err(reason) => {
@@ -183,13 +187,13 @@ fn note(attempt: Attempt, backend: Backend, tried: &mut Vec<String>) -> Option<(
     }
 }
 
-fn open_hip() -> Attempt {
+fn open_hip() -> LoadAttempt {
     let driver: Arc<dyn Driver> = HipDriver::load().map_err(|error| error.to_string())?;
     with_device(driver)
 }
 
 #[cfg(feature = "emulator")]
-fn open_emulator(options: Option<Emulator>) -> Attempt {
+fn open_emulator(options: Option<Emulator>) -> LoadAttempt {
     let options = options.map_or_else(Emulator::from_env, Ok);
     let driver: Arc<dyn Driver> =
         options.and_then(hip_driver_emulated::EmulatedDriver::new).map_err(|error| error.to_string())?;
@@ -197,11 +201,11 @@ fn open_emulator(options: Option<Emulator>) -> Attempt {
 }
 
 #[cfg(not(feature = "emulator"))]
-fn open_emulator(_: Option<Emulator>) -> Attempt {
+fn open_emulator(_: Option<Emulator>) -> LoadAttempt {
     Err("this build has no emulator; build with the feature `emulator`".to_owned())
 }
 
-fn with_device(driver: Arc<dyn Driver>) -> Attempt {
+fn with_device(driver: Arc<dyn Driver>) -> LoadAttempt {
     let info = driver.info();
     match driver.device_count() {
         Ok(0) => Err(format!("{} {} ({}) finds no device", info.name, info.version, info.source)),

@@ -26,8 +26,8 @@ pub use layout::Layout;
 pub use layout::elements;
 pub use pool::report;
 pub use pool::{
-    Action, ClassCounters, POOL_VARIABLE, PoolBackend, PoolBlock, PoolBlockInfo, PoolBlockSnapshot,
-    PoolBlockState, PoolCalls, PoolCounters, PoolError, PoolOptions, PoolSegmentSnapshot, PoolSnapshot,
+    ClassCounters, POOL_VARIABLE, PoolBackend, PoolBlock, PoolBlockInfo, PoolBlockSnapshot, PoolBlockState,
+    PoolCalls, PoolCounters, PoolError, PoolOptions, PoolSegmentSnapshot, PoolSnapshot, PoolTraceAction,
     PoolTraceEntry, ReclaimStep, StreamCounters, TRACE_COLUMNS,
 };
 pub use scratch::DeviceScratchBuffer;

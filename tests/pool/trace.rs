@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use hiplaunch::memory::{Action, PoolTraceEntry, TRACE_COLUMNS};
+use hiplaunch::memory::{PoolTraceAction, PoolTraceEntry, TRACE_COLUMNS};
 
 use crate::rig::{KIB, MIB, Rig, out_of_memory};
 
-fn actions(trace: &[PoolTraceEntry]) -> Vec<(Action, u64, u64)> {
+fn actions(trace: &[PoolTraceEntry]) -> Vec<(PoolTraceAction, u64, u64)> {
     trace.iter().map(|entry| (entry.action, entry.bytes, entry.stream)).collect()
 }
 
@@ -29,13 +29,13 @@ fn each_operation_is_there_with_its_stream() {
     let (trace, dropped) = rig.pool.take_trace();
     let size = 1_000_000u64.next_multiple_of(64 * KIB);
     let expected = [
-        (Action::Grow, size, 0),
-        (Action::Allocate, 1_000_000, s),
-        (Action::Free, 1_000_000, s),
-        (Action::Wait, 0, t),
-        (Action::Allocate, 900_000, t),
-        (Action::Record, 0, s),
-        (Action::Free, 900_000, t),
+        (PoolTraceAction::Grow, size, 0),
+        (PoolTraceAction::Allocate, 1_000_000, s),
+        (PoolTraceAction::Free, 1_000_000, s),
+        (PoolTraceAction::Wait, 0, t),
+        (PoolTraceAction::Allocate, 900_000, t),
+        (PoolTraceAction::Record, 0, s),
+        (PoolTraceAction::Free, 900_000, t),
     ];
     assert_eq!((&actions(&trace)[..], dropped), (&expected[..], 0));
     assert!(trace[1..3].iter().chain(&trace[4..]).all(|entry| entry.address == at && entry.event.is_none()));
@@ -47,8 +47,8 @@ fn each_operation_is_there_with_its_stream() {
     rig.pool.set_cap(Some(MIB));
     out_of_memory(rig.pool.allocate(&a, 8 * MIB));
     let (trace, _) = rig.pool.take_trace();
-    assert!(actions(&trace).contains(&(Action::AllocateFailure, 8 * MIB, s)));
-    for action in [Action::Release, Action::Synchronize] {
+    assert!(actions(&trace).contains(&(PoolTraceAction::AllocateFailure, 8 * MIB, s)));
+    for action in [PoolTraceAction::Release, PoolTraceAction::Synchronize] {
         assert!(trace.iter().any(|entry| entry.action == action), "{action}: {trace:?}");
     }
     rig.pool.set_tracing(false);

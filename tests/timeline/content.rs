@@ -3,7 +3,7 @@
 use hiplaunch::driver::{HostFunction, Work as DriverWork};
 use std::time::Duration;
 
-use hiplaunch::driver::timeline::{CopyDirection, Work};
+use hiplaunch::driver::timeline::{CopyDirection, DeviceWork};
 use hiplaunch::graph::{GraphArg, Submission};
 use hiplaunch::{Arg, Backend, DeviceBuffer, LaunchDims, Launcher, args};
 
@@ -11,13 +11,13 @@ use crate::rig::*;
 use hiplaunch_testing::well_formed::assert_well_formed;
 
 /// A kernel with the dimensions of [`dims`].
-fn kernel(name: &str) -> Work {
+fn kernel(name: &str) -> DeviceWork {
     let LaunchDims { grid, block, .. } = dims();
-    Work::Kernel { name: name.into(), grid, block, dynamic_lds: 0 }
+    DeviceWork::Kernel { name: name.into(), grid, block, dynamic_lds: 0 }
 }
 
-fn copy(direction: CopyDirection, bytes: usize) -> Work {
-    Work::Copy { direction, bytes: bytes as u64 }
+fn copy(direction: CopyDirection, bytes: usize) -> DeviceWork {
+    DeviceWork::Copy { direction, bytes: bytes as u64 }
 }
 
 #[test]
@@ -135,8 +135,8 @@ fn a_graph_of_the_drivers() {
         assert_well_formed(&timeline);
         let [call] = named(&timeline, "hipGraphLaunch")[..] else { panic!("{timeline:#?}") };
         let nodes =
-            [Work::Fill { bytes: 4 * N as u64 }, kernel("vscale"), kernel("vscale"), kernel("vscale")];
-        assert_eq!(call.work, Some(Work::Graph { nodes: nodes[..].into() }));
+            [DeviceWork::Fill { bytes: 4 * N as u64 }, kernel("vscale"), kernel("vscale"), kernel("vscale")];
+        assert_eq!(call.work, Some(DeviceWork::Graph { nodes: nodes[..].into() }));
         assert_eq!(call.bytes, Some(4 * N as u64));
         let work = work(&timeline);
         let of_graph: Vec<_> =
@@ -188,7 +188,7 @@ fn work_is_where_the_host_saw_it() {
         assert_well_formed(&timeline);
         let work = work(&timeline);
         let [sleep, fill] = work[..] else { panic!("{timeline:#?}") };
-        assert_eq!((&sleep.work, &fill.work), (&Work::HostFunction, &kernel("fill_u32")));
+        assert_eq!((&sleep.work, &fill.work), (&DeviceWork::HostFunction, &kernel("fill_u32")));
         assert!(sleep.end - sleep.begin >= pause, "{sleep:?}");
         // The launch returned long before its kernel began. The wait ended after it; events tell that only about.
         let launch = named(&timeline, "hipModuleLaunchKernel")[0];

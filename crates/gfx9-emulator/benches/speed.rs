@@ -6,7 +6,7 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use code_object::CodeObject;
-use gfx9_emulator::{Config, Dispatch, Machine, Program, SimdLevel};
+use gfx9_emulator::{Dispatch, LoadedProgram, Machine, MachineConfig, SimdLevel};
 
 const KERNELS: &[u8] = include_bytes!("data/kernels.gfx90a.co");
 
@@ -27,7 +27,7 @@ fn pack(pointers: &[u64], words: &[u32]) -> Vec<u8> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut config = Config::default();
+    let mut config = MachineConfig::default();
     config.threads = 1;
     let mut names = Vec::new();
     let mut args = std::env::args().skip(1);
@@ -131,7 +131,7 @@ fn now(start: Instant, cpu: bool) -> f64 {
 /// The best of the launches that fit into two seconds.
 fn measure(
     machine: &Machine,
-    program: &Program,
+    program: &LoadedProgram,
     (name, grid, block, args): &Case,
     buffers: [u64; 3],
 ) -> Result<(f64, u64), Box<dyn Error>> {

@@ -9,13 +9,13 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use code_object::CodeObject;
-use gfx9_emulator::{Config, Dispatch, Machine, SimdLevel};
+use gfx9_emulator::{Dispatch, Machine, MachineConfig, SimdLevel};
 use toml::{Table, Value};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
-    let mut config = Config::default();
+    let mut config = MachineConfig::default();
     let (mut code_object, mut suffix, mut scripts) = (None, None, Vec::new());
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
@@ -55,7 +55,12 @@ fn tables<'a>(table: &'a Table, key: &str) -> impl Iterator<Item = &'a Table> {
     table.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_table)
 }
 
-fn run(path: &Path, config: &Config, code_object: Option<&str>, suffix: Option<&str>) -> Result<String> {
+fn run(
+    path: &Path,
+    config: &MachineConfig,
+    code_object: Option<&str>,
+    suffix: Option<&str>,
+) -> Result<String> {
     let script: Table = fs::read_to_string(path)?.parse()?;
     let dir = path.parent().unwrap_or(Path::new("."));
     let mut file = dir.join(text(&script, "code_object")?);

@@ -45,18 +45,19 @@ mod state;
 mod testing;
 
 pub use exec::level::SimdLevel;
-pub use host::config::Config;
+pub use host::config::MachineConfig;
 pub use host::hostcall::{Printer, PrintfStream};
 pub use host::launch::{Dispatch, MAX_BLOCK};
 pub use host::machine::Machine;
-pub use host::program::Program;
+pub use host::program::LoadedProgram;
 pub use host::run::DispatchStats;
 pub use memory::address_space::{AddressSpace, MemoryUsage, RegionInfo};
 pub use memory::lds::MAX_LDS;
 pub use observe::{
-    InstructionClass, InstructionTrace, Profile, TraceFilter, TracedInstruction, TracedRegister, Traffic,
+    BytesAccessed, InstructionClass, InstructionTrace, Profile, TraceFilter, TracedInstruction,
+    TracedRegister,
 };
-pub use report::access::{AccessKind, LaneAddress, Space};
+pub use report::access::{AccessKind, LaneAddress, MemorySpace};
 pub use report::defect::{Defect, DefectKind, Site};
 pub use report::error::{Error, Result};
 pub use report::fault::{FaultCause, FaultReport, WaitingWave, WaitsFor};

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use code_object::CodeObject;
 use common::{Arg, Rig, U32, U64, threads};
-use gfx9_emulator::{Config, Dispatch, Machine, Printer, PrintfStream};
+use gfx9_emulator::{Dispatch, Machine, MachineConfig, Printer, PrintfStream};
 
 const OPENCL: &[u8] = include_bytes!("data/compilers/opencl.gfx90a.co");
 const BUFFERED: &[u8] = include_bytes!("data/compilers/buffered.gfx942.co");
@@ -23,7 +23,7 @@ const WAVE: [(&str, &[u8]); 2] = [
 const UNREACHABLE: &[u8] = include_bytes!("data/compilers/unreachable.gfx942.co");
 const BYTES: &[u8] = include_bytes!("data/compilers/bytes.gfx90a.co");
 
-fn rig_of(config: Config, name: &'static str, object: &[u8]) -> Rig {
+fn rig_of(config: MachineConfig, name: &'static str, object: &[u8]) -> Rig {
     let machine = Machine::new(config).unwrap();
     let program = machine.load(&CodeObject::parse(object).unwrap()).unwrap();
     Rig { machine, program, name }

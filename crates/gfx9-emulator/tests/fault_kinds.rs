@@ -5,7 +5,9 @@ mod common;
 use std::time::{Duration, Instant};
 
 use common::{Arg, Rig, U32, U64, threads};
-use gfx9_emulator::{AccessKind, Config, Error, FaultCause, FaultReport, Space, WaitingWave, WaitsFor};
+use gfx9_emulator::{
+    AccessKind, Error, FaultCause, FaultReport, MachineConfig, MemorySpace, WaitingWave, WaitsFor,
+};
 
 fn fault(rig: &Rig, kernel: &str, grid: u32, block: u32, args: &[Arg]) -> FaultReport {
     match rig.launch(kernel, [grid, 1, 1], [block, 1, 1], 0, args) {
@@ -141,7 +143,7 @@ fn instructions_that_end_a_kernel_are_reported() {
         let report = fault(&rig, "data_share", 1, 64, &[]);
         assert_eq!((&report.cause, report.mnemonic), (&FaultCause::NoGlobalDataShare, "ds_add_u32"));
         let report = fault(&rig, "misaligned_lds", 1, 64, &[]);
-        let FaultCause::Misaligned { space: Space::Lds, size: 8, lanes } = &report.cause else {
+        let FaultCause::Misaligned { space: MemorySpace::Lds, size: 8, lanes } = &report.cause else {
             panic!("{report}")
         };
         assert_eq!((lanes.len(), lanes[0].lane, lanes[0].address % 8), (16, Some(0), 4));
@@ -181,7 +183,7 @@ fn waves_that_never_arrive_at_a_barrier_run_until_the_budget_ends() {
 fn a_barrier_that_can_never_be_met_is_found_without_a_budget() {
     for count in [1, 2] {
         for seed in [None, Some(3)] {
-            let mut config: Config = threads(count);
+            let mut config: MachineConfig = threads(count);
             config.schedule_seed = seed;
             for rig in Rig::waiting(&config) {
                 let out = rig.words(&[0; 128]);

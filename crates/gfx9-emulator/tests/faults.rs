@@ -5,7 +5,7 @@ mod common;
 use std::time::{Duration, Instant};
 
 use common::{Rig, U32, U64, threads};
-use gfx9_emulator::{AccessKind, Error, FaultCause, FaultReport, Space};
+use gfx9_emulator::{AccessKind, Error, FaultCause, FaultReport, MemorySpace};
 
 fn fault(result: Result<gfx9_emulator::DispatchStats, Error>) -> FaultReport {
     match result {
@@ -26,7 +26,7 @@ fn out_of_bounds_accesses_name_the_lane_and_the_allocation() {
     for rig in Rig::all(&threads(2)) {
         let base = rig.words(&[0; 16]);
         let report = fault(rig.launch("store_at", [3, 1, 1], [128, 1, 1], 0, &[U64(base), U64(20), U32(70)]));
-        let FaultCause::OutOfBounds { access: AccessKind::Write, space: Space::Global, size: 4, lanes } =
+        let FaultCause::OutOfBounds { access: AccessKind::Write, space: MemorySpace::Global, size: 4, lanes } =
             &report.cause
         else {
             panic!("{}: {report}", rig.name);
@@ -81,7 +81,7 @@ fn accesses_beyond_the_lds_fault() {
         launch(0).unwrap();
         let report = fault(launch(10));
         match &report.cause {
-            FaultCause::OutOfBounds { access: AccessKind::Read, space: Space::Lds, size: 4, lanes } => {
+            FaultCause::OutOfBounds { access: AccessKind::Read, space: MemorySpace::Lds, size: 4, lanes } => {
                 assert_eq!(lanes.len(), 10, "{report}");
                 assert_eq!((lanes[0].lane, lanes[0].address), (Some(54), 256));
             }

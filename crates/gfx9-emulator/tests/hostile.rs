@@ -8,7 +8,7 @@ use std::path::Path;
 
 use code_object::CodeObject;
 use common::OBJECTS;
-use gfx9_emulator::{Config, Error, Machine};
+use gfx9_emulator::{Error, Machine, MachineConfig};
 
 /// Seeded random bytes (splitmix64).
 struct Bytes(u64);
@@ -90,7 +90,7 @@ fn broken_code_objects_do_not_panic() {
 
 fn refusal(object: &[u8]) -> Error {
     let object = CodeObject::parse(object).expect("a code object");
-    let machine = Machine::new(Config::default()).expect("a machine");
+    let machine = Machine::new(MachineConfig::default()).expect("a machine");
     let free = machine.memory().usage();
     let error = machine.load(&object).expect_err("it must not load");
     assert_eq!(machine.memory().usage(), free, "nothing is left of it");

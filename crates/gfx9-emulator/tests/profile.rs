@@ -3,9 +3,9 @@
 mod common;
 
 use common::{Rig, U32, U64, threads};
-use gfx9_emulator::{Config, InstructionClass, Profile, Traffic};
+use gfx9_emulator::{BytesAccessed, InstructionClass, MachineConfig, Profile};
 
-fn profiling(count: usize) -> Config {
+fn profiling(count: usize) -> MachineConfig {
     let mut config = threads(count);
     config.profile = true;
     config
@@ -26,8 +26,8 @@ fn bytes_lanes_and_classes_are_counted() {
         let stats = rig.run("copy", 3, 100, &[U64(from), U64(to)]);
         let p = stats.profile.unwrap();
         assert_eq!((p.dispatches, p.workgroups, p.waves), (1, 3, 6));
-        assert_eq!(p.global, Traffic { read: 1200, written: 1200, atomic: 0 });
-        assert_eq!((p.lds, p.scratch), (Traffic::default(), Traffic::default()));
+        assert_eq!(p.global, BytesAccessed { read: 1200, written: 1200, atomic: 0 });
+        assert_eq!((p.lds, p.scratch), (BytesAccessed::default(), BytesAccessed::default()));
         assert!(p.scalar.read > 0 && p.scalar.written == 0);
         // One load and one store a wave; each instruction in one class.
         assert_eq!(p.count(InstructionClass::VmemLoad), 6);
@@ -47,7 +47,7 @@ fn lds_accesses_barriers_and_conflicts_are_counted() {
     let stats = rig.launch("two_barriers", [2, 1, 1], [256, 1, 1], 32 << 10, &[U64(data), U32(3)]).unwrap();
     let p = stats.profile.unwrap();
     assert_eq!(p.count(InstructionClass::Barrier), 2 * 4 * 3 * 2);
-    assert_eq!(p.lds, Traffic { read: 2 * 256 * 4 * 3, written: 2 * 256 * 4 * 3, atomic: 0 });
+    assert_eq!(p.lds, BytesAccessed { read: 2 * 256 * 4 * 3, written: 2 * 256 * 4 * 3, atomic: 0 });
     // Each access of 64 dwords takes two cycles; neither order has conflicts.
     assert_eq!((p.lds_cycles, p.lds_bank_conflicts), (2 * 4 * 3 * 2 * 2, 0));
     let occupancy = p.occupancy.unwrap();

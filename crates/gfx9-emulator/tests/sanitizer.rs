@@ -3,9 +3,9 @@
 mod common;
 
 use common::{Arg, Rig, U32, U64, threads};
-use gfx9_emulator::{AccessKind, Config, Defect, DefectKind, Error, Space};
+use gfx9_emulator::{AccessKind, Defect, DefectKind, Error, MachineConfig, MemorySpace};
 
-fn sanitizing(count: usize, seed: Option<u64>) -> Config {
+fn sanitizing(count: usize, seed: Option<u64>) -> MachineConfig {
     let mut config = threads(count);
     config.sanitize = true;
     config.schedule_seed = seed;
@@ -34,7 +34,7 @@ fn races_between_workgroups_are_found() {
         let found = defects(&rig, "last_writer", 8, 64, 0, &[U64(out)]);
         assert_eq!(found.len(), 1, "{found:?}");
         let Defect { kind, space, size, site, other, lanes, allocation, .. } = &found[0];
-        assert_eq!((*kind, *space, *size), (DefectKind::DataRace, Space::Global, 4));
+        assert_eq!((*kind, *space, *size), (DefectKind::DataRace, MemorySpace::Global, 4));
         assert_eq!((lanes.len(), lanes[0].address), (1, out));
         let other = other.as_ref().unwrap();
         assert!(site.instruction.starts_with("global_store_dword "), "{site}");
@@ -73,7 +73,7 @@ fn races_within_a_workgroup_are_found() {
         ] {
             let found = defects(&rig, kernel, 2, 256, 1024, args);
             // What another wave has yet to write was also never written.
-            assert!(found.iter().all(|d| d.space == Space::Lds), "{found:?}");
+            assert!(found.iter().all(|d| d.space == MemorySpace::Lds), "{found:?}");
             let races: Vec<&Defect> = found.iter().filter(|d| d.kind == DefectKind::DataRace).collect();
             assert!(!races.is_empty(), "{kernel}: {found:?}");
             for defect in races {
@@ -116,7 +116,7 @@ fn reads_of_bytes_never_written_are_found() {
 
     let found = defects(&rig, "read_lds", 1, 64, 256, &[U64(to)]);
     let read = found.iter().find(|d| d.kind == DefectKind::UninitializedRead).unwrap();
-    assert_eq!((read.space, read.lanes[0].lane), (Space::Lds, Some(8)));
+    assert_eq!((read.space, read.lanes[0].lane), (MemorySpace::Lds, Some(8)));
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn a_flag_in_lds_is_reported_as_a_race() {
         let out = rig.words(&[9; 8]);
         match rig.launch("wave_chain", [2, 1, 1], [256, 1, 1], 0, &[U64(out)]) {
             Err(Error::Sanitizer { defects, .. }) => {
-                assert!(defects.iter().all(|d| d.space == Space::Lds), "{defects:?}");
+                assert!(defects.iter().all(|d| d.space == MemorySpace::Lds), "{defects:?}");
             }
             other => panic!("{other:?}"),
         }

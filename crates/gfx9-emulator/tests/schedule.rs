@@ -5,11 +5,11 @@ mod common;
 use std::collections::HashSet;
 
 use common::{Rig, U32, U64, threads};
-use gfx9_emulator::Config;
+use gfx9_emulator::MachineConfig;
 
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
 
-fn seeded(count: usize, seed: Option<u64>) -> Config {
+fn seeded(count: usize, seed: Option<u64>) -> MachineConfig {
     let mut config = threads(count);
     config.schedule_seed = seed;
     config

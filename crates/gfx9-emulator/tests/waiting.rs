@@ -4,13 +4,13 @@ mod common;
 
 use code_object::{CodeObject, Processor, TargetId};
 use common::{Rig, U32, U64, threads};
-use gfx9_emulator::{Config, Machine};
+use gfx9_emulator::{Machine, MachineConfig};
 
 /// What hipcc makes of `cooperative_groups::grid_group::sync`.
 const COOPERATIVE: &[u8] = include_bytes!("data/cooperative.gfx90a.bundle");
 
 /// One and two threads, in the usual order and with five seeds.
-fn configs() -> impl Iterator<Item = Config> {
+fn configs() -> impl Iterator<Item = MachineConfig> {
     [None, Some(1), Some(2), Some(3), Some(4), Some(5)].into_iter().flat_map(|seed| {
         [1, 2].map(|count| {
             let mut config = threads(count);

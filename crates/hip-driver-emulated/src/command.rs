@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use gfx9_emulator::{AddressSpace, Dispatch, Error, FaultCause, Space};
+use gfx9_emulator::{AddressSpace, Dispatch, Error, FaultCause, MemorySpace};
 
 use super::device::{Device, lock, may_wait};
 use super::event::Event;
@@ -361,7 +361,7 @@ fn fault_code(error: &Error) -> ErrorCode {
     match error {
         Error::OutOfBounds { .. } => ErrorCode::ILLEGAL_ADDRESS,
         Error::Fault(report) => match report.cause {
-            FaultCause::OutOfBounds { space: Space::Global, .. } => ErrorCode::ILLEGAL_ADDRESS,
+            FaultCause::OutOfBounds { space: MemorySpace::Global, .. } => ErrorCode::ILLEGAL_ADDRESS,
             FaultCause::Trap { .. } => ErrorCode::ASSERT,
             FaultCause::OverBudget { .. } => ErrorCode::LAUNCH_TIME_OUT,
             _ => ErrorCode::LAUNCH_FAILURE,

@@ -44,10 +44,10 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use gfx9_emulator::{AddressSpace, Config, Machine};
+use gfx9_emulator::{AddressSpace, Machine, MachineConfig};
 pub use gfx9_emulator::{
-    Defect, DefectKind, InstructionClass, InstructionTrace, Profile, TraceFilter, TracedInstruction,
-    TracedRegister, Traffic,
+    BytesAccessed, Defect, DefectKind, InstructionClass, InstructionTrace, Profile, TraceFilter,
+    TracedInstruction, TracedRegister,
 };
 
 use self::command::Command;
@@ -100,7 +100,7 @@ impl EmulatedDriver {
     pub fn new(options: EmulatorOptions) -> DriverResult<Arc<EmulatedDriver>> {
         let call = "hipInit";
         let options = options.checked(call)?;
-        let mut config = Config::default();
+        let mut config = MachineConfig::default();
         config.device_memory = options.memory_bytes;
         config.time_budget = options.time_budget;
         config.instruction_budget = options.instruction_budget;

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
 use code_object::{CodeObject, KernelKind, KernelSignature};
-use gfx9_emulator::{Dispatch, Program};
+use gfx9_emulator::{Dispatch, LoadedProgram};
 
 use super::device::{Device, lock, memory_error};
 use super::handles::Table;
@@ -21,7 +21,7 @@ const SGPR_GRANULE: u32 = 16;
 /// A code object on a device.
 pub(super) struct Module {
     pub(super) device: Arc<Device>,
-    pub(super) program: Program,
+    pub(super) program: LoadedProgram,
     /// Handles of the kernels that were looked up, in the order of the code object.
     functions: Mutex<Vec<Option<u64>>>,
 }
@@ -103,7 +103,7 @@ impl Module {
 
 /// Runs the constructors of the code object's variables: compilers put calls of them into kernels of the kind `init`,
 /// which HIP's runtime runs with one work-item when it loads a module (ROCm CLR, devprogram.cpp).
-fn construct(call: &'static str, device: &Device, program: &Program) -> DriverResult<()> {
+fn construct(call: &'static str, device: &Device, program: &LoadedProgram) -> DriverResult<()> {
     let kernels = program.kernels().iter().enumerate();
     for (kernel, _) in kernels.filter(|(_, kernel)| kernel.kind == KernelKind::Init) {
         let launch = Dispatch { kernel, grid: [1; 3], block: [1; 3], dynamic_lds: 0, kernarg: &[] };

@@ -424,7 +424,7 @@ impl fmt::Debug for HostFunction {
 
 /// A range of memory that a piece of work reads or writes.
 #[derive(Clone, Copy, Debug)]
-pub struct Touch {
+pub struct AccessRange {
     /// Whose address it is.
     pub space: Space,
     /// The first byte.
@@ -444,17 +444,17 @@ pub enum Space {
     Host,
 }
 
-impl Touch {
+impl AccessRange {
     /// Memory as kernels of `device` see it.
     #[inline]
-    pub const fn device(device: DeviceId, ptr: DevicePtr, bytes: usize, write: bool) -> Touch {
-        Touch { space: Space::Device(device), address: ptr.0, bytes: bytes as u64, write }
+    pub const fn device(device: DeviceId, ptr: DevicePtr, bytes: usize, write: bool) -> AccessRange {
+        AccessRange { space: Space::Device(device), address: ptr.0, bytes: bytes as u64, write }
     }
 
     /// Memory as the host sees it.
     #[inline]
-    pub fn host(ptr: *const u8, bytes: usize, write: bool) -> Touch {
-        Touch { space: Space::Host, address: ptr.addr() as u64, bytes: bytes as u64, write }
+    pub fn host(ptr: *const u8, bytes: usize, write: bool) -> AccessRange {
+        AccessRange { space: Space::Host, address: ptr.addr() as u64, bytes: bytes as u64, write }
     }
 }
 
@@ -572,19 +572,19 @@ impl Work<'_> {
     /// The memory that it is known to touch, reads first; of a kernel, what its launch names. Nothing of a graph, whose
     /// nodes were told when they were added. `device` is the device that does it.
     #[inline]
-    pub fn touches(&self, device: DeviceId) -> impl ExactSizeIterator<Item = Touch> + Clone {
-        let on = |ptr, bytes, write| Some(Touch::device(device, ptr, bytes, write));
+    pub fn access_ranges(&self, device: DeviceId) -> impl ExactSizeIterator<Item = AccessRange> + Clone {
+        let on = |ptr, bytes, write| Some(AccessRange::device(device, ptr, bytes, write));
         let (read, written, accesses): (_, _, &[MemoryAccess]) = match *self {
             Work::Kernel(launch) => (None, None, launch.accesses),
             Work::CopyToDevice { dst, src, bytes } => {
-                (Some(Touch::host(src, bytes, false)), on(dst, bytes, true), &[])
+                (Some(AccessRange::host(src, bytes, false)), on(dst, bytes, true), &[])
             }
             Work::CopyToHost { dst, src, bytes } => {
-                (on(src, bytes, false), Some(Touch::host(dst, bytes, true)), &[])
+                (on(src, bytes, false), Some(AccessRange::host(dst, bytes, true)), &[])
             }
             Work::CopyWithin { dst, src, bytes } => (on(src, bytes, false), on(dst, bytes, true), &[]),
             Work::CopyFromPeer { dst, src_device, src, bytes } => {
-                (Some(Touch::device(src_device, src, bytes, false)), on(dst, bytes, true), &[])
+                (Some(AccessRange::device(src_device, src, bytes, false)), on(dst, bytes, true), &[])
             }
             Work::FillBytes { dst, bytes, .. } => (None, on(dst, bytes, true), &[]),
             Work::FillWords { dst, count, .. } => (None, on(dst, count.saturating_mul(4), true), &[]),
@@ -614,23 +614,23 @@ impl Work<'_> {
     }
 }
 
-/// See [`Work::touches`].
+/// See [`Work::access_ranges`].
 #[derive(Clone, Debug)]
 struct Touches<'a> {
     device: DeviceId,
-    fixed: [Option<Touch>; 2],
+    fixed: [Option<AccessRange>; 2],
     accesses: std::slice::Iter<'a, MemoryAccess>,
 }
 
 impl Iterator for Touches<'_> {
-    type Item = Touch;
+    type Item = AccessRange;
 
     #[inline]
-    fn next(&mut self) -> Option<Touch> {
+    fn next(&mut self) -> Option<AccessRange> {
         let [read, written] = &mut self.fixed;
-        read.take()
-            .or_else(|| written.take())
-            .or_else(|| self.accesses.next().map(|a| Touch::device(self.device, a.ptr, a.bytes, a.write)))
+        read.take().or_else(|| written.take()).or_else(|| {
+            self.accesses.next().map(|a| AccessRange::device(self.device, a.ptr, a.bytes, a.write))
+        })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -675,9 +675,10 @@ mod tests {
     #[test]
     fn a_copy_reads_before_it_writes() {
         let (dst, src) = (DevicePtr(256), DevicePtr(512));
-        let touches: Vec<Touch> = Work::CopyWithin { dst, src, bytes: 8 }.touches(DeviceId(0)).collect();
-        let order: Vec<_> = touches.iter().map(|touch| (touch.address, touch.write)).collect();
+        let access_ranges: Vec<AccessRange> =
+            Work::CopyWithin { dst, src, bytes: 8 }.access_ranges(DeviceId(0)).collect();
+        let order: Vec<_> = access_ranges.iter().map(|touch| (touch.address, touch.write)).collect();
         assert_eq!(order, [(512, false), (256, true)]);
-        assert_eq!(Work::Empty.touches(DeviceId(0)).len(), 0);
+        assert_eq!(Work::Empty.access_ranges(DeviceId(0)).len(), 0);
     }
 }

@@ -76,7 +76,7 @@ use std::sync::{Mutex, PoisonError, RwLock};
 use call::{check, check_ready, number, ordinal, pointer};
 use graph::Graphs;
 use image::Image;
-pub use load::{Attempt, LoadError};
+pub use load::{LoadAttempt, LoadError};
 pub use symbols::Symbol;
 
 use super::{

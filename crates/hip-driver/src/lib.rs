@@ -35,7 +35,7 @@ mod types;
 use std::ffi::CStr;
 use std::fmt::Debug;
 
-pub use call::{Call, CallKind, CopyDirection, HostFunction, Output, Space, Touch, Work, WorkSummary};
+pub use call::{AccessRange, Call, CallKind, CopyDirection, HostFunction, Output, Space, Work, WorkSummary};
 pub use capability::{Capabilities, Capability};
 pub use code::{DriverError, DriverResult, ErrorCode};
 pub use observer::{Note, Observer};

@@ -11,17 +11,17 @@ const LIBRARY_FOLDER: &str = if cfg!(windows) { "bin" } else { "lib" };
 
 /// One library that was tried and why it was not taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attempt {
+pub struct LoadAttempt {
     /// The name or path given to the loader.
     pub library: PathBuf,
     /// The loader's message, or the required symbols that are missing.
     pub reason: String,
 }
 
-/// Attempts, one a line.
-pub(crate) struct Attempts<'a>(pub(crate) &'a [Attempt]);
+/// LoadAttempts, one a line.
+pub(crate) struct LoadAttempts<'a>(pub(crate) &'a [LoadAttempt]);
 
-impl fmt::Display for Attempts<'_> {
+impl fmt::Display for LoadAttempts<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|a| write!(f, "\n  {}: {}", a.library.display(), a.reason))
     }

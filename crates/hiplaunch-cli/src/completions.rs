@@ -3,7 +3,7 @@
 use clap_complete::Shell;
 
 use super::output::Output;
-use super::{Failure, Verdict, manual};
+use super::{CommandError, CommandOutcome, manual};
 
 /// Print a script that lets a shell complete hiplaunch's commands and options.
 #[derive(Debug, clap::Args)]
@@ -12,10 +12,10 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-pub(crate) fn run(args: &CompletionsArgs, out: &mut Output) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &CompletionsArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
     // Its writer's errors would be panics.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut manual::command(), "hiplaunch", &mut script);
     out.writer().write_all(&script)?;
-    Ok(Verdict::Passed)
+    Ok(CommandOutcome::Passed)
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::Failure;
+use super::CommandError;
 
 /// What the emulator is to do besides running kernels.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -79,7 +79,7 @@ mod settings {
     use super::super::output::complain;
     use super::super::session::unusable;
     use super::super::whole_file::WholeFile;
-    use super::{EmulatorArgs, Failure};
+    use super::{CommandError, EmulatorArgs};
 
     /// The options, and the trace that they ask for.
     #[derive(Clone, Debug)]
@@ -108,7 +108,7 @@ mod settings {
 
     impl EmulatorArgs {
         /// Opens what is to be written; `None` if nothing is asked of the emulator.
-        pub(crate) fn settings(&self) -> Result<Option<EmulatorSettings>, Failure> {
+        pub(crate) fn settings(&self) -> Result<Option<EmulatorSettings>, CommandError> {
             let Some(asked_by) = self.given() else { return Ok(None) };
             let time_budget =
                 self.time_budget.map(Duration::try_from_secs_f64).transpose().map_err(|error| {
@@ -149,7 +149,7 @@ mod settings {
         }
 
         /// Ends the trace, if there is one: nothing runs any more.
-        pub(crate) fn finish(&self) -> Result<(), Failure> {
+        pub(crate) fn finish(&self) -> Result<(), CommandError> {
             let Some(Tracing { trace, sink }) = &self.trace else { return Ok(()) };
             let (file, error) = {
                 let mut sink = sink.lock().unwrap_or_else(PoisonError::into_inner);
@@ -181,10 +181,10 @@ pub(crate) enum EmulatorSettings {}
 #[cfg(not(feature = "emulator"))]
 impl EmulatorArgs {
     /// Refuses what only an emulator can do.
-    pub(crate) fn settings(&self) -> Result<Option<EmulatorSettings>, Failure> {
+    pub(crate) fn settings(&self) -> Result<Option<EmulatorSettings>, CommandError> {
         match self.given() {
             None => Ok(None),
-            Some(option) => Err(Failure::Unusable(format!(
+            Some(option) => Err(CommandError::Unusable(format!(
                 "{option}: this build has no emulator; build with the feature `emulator`"
             ))),
         }
@@ -193,7 +193,7 @@ impl EmulatorArgs {
 
 #[cfg(not(feature = "emulator"))]
 impl EmulatorSettings {
-    pub(crate) fn finish(&self) -> Result<(), Failure> {
+    pub(crate) fn finish(&self) -> Result<(), CommandError> {
         match *self {}
     }
 }

@@ -7,7 +7,7 @@ use hiplaunch::backend;
 use serde_json::{Value, json};
 
 use super::output::{Output, Style, bytes};
-use super::{Failure, Verdict};
+use super::{CommandError, CommandOutcome};
 
 /// Show the drivers found and what was tried, their devices, and what they can do.
 #[derive(Debug, clap::Args)]
@@ -53,7 +53,7 @@ impl Opened {
     }
 }
 
-pub(crate) fn run(args: &InfoArgs, out: &mut Output) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &InfoArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
     let hip = HipDriver::load()
         .map(|driver| Opened::new(&*driver, driver.symbols().collect()))
         .map_err(|error| error.to_string());
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Output) -> Result<Verdict, Failure>
             show(found, args, out)?;
         }
     }
-    Ok(if auto.is_ok() { Verdict::Passed } else { Verdict::Unusable })
+    Ok(if auto.is_ok() { CommandOutcome::Passed } else { CommandOutcome::Unusable })
 }
 
 #[cfg(feature = "emulator")]
@@ -96,7 +96,7 @@ fn emulator() -> Result<Opened, String> {
     Err("not in this build; build with the feature `emulator`".to_owned())
 }
 
-fn show(found: &Found, args: &InfoArgs, out: &mut Output) -> Result<(), Failure> {
+fn show(found: &Found, args: &InfoArgs, out: &mut Output) -> Result<(), CommandError> {
     out.line("")?;
     out.line(out.styled(Style::Strong, &format!("driver {}", found.backend)))?;
     let opened = match &found.driver {
@@ -146,7 +146,7 @@ fn show_device(
     device: &DeviceProperties,
     free: Option<u64>,
     out: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let free = free.map(|free| format!(", {} free", bytes(free))).unwrap_or_default();
     let [bx, by, bz] = device.max_block;
     let [gx, gy, gz] = device.max_grid;
@@ -177,7 +177,7 @@ fn capability(capability: Capability) -> String {
 }
 
 /// Words after a label, in lines of a readable length.
-fn wrapped(out: &mut Output, label: &str, words: &[String]) -> Result<(), Failure> {
+fn wrapped(out: &mut Output, label: &str, words: &[String]) -> Result<(), CommandError> {
     let mut line = format!("  {label:14}");
     for (i, word) in words.iter().enumerate() {
         if line.len() + word.len() > 100 {

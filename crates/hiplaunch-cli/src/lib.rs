@@ -18,6 +18,7 @@ mod occupancy;
 mod other_target;
 mod output;
 mod plan;
+mod pool_recorder;
 #[cfg(feature = "emulator")]
 mod profile;
 mod progress;
@@ -25,7 +26,6 @@ mod replay;
 mod run;
 pub mod script;
 mod session;
-mod tape;
 mod timeline;
 mod trace;
 mod whole_file;
@@ -97,7 +97,7 @@ impl Command {
 
 /// Why a command ends early.
 #[derive(Debug)]
-enum Failure {
+enum CommandError {
     /// The output can't be written.
     Output(io::Error),
     /// The input can't be used.
@@ -106,26 +106,26 @@ enum Failure {
     Failed(String),
 }
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
-        Failure::Output(error)
+        CommandError::Output(error)
     }
 }
 
 /// What a command that ran to its end has to say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+enum CommandOutcome {
     Passed,
     Failed,
     Unusable,
 }
 
 /// Says what the validation layer found; that is a failure.
-fn clean(violations: &[String]) -> Result<Verdict, Failure> {
+fn clean(violations: &[String]) -> Result<CommandOutcome, CommandError> {
     for violation in violations {
         output::complain(&format!("validation: {violation}"));
     }
-    Ok(if violations.is_empty() { Verdict::Passed } else { Verdict::Failed })
+    Ok(if violations.is_empty() { CommandOutcome::Passed } else { CommandOutcome::Failed })
 }
 
 /// Runs the command line that the process was started with.
@@ -158,12 +158,12 @@ pub fn main() -> ExitCode {
     };
     let result = result.and_then(|verdict| Ok(out.finish().map(|()| verdict)?));
     match result {
-        Ok(Verdict::Passed) => ExitCode::SUCCESS,
-        Ok(Verdict::Failed) => ExitCode::from(1),
-        Ok(Verdict::Unusable) => ExitCode::from(2),
-        Err(Failure::Failed(message)) => fail(1, &message),
-        Err(Failure::Unusable(message)) => fail(2, &message),
-        Err(Failure::Output(error)) => fail(3, &advice::unwritable(&error)),
+        Ok(CommandOutcome::Passed) => ExitCode::SUCCESS,
+        Ok(CommandOutcome::Failed) => ExitCode::from(1),
+        Ok(CommandOutcome::Unusable) => ExitCode::from(2),
+        Err(CommandError::Failed(message)) => fail(1, &message),
+        Err(CommandError::Unusable(message)) => fail(2, &message),
+        Err(CommandError::Output(error)) => fail(3, &advice::unwritable(&error)),
     }
 }
 

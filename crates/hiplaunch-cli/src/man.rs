@@ -10,7 +10,7 @@ use clap_mangen::roff::{Roff, bold, roman};
 use super::manual;
 use super::output::Output;
 use super::whole_file::WholeFile;
-use super::{Failure, Verdict};
+use super::{CommandError, CommandOutcome};
 
 /// Print the manual page of hiplaunch, or of one of its commands.
 #[derive(Debug, clap::Args)]
@@ -24,7 +24,7 @@ pub(crate) struct ManArgs {
     folder: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &ManArgs, out: &mut Output) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &ManArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
     let mut whole = manual::command();
     whole.build();
     if let Some(folder) = &args.folder {
@@ -36,18 +36,18 @@ pub(crate) fn run(args: &ManArgs, out: &mut Output) -> Result<Verdict, Failure> 
             file.finish()?;
             pages.extend(command.get_subcommands());
         }
-        return Ok(Verdict::Passed);
+        return Ok(CommandOutcome::Passed);
     }
     let mut command = &whole;
     for name in &args.command {
         command = command.find_subcommand(name).ok_or_else(|| {
             let has: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
             let has = if has.is_empty() { "none".to_owned() } else { has.join(", ") };
-            Failure::Unusable(format!("no command `{name}`; `{}` has {has}", command.get_name()))
+            CommandError::Unusable(format!("no command `{name}`; `{}` has {has}", command.get_name()))
         })?;
     }
     out.writer().write_all(&page(command)?)?;
-    Ok(Verdict::Passed)
+    Ok(CommandOutcome::Passed)
 }
 
 /// The page of a command.

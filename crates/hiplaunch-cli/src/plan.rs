@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::output::{Output, Style, counted, grouped};
 use super::progress::Progress;
 use super::whole_file::WholeFile;
-use super::{Failure, Verdict};
+use super::{CommandError, CommandOutcome};
 
 /// Place the buffers of a CSV file at offsets, so that those live together do not overlap, in few bytes.
 ///
@@ -49,9 +49,9 @@ fn seconds(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds).map_err(|e| e.to_string())
 }
 
-pub(crate) fn run(args: &PlanArgs, out: &mut Output) -> Result<Verdict, Failure> {
-    let problem =
-        read::problem(&args.file, args.capacity).map_err(|error| Failure::Unusable(error.to_string()))?;
+pub(crate) fn run(args: &PlanArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
+    let problem = read::problem(&args.file, args.capacity)
+        .map_err(|error| CommandError::Unusable(error.to_string()))?;
     let options = PlanOptions {
         budget: match args.seconds {
             Some(time) => Budget::Time(time),
@@ -72,13 +72,13 @@ pub(crate) fn run(args: &PlanArgs, out: &mut Output) -> Result<Verdict, Failure>
     let plan = match planned {
         Ok(plan) => plan,
         Err(error @ OffsetsError::OverCapacity { .. }) => {
-            return Err(Failure::Failed(format!("{file}: {error}")));
+            return Err(CommandError::Failed(format!("{file}: {error}")));
         }
-        Err(error) => return Err(Failure::Unusable(format!("{file}: {error}"))),
+        Err(error) => return Err(CommandError::Unusable(format!("{file}: {error}"))),
     };
     // Never so; and if it is, nobody is to use the plan.
     verify(&problem, &plan)
-        .map_err(|error| Failure::Failed(format!("{file}: the plan is wrong: {error}")))?;
+        .map_err(|error| CommandError::Failed(format!("{file}: the plan is wrong: {error}")))?;
     if let Some(mut svg) = svg {
         svg.write_all(hiplaunch_reports::plan_svg(&plan, &problem).as_bytes())?;
         svg.finish()?;
@@ -88,10 +88,10 @@ pub(crate) fn run(args: &PlanArgs, out: &mut Output) -> Result<Verdict, Failure>
     } else {
         show(args, &plan, elapsed, out)?;
     }
-    Ok(Verdict::Passed)
+    Ok(CommandOutcome::Passed)
 }
 
-fn show(args: &PlanArgs, plan: &Plan, elapsed: Duration, out: &mut Output) -> Result<(), Failure> {
+fn show(args: &PlanArgs, plan: &Plan, elapsed: Duration, out: &mut Output) -> Result<(), CommandError> {
     let file = args.file.display().to_string();
     out.line(
         out.styled(Style::Strong, &format!("{file}: {}", counted(plan.offsets().len(), "buffer", "buffers"))),

@@ -1,15 +1,15 @@
 //! `--profile`: what each kernel did, as lines and as JSON.
 
-use hip_driver_emulated::{InstructionClass, KernelProfile, Traffic};
+use hip_driver_emulated::{BytesAccessed, InstructionClass, KernelProfile};
 use serde_json::{Map, Value, json};
 
-use super::Failure;
+use super::CommandError;
 use super::demangle::{demangled, shown};
 use super::occupancy;
 use super::output::{Output, Style, counted, grouped};
 
 /// Puts the parts into lines of at most so many characters.
-fn wrapped(parts: &[String], indent: &str, out: &mut Output) -> Result<(), Failure> {
+fn wrapped(parts: &[String], indent: &str, out: &mut Output) -> Result<(), CommandError> {
     let mut line = indent.to_owned();
     for part in parts {
         if line.len() + part.len() > 110 {
@@ -23,7 +23,7 @@ fn wrapped(parts: &[String], indent: &str, out: &mut Output) -> Result<(), Failu
     Ok(())
 }
 
-fn traffic(name: &str, traffic: &Traffic) -> Option<String> {
+fn traffic(name: &str, traffic: &BytesAccessed) -> Option<String> {
     let parts: Vec<String> =
         [("read", traffic.read), ("written", traffic.written), ("atomic", traffic.atomic)]
             .iter()
@@ -34,7 +34,7 @@ fn traffic(name: &str, traffic: &Traffic) -> Option<String> {
 }
 
 /// A block of lines for each kernel.
-pub(super) fn show(profiles: &[KernelProfile], out: &mut Output) -> Result<(), Failure> {
+pub(super) fn show(profiles: &[KernelProfile], out: &mut Output) -> Result<(), CommandError> {
     for KernelProfile { kernel, profile: p, .. } in profiles {
         let head = format!(
             "      {}: {}, {}, {}, {} instructions, {:.1} of 64 lanes active",
@@ -80,7 +80,7 @@ pub(super) fn show(profiles: &[KernelProfile], out: &mut Output) -> Result<(), F
 
 /// A list with an object for each kernel.
 pub(super) fn to_json(profiles: &[KernelProfile]) -> Value {
-    let bytes = |t: &Traffic| json!({ "read": t.read, "written": t.written, "atomic": t.atomic });
+    let bytes = |t: &BytesAccessed| json!({ "read": t.read, "written": t.written, "atomic": t.atomic });
     let list = profiles.iter().map(|KernelProfile { kernel, profile: p, .. }| {
         let classes: Map<String, Value> = InstructionClass::ALL
             .into_iter()

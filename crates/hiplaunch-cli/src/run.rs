@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::script::{Report, RunOptions, Script, ScriptError};
+use crate::script::{RunOptions, Script, ScriptError, ScriptReport};
 use code_object::TargetId;
 use hiplaunch::Error;
 use hiplaunch::memory::PoolBackend;
@@ -13,13 +13,13 @@ use super::demangle::explained;
 use super::emulator::EmulatorArgs;
 use super::other_target::emulated_for;
 use super::output::{Output, Style, counted, grouped};
+use super::pool_recorder::PoolRecorder;
 #[cfg(feature = "emulator")]
 use super::profile;
 use super::progress::Progress;
-use super::session::{DriverArgs, Session};
-use super::tape::Tape;
+use super::session::{CommandSession, DriverArgs};
 use super::timeline::TraceOption;
-use super::{Failure, Verdict};
+use super::{CommandError, CommandOutcome};
 
 /// Run launch scripts and compare what their kernels wrote with what they expect.
 ///
@@ -62,8 +62,8 @@ pub(crate) struct RunArgs {
 
 impl RunArgs {
     /// Traces the device's pool; what it says is JSON where the trace's own report is.
-    pub(crate) fn record_on(&mut self, tape: &Tape, json: bool) {
-        self.driver.tape = Some(tape.clone());
+    pub(crate) fn record_on(&mut self, recorder: &PoolRecorder, json: bool) {
+        self.driver.recorder = Some(recorder.clone());
         self.json |= json;
     }
 }
@@ -71,7 +71,7 @@ impl RunArgs {
 /// What became of one script.
 enum Outcome {
     Ran {
-        report: Report,
+        report: ScriptReport,
         violations: Vec<String>,
     },
     /// It could not be run to its end; `device` says that the device failed, not the input.
@@ -83,13 +83,13 @@ enum Outcome {
 }
 
 impl Outcome {
-    fn verdict(&self) -> Verdict {
+    fn verdict(&self) -> CommandOutcome {
         match self {
             Outcome::Ran { report, violations } if report.passed() && violations.is_empty() => {
-                Verdict::Passed
+                CommandOutcome::Passed
             }
-            Outcome::Ran { .. } | Outcome::Stopped { device: true, .. } => Verdict::Failed,
-            Outcome::Stopped { .. } => Verdict::Unusable,
+            Outcome::Ran { .. } | Outcome::Stopped { device: true, .. } => CommandOutcome::Failed,
+            Outcome::Stopped { .. } => CommandOutcome::Unusable,
         }
     }
 
@@ -100,7 +100,7 @@ impl Outcome {
     }
 }
 
-pub(crate) fn run(mut args: RunArgs, out: &mut Output) -> Result<Verdict, Failure> {
+pub(crate) fn run(mut args: RunArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
     // Every buffer is an allocation of its own, so that the emulator sees the first byte beyond it.
     args.driver.pool = PoolBackend::Plain;
     args.driver.emulator = args.emulator.settings()?;
@@ -117,8 +117,8 @@ pub(crate) fn run(mut args: RunArgs, out: &mut Output) -> Result<Verdict, Failur
     verdict
 }
 
-fn all(args: &RunArgs, out: &mut Output) -> Result<Verdict, Failure> {
-    let mut session = Session::open(&args.driver)?;
+fn all(args: &RunArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
+    let mut session = CommandSession::open(&args.driver)?;
     if !args.json {
         out.line(session.describe())?;
     }
@@ -127,7 +127,7 @@ fn all(args: &RunArgs, out: &mut Output) -> Result<Verdict, Failure> {
     let (mut passed, mut failed, mut unusable) = (0, 0, 0);
     let mut reports = Vec::new();
     // A device of another target, for code objects that are for that one.
-    let mut other: Option<(TargetId, Session)> = None;
+    let mut other: Option<(TargetId, CommandSession)> = None;
     let progress = Progress::steps(names.len(), "scripts");
     for (path, name) in args.scripts.iter().zip(&names) {
         let start = Instant::now();
@@ -138,7 +138,7 @@ fn all(args: &RunArgs, out: &mut Output) -> Result<Verdict, Failure> {
             && other.as_ref().is_none_or(|(emulated, _)| emulated != target)
         {
             let driver = DriverArgs { target: Some(target.clone()), ..args.driver.clone() };
-            let opened = Session::open(&driver)?.because(format!("{} is for it", path.display()));
+            let opened = CommandSession::open(&driver)?.because(format!("{} is for it", path.display()));
             if !args.json {
                 out.line(opened.describe())?;
             }
@@ -154,9 +154,9 @@ fn all(args: &RunArgs, out: &mut Output) -> Result<Verdict, Failure> {
         drop(span);
         let elapsed = start.elapsed();
         match outcome.verdict() {
-            Verdict::Passed => passed += 1,
-            Verdict::Failed => failed += 1,
-            Verdict::Unusable => unusable += 1,
+            CommandOutcome::Passed => passed += 1,
+            CommandOutcome::Failed => failed += 1,
+            CommandOutcome::Unusable => unusable += 1,
         }
         if args.json {
             let mut report = to_json(path, &outcome, elapsed);
@@ -177,10 +177,10 @@ fn all(args: &RunArgs, out: &mut Output) -> Result<Verdict, Failure> {
         } else if lost {
             // A fault ends a device's context. The emulator has another; HIP has none in this process, and says so in
             // every script to come.
-            match Session::open(&args.driver) {
+            match CommandSession::open(&args.driver) {
                 Ok(fresh) => session = fresh,
-                Err(Failure::Output(error)) => return Err(error.into()),
-                Err(Failure::Unusable(reason) | Failure::Failed(reason)) => {
+                Err(CommandError::Output(error)) => return Err(error.into()),
+                Err(CommandError::Unusable(reason) | CommandError::Failed(reason)) => {
                     log::warn!("no fresh device after the fault: {reason}");
                 }
             }
@@ -199,14 +199,14 @@ fn all(args: &RunArgs, out: &mut Output) -> Result<Verdict, Failure> {
         out.line(out.styled(style, &total))?;
     }
     Ok(match (failed, unusable) {
-        (0, 0) => Verdict::Passed,
-        (0, _) => Verdict::Unusable,
-        _ => Verdict::Failed,
+        (0, 0) => CommandOutcome::Passed,
+        (0, _) => CommandOutcome::Unusable,
+        _ => CommandOutcome::Failed,
     })
 }
 
 /// The target to emulate for a script whose code object is for that one, where the emulator was left to choose.
-fn other_target(outcome: &Outcome, args: &RunArgs, session: &Session) -> Option<TargetId> {
+fn other_target(outcome: &Outcome, args: &RunArgs, session: &CommandSession) -> Option<TargetId> {
     let Outcome::Stopped { error: ScriptError::Setup { source: Error::CodeObject(error), .. }, .. } = outcome
     else {
         return None;
@@ -222,7 +222,7 @@ fn name(path: &Path) -> String {
 }
 
 /// Runs one script on a launcher of its own; also says whether it cost the device's context.
-fn one(path: &Path, args: &RunArgs, session: &Session) -> (Outcome, bool) {
+fn one(path: &Path, args: &RunArgs, session: &CommandSession) -> (Outcome, bool) {
     let own = session.again(&args.driver).ok();
     let session = own.as_ref().unwrap_or(session);
     let result = Script::read(path).and_then(|script| {
@@ -270,12 +270,12 @@ fn show(
     name: &str,
     outcome: &Outcome,
     elapsed: Duration,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let time = format!("{:.1} ms", elapsed.as_secs_f64() * 1e3);
     let (style, word) = match outcome.verdict() {
-        Verdict::Passed => (Style::Good, "PASS"),
-        Verdict::Failed => (Style::Bad, "FAIL"),
-        Verdict::Unusable => (Style::Bad, "ERROR"),
+        CommandOutcome::Passed => (Style::Good, "PASS"),
+        CommandOutcome::Failed => (Style::Bad, "FAIL"),
+        CommandOutcome::Unusable => (Style::Bad, "ERROR"),
     };
     let word = out.styled(style, &format!("{word:5}"));
     match outcome {
@@ -326,9 +326,9 @@ fn show(
 
 fn to_json(path: &Path, outcome: &Outcome, elapsed: Duration) -> Value {
     let status = match outcome.verdict() {
-        Verdict::Passed => "passed",
-        Verdict::Failed => "failed",
-        Verdict::Unusable => "unusable",
+        CommandOutcome::Passed => "passed",
+        CommandOutcome::Failed => "failed",
+        CommandOutcome::Unusable => "unusable",
     };
     let mut value = json!({
         "script": path.display().to_string(),

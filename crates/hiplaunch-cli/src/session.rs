@@ -11,9 +11,9 @@ use hiplaunch::memory::{POOL_VARIABLE, PoolBackend, PoolOptions, PoolSnapshot};
 use hiplaunch::{Backend, Device, Launcher, Timeline};
 use serde_json::json;
 
-use super::Failure;
+use super::CommandError;
 use super::emulator::EmulatorSettings;
-use super::tape::{Tape, Taped};
+use super::pool_recorder::{PoolRecorder, RecordedPools};
 #[cfg(feature = "emulator")]
 use hip_driver_emulated::{EmulatedDriver, EmulatorOptions, KernelProfile};
 
@@ -38,7 +38,7 @@ pub(crate) struct DriverArgs {
 
     /// Where to note what the device's pool does; no option of the command line.
     #[arg(skip)]
-    pub(crate) tape: Option<Tape>,
+    pub(crate) recorder: Option<PoolRecorder>,
 
     /// Where to record what goes through the driver; no option of the command line.
     #[arg(skip)]
@@ -77,25 +77,25 @@ pub(crate) struct Opened {
 
 /// An open launcher and the device that was asked for.
 #[derive(Debug)]
-pub(crate) struct Session {
+pub(crate) struct CommandSession {
     pub(crate) launcher: Launcher,
     pub(crate) device: Device,
     opened: Opened,
     /// Where the device's pool is traced.
-    taped: Option<Taped>,
+    taped: Option<RecordedPools>,
 }
 
-impl Session {
-    pub(crate) fn open(args: &DriverArgs) -> Result<Session, Failure> {
+impl CommandSession {
+    pub(crate) fn open(args: &DriverArgs) -> Result<CommandSession, CommandError> {
         let mut opened = open_driver(args)?;
         // Once over the driver, and under every launcher over it.
         if let Some(timeline) = &args.timeline {
             opened.driver = timeline.layer(opened.driver);
         }
-        Session::over(opened, args)
+        CommandSession::over(opened, args)
     }
 
-    fn over(opened: Opened, args: &DriverArgs) -> Result<Session, Failure> {
+    fn over(opened: Opened, args: &DriverArgs) -> Result<CommandSession, CommandError> {
         let mut builder = Launcher::builder().driver(opened.driver.clone());
         if std::env::var_os(POOL_VARIABLE).is_none_or(|word| word.is_empty()) {
             builder = builder.pool(PoolOptions { backend: args.pool, ..PoolOptions::default() });
@@ -108,22 +108,22 @@ impl Session {
             .device(args.device)
             .map_err(|_| no_such_device(args.device, launcher.devices().len()))?
             .clone();
-        let taped = args.tape.as_ref().map(|tape| tape.record(&device));
-        Ok(Session { launcher, device, opened, taped })
+        let taped = args.recorder.as_ref().map(|recorder| recorder.record(&device));
+        Ok(CommandSession { launcher, device, opened, taped })
     }
 
     /// Another launcher over the same driver, with the validation layer: for counting calls.
-    pub(crate) fn validated(&self, args: &DriverArgs) -> Result<Session, Failure> {
-        Session::over(self.opened.clone(), &DriverArgs { validate: true, ..args.clone() })
+    pub(crate) fn validated(&self, args: &DriverArgs) -> Result<CommandSession, CommandError> {
+        CommandSession::over(self.opened.clone(), &DriverArgs { validate: true, ..args.clone() })
     }
 
     /// Another launcher over the same driver.
-    pub(crate) fn again(&self, args: &DriverArgs) -> Result<Session, Failure> {
-        Session::over(self.opened.clone(), args)
+    pub(crate) fn again(&self, args: &DriverArgs) -> Result<CommandSession, CommandError> {
+        CommandSession::over(self.opened.clone(), args)
     }
 
     /// The same, chosen for another reason.
-    pub(crate) fn because(mut self, why: String) -> Session {
+    pub(crate) fn because(mut self, why: String) -> CommandSession {
         self.opened.why = why;
         self
     }
@@ -173,7 +173,7 @@ impl Session {
     /// As [`note_moment`](Session::note_moment), of a moment that is over.
     pub(crate) fn note_snapshot(&self, snapshot: &PoolSnapshot) {
         if let Some(taped) = &self.taped {
-            taped.tape().offer(snapshot.clone());
+            taped.recorder().offer(snapshot.clone());
         }
     }
 
@@ -203,18 +203,18 @@ impl Session {
     }
 }
 
-pub(crate) fn no_such_device(ordinal: u32, count: usize) -> Failure {
-    Failure::Unusable(format!(
+pub(crate) fn no_such_device(ordinal: u32, count: usize) -> CommandError {
+    CommandError::Unusable(format!(
         "--device {ordinal}: the driver has {count}, from 0 on; `hiplaunch info` lists them"
     ))
 }
 
-pub(crate) fn unusable(error: impl std::fmt::Display) -> Failure {
-    Failure::Unusable(error.to_string())
+pub(crate) fn unusable(error: impl std::fmt::Display) -> CommandError {
+    CommandError::Unusable(error.to_string())
 }
 
 /// The driver that the options ask for.
-pub(crate) fn open_driver(args: &DriverArgs) -> Result<Opened, Failure> {
+pub(crate) fn open_driver(args: &DriverArgs) -> Result<Opened, CommandError> {
     #[cfg(feature = "emulator")]
     if let Some(settings) = &args.emulator {
         return emulate(args, settings.asked_by);
@@ -227,7 +227,7 @@ pub(crate) fn open_driver(args: &DriverArgs) -> Result<Opened, Failure> {
             Backend::Hip if cfg!(feature = "emulator") => "\nuse --backend emulator to run without a GPU",
             _ => "",
         };
-        Failure::Unusable(format!("{error}{next}"))
+        CommandError::Unusable(format!("{error}{next}"))
     })?;
     let named = std::env::var(BACKEND_VARIABLE).ok().filter(|name| !name.is_empty() && name.trim() != "auto");
     let why = match (args.backend, named, opened.tried.first()) {
@@ -250,9 +250,9 @@ pub(crate) fn open_driver(args: &DriverArgs) -> Result<Opened, Failure> {
 
 /// The emulator, which an option asks for.
 #[cfg(feature = "emulator")]
-fn emulate(args: &DriverArgs, option: &str) -> Result<Opened, Failure> {
+fn emulate(args: &DriverArgs, option: &str) -> Result<Opened, CommandError> {
     if args.backend == Backend::Hip {
-        return Err(Failure::Unusable(format!("{option} is for the emulator: use --backend emulator")));
+        return Err(CommandError::Unusable(format!("{option} is for the emulator: use --backend emulator")));
     }
     let mut options = EmulatorOptions::from_env().map_err(unusable)?;
     if let Some(target) = &args.target {
@@ -262,7 +262,9 @@ fn emulate(args: &DriverArgs, option: &str) -> Result<Opened, Failure> {
         settings.set(&mut options);
     }
     let driver = EmulatedDriver::new(options).map_err(|error| match (&error.detail, &args.target) {
-        (Some(detail), Some(target)) => Failure::Unusable(format!("--target {}: {detail}", target.short())),
+        (Some(detail), Some(target)) => {
+            CommandError::Unusable(format!("--target {}: {detail}", target.short()))
+        }
         _ => unusable(error),
     })?;
     let why = match &args.target {
@@ -273,6 +275,8 @@ fn emulate(args: &DriverArgs, option: &str) -> Result<Opened, Failure> {
 }
 
 #[cfg(not(feature = "emulator"))]
-fn emulate(_: &DriverArgs, option: &str) -> Result<Opened, Failure> {
-    Err(Failure::Unusable(format!("{option}: this build has no emulator; build with the feature `emulator`")))
+fn emulate(_: &DriverArgs, option: &str) -> Result<Opened, CommandError> {
+    Err(CommandError::Unusable(format!(
+        "{option}: this build has no emulator; build with the feature `emulator`"
+    )))
 }

@@ -8,7 +8,7 @@ use hiplaunch::Timeline;
 use super::output::complain;
 use super::session::DriverArgs;
 use super::whole_file::WholeFile;
-use super::{Failure, Verdict};
+use super::{CommandError, CommandOutcome};
 
 /// The option of commands that can write a timeline.
 #[derive(Clone, Debug, clap::Args)]
@@ -44,8 +44,11 @@ impl Recording {
     }
 
     /// Writes the timeline of a command that has ended; one of a command that failed on the device is the more wanted.
-    pub(crate) fn finish(mut self, result: Result<Verdict, Failure>) -> Result<Verdict, Failure> {
-        if let Err(Failure::Unusable(_) | Failure::Output(_)) = result {
+    pub(crate) fn finish(
+        mut self,
+        result: Result<CommandOutcome, CommandError>,
+    ) -> Result<CommandOutcome, CommandError> {
+        if let Err(CommandError::Unusable(_) | CommandError::Output(_)) = result {
             return result;
         }
         let snapshot = self.timeline.snapshot();

@@ -3,15 +3,15 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use hiplaunch::memory::{Action, PoolSnapshot, PoolTraceEntry, TRACE_COLUMNS};
+use hiplaunch::memory::{PoolSnapshot, PoolTraceAction, PoolTraceEntry, TRACE_COLUMNS};
 use serde_json::json;
 
 use super::demo::{self, DemoArgs};
 use super::output::{Output, complain};
+use super::pool_recorder::PoolRecorder;
 use super::run::{self, RunArgs};
-use super::tape::Tape;
 use super::whole_file::WholeFile;
-use super::{Failure, Verdict};
+use super::{CommandError, CommandOutcome};
 
 /// Run a command and write what its devices' memory pools did: every allocation, free, use by another stream, wait, and
 /// segment taken or given back.
@@ -103,31 +103,31 @@ impl SnapshotWriter {
     }
 }
 
-pub(crate) fn run(args: TraceArgs, out: &mut Output) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: TraceArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
     let to_stdout = args.to_stdout();
     let TraceArgs { output, snapshot, json, command } = args;
     let mut file = if to_stdout { None } else { Some(WholeFile::create(&output)?) };
     let picture = snapshot.as_ref().map(|s| s.path.display().to_string());
     let snapshot = snapshot.map(|s| s.create()).transpose()?;
-    let tape = Tape::default();
+    let recorder = PoolRecorder::default();
     let mut stderr = to_stdout.then(Output::stderr);
     let mut document = json.then(Output::document);
     let says = document.as_mut().or(stderr.as_mut()).unwrap_or(out);
     let result = match command {
         Traced::Demo(mut args) => {
-            args.record_on(&tape, json);
+            args.record_on(&recorder, json);
             demo::run(&args, says)
         }
         Traced::Run(mut args) => {
-            args.record_on(&tape, json);
+            args.record_on(&recorder, json);
             run::run(args, says)
         }
     };
     // The trace of a command that failed on the device is the more wanted.
-    if let Err(Failure::Unusable(_) | Failure::Output(_)) = result {
+    if let Err(CommandError::Unusable(_) | CommandError::Output(_)) = result {
         return result;
     }
-    let recorded = tape.take();
+    let recorded = recorder.take();
     match &mut file {
         Some(file) => write(&recorded.entries, file)?,
         None => write(&recorded.entries, out.writer())?,
@@ -143,7 +143,7 @@ pub(crate) fn run(args: TraceArgs, out: &mut Output) -> Result<Verdict, Failure>
     if let Some(document) = document {
         let count = |action| recorded.entries.iter().filter(|entry| entry.action == action).count();
         let actions: serde_json::Map<_, _> =
-            Action::ALL.iter().map(|a| (a.name().to_owned(), count(*a).into())).collect();
+            PoolTraceAction::ALL.iter().map(|a| (a.name().to_owned(), count(*a).into())).collect();
         says.json(&json!({
             "trace": {
                 "file": output.display().to_string(),

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use hip_driver_layers::timeline::{CopyDirection, DeviceSpan, HostSpan, TimelineSnapshot, Work};
+use hip_driver_layers::timeline::{CopyDirection, DeviceSpan, DeviceWork, HostSpan, TimelineSnapshot};
 
 /// The number of the host's process.
 const HOST: u32 = 1;
@@ -209,22 +209,24 @@ fn device_args(span: &DeviceSpan) -> Map<String, Value> {
     args
 }
 
-fn work_args(work: &Work, args: &mut Map<String, Value>) {
+fn work_args(work: &DeviceWork, args: &mut Map<String, Value>) {
     let mut put = |key: &str, value: Value| drop(args.insert(key.to_owned(), value));
     match work {
-        Work::Kernel { name, grid, block, dynamic_lds } => {
+        DeviceWork::Kernel { name, grid, block, dynamic_lds } => {
             put("kernel", json!(**name));
             put("grid", json!(grid));
             put("block", json!(block));
             put("dynamic_lds", json!(dynamic_lds));
         }
-        Work::Copy { direction: CopyDirection::FromPeer(device), .. } => put("from_device", json!(device.0)),
-        Work::Graph { nodes } => {
+        DeviceWork::Copy { direction: CopyDirection::FromPeer(device), .. } => {
+            put("from_device", json!(device.0))
+        }
+        DeviceWork::Graph { nodes } => {
             put("nodes", json!(nodes.len()));
             let kernels: Vec<&str> = nodes
                 .iter()
                 .filter_map(|node| match node {
-                    Work::Kernel { name, .. } => Some(&**name),
+                    DeviceWork::Kernel { name, .. } => Some(&**name),
                     _ => None,
                 })
                 .take(NAMED)

@@ -16,7 +16,7 @@ use super::reclaim::{ReclaimFn, ReclaimSteps};
 use super::shared::{PoolShared, StreamRef};
 use super::stats::class_of;
 use super::stream_arena::{StreamArena, units_for};
-use super::trace::Action;
+use super::trace::PoolTraceAction;
 
 /// First segment for small blocks in granules, and the step in which segments grow: 64 KiB.
 const STEP: u64 = 256;
@@ -166,7 +166,7 @@ impl PoolCore {
         let request = MissRequest { arena, stream: stream.as_ref(), bytes, units, caller };
         let result = if arena.is_caching() { self.refill(&request) } else { self.uncached(&request) };
         if result.is_err() {
-            self.shared.trace(Action::AllocateFailure, 0, bytes, arena.number(), None);
+            self.shared.trace(PoolTraceAction::AllocateFailure, 0, bytes, arena.number(), None);
         }
         result
     }

@@ -46,7 +46,7 @@ pub use options::{POOL_VARIABLE, PoolBackend, PoolOptions};
 pub use raw::{PoolBlockInfo, PoolError};
 pub use reclaim::ReclaimStep;
 pub use snapshot::{PoolBlockSnapshot, PoolBlockState, PoolSegmentSnapshot, PoolSnapshot};
-pub use trace::{Action, PoolTraceEntry, TRACE_COLUMNS};
+pub use trace::{PoolTraceAction, PoolTraceEntry, TRACE_COLUMNS};
 
 pub(crate) use self::core::{PoolCore, RequestContext};
 pub(crate) use shared::StreamRef;

@@ -10,7 +10,7 @@ use hip_driver::{
 
 use super::arena::{Fences, Recorded};
 use super::options::{PoolBackend, PoolOptions};
-use super::trace::{Action, Tracer};
+use super::trace::{PoolTraceAction, Tracer};
 
 /// Events kept for the next fences.
 const EVENTS_KEPT: usize = 256;
@@ -147,7 +147,7 @@ impl PoolShared {
                 if self.watched {
                     self.note(&Note::PoolSegment { device: self.device, segment: *ptr });
                 }
-                self.trace(Action::Grow, ptr.0, bytes, stream.map_or(0, OwnedStream::number), None);
+                self.trace(PoolTraceAction::Grow, ptr.0, bytes, stream.map_or(0, OwnedStream::number), None);
             }
             Err(_) => {
                 self.reserved.fetch_sub(bytes, Ordering::Relaxed);
@@ -168,7 +168,7 @@ impl PoolShared {
         };
         if result.is_ok() {
             self.reserved.fetch_sub(bytes, Ordering::Relaxed);
-            self.trace(Action::Release, address, bytes, stream.map_or(0, OwnedStream::number), None);
+            self.trace(PoolTraceAction::Release, address, bytes, stream.map_or(0, OwnedStream::number), None);
         }
         result
     }
@@ -176,7 +176,7 @@ impl PoolShared {
     #[inline]
     pub(crate) fn trace(
         &self,
-        action: Action,
+        action: PoolTraceAction,
         address: u64,
         bytes: u64,
         stream: u64,
@@ -196,7 +196,7 @@ impl PoolShared {
         // SAFETY: both streams are alive here, and the event is ours and of the owner's device.
         let result = unsafe { driver.event_record(owner.device(), event, owner.raw()) }.and_then(|()| {
             count(&self.calls.waits);
-            self.trace(Action::Wait, 0, 0, thief.number(), Some(event));
+            self.trace(PoolTraceAction::Wait, 0, 0, thief.number(), Some(event));
             // SAFETY: as above.
             unsafe { driver.stream_wait_event(thief.device(), thief.raw(), event) }
         });

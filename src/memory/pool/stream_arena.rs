@@ -13,7 +13,7 @@ use super::block_records::State;
 use super::heap::{PoolSegment, SegmentKind, units_of};
 use super::options::PoolBackend;
 use super::shared::{Fence, PoolShared, StreamRef};
-use super::trace::Action;
+use super::trace::PoolTraceAction;
 
 /// One stream's memory. Its blocks keep it alive; so does the pool. A stream that goes leaves it to the next new one.
 pub(crate) struct StreamArena {
@@ -131,7 +131,7 @@ impl StreamArena {
                 bytes: capacity,
             });
         }
-        self.shared.trace(Action::Allocate, taken.address, bytes, self.number(), None);
+        self.shared.trace(PoolTraceAction::Allocate, taken.address, bytes, self.number(), None);
     }
 
     #[cold]
@@ -139,7 +139,7 @@ impl StreamArena {
         if self.shared.watched {
             self.shared.note(&Note::PoolFree { device: self.shared.device, block: DevicePtr(address) });
         }
-        self.shared.trace(Action::Free, address, bytes, self.number(), None);
+        self.shared.trace(PoolTraceAction::Free, address, bytes, self.number(), None);
     }
 
     #[inline]
@@ -171,7 +171,7 @@ impl StreamArena {
             if self.shared.watched {
                 self.shared.note(&Note::PoolRecord { device: self.shared.device, block: DevicePtr(address) });
             }
-            self.shared.trace(Action::Record, address, 0, stream.number, None);
+            self.shared.trace(PoolTraceAction::Record, address, 0, stream.number, None);
         }
         self.arena.mark(node, stream);
     }
@@ -244,7 +244,7 @@ impl StreamArena {
             Recorded::Nothing => true,
             Recorded::Fence(fence) => {
                 let event = if let Fence::Event { event, .. } = &fence { Some(*event) } else { None };
-                self.shared.trace(Action::Synchronize, 0, 0, stream.number, event);
+                self.shared.trace(PoolTraceAction::Synchronize, 0, 0, stream.number, event);
                 let done = self.shared.wait(&fence);
                 self.shared.recycle(fence);
                 done

@@ -14,7 +14,7 @@ const KEPT: usize = 1 << 24;
 /// What a pool did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Action {
+pub enum PoolTraceAction {
     /// Handed a block out.
     Allocate,
     /// Could not.
@@ -33,35 +33,35 @@ pub enum Action {
     Release,
 }
 
-impl Action {
+impl PoolTraceAction {
     /// Every action.
-    pub const ALL: [Action; 8] = [
-        Action::Allocate,
-        Action::AllocateFailure,
-        Action::Free,
-        Action::Record,
-        Action::Wait,
-        Action::Synchronize,
-        Action::Grow,
-        Action::Release,
+    pub const ALL: [PoolTraceAction; 8] = [
+        PoolTraceAction::Allocate,
+        PoolTraceAction::AllocateFailure,
+        PoolTraceAction::Free,
+        PoolTraceAction::Record,
+        PoolTraceAction::Wait,
+        PoolTraceAction::Synchronize,
+        PoolTraceAction::Grow,
+        PoolTraceAction::Release,
     ];
 
     /// Its name in the trace; `allocate`, `allocate failure` and `free` are RMM's.
     pub const fn name(self) -> &'static str {
         match self {
-            Action::Allocate => "allocate",
-            Action::AllocateFailure => "allocate failure",
-            Action::Free => "free",
-            Action::Record => "record",
-            Action::Wait => "wait",
-            Action::Synchronize => "synchronize",
-            Action::Grow => "grow",
-            Action::Release => "release",
+            PoolTraceAction::Allocate => "allocate",
+            PoolTraceAction::AllocateFailure => "allocate failure",
+            PoolTraceAction::Free => "free",
+            PoolTraceAction::Record => "record",
+            PoolTraceAction::Wait => "wait",
+            PoolTraceAction::Synchronize => "synchronize",
+            PoolTraceAction::Grow => "grow",
+            PoolTraceAction::Release => "release",
         }
     }
 }
 
-impl fmt::Display for Action {
+impl fmt::Display for PoolTraceAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
@@ -75,7 +75,7 @@ pub struct PoolTraceEntry {
     /// Since the trace was turned on.
     pub time: Duration,
     /// What was done.
-    pub action: Action,
+    pub action: PoolTraceAction,
     /// The block's or segment's address; 0 where there is none.
     pub address: u64,
     /// Bytes asked for, or of the segment.
@@ -149,7 +149,7 @@ impl Tracer {
     #[cold]
     pub(crate) fn note(
         &self,
-        action: Action,
+        action: PoolTraceAction,
         device: DeviceId,
         address: u64,
         bytes: u64,
@@ -198,7 +198,7 @@ mod tests {
         let entry = PoolTraceEntry {
             thread: 7,
             time: Duration::from_micros(3_725_000_042),
-            action: Action::Allocate,
+            action: PoolTraceAction::Allocate,
             address: 0xabc00,
             bytes: 1000,
             stream: 3,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use code_object::CodeObject;
-use gfx9_emulator::{Config, Dispatch, Machine, SimdLevel};
+use gfx9_emulator::{MachineConfig, Dispatch, Machine, SimdLevel};
 
 use super::compile::{Compiler, Failure, Variation, Workshop};
 use super::generate::OWN_WORDS;
@@ -73,7 +73,7 @@ pub(crate) fn compare(
 }
 
 fn on_emulator(object: &[u8], job: &Job<'_>) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
-    let mut config = Config::default();
+    let mut config = MachineConfig::default();
     config.threads = 1;
     config.instruction_budget = Some(INSTRUCTIONS);
     // All vector widths and both interpreter loops have their turn.

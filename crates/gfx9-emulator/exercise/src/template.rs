@@ -1,6 +1,6 @@
 //! A kernel with room for code, and a machine to run it.
 
-use gfx9_emulator::{Config, Machine, Printer, SimdLevel};
+use gfx9_emulator::{Machine, MachineConfig, Printer, SimdLevel};
 use gfx9_isa::Target;
 
 /// Instructions after which the kernels here are stopped.
@@ -31,7 +31,7 @@ pub(crate) fn assemble(target: Target, words: &[u32]) -> Vec<u8> {
 
 /// A small machine.
 pub(crate) fn machine(level: SimdLevel, threads: usize) -> Machine {
-    let mut config = Config::default();
+    let mut config = MachineConfig::default();
     config.device_memory = 64 << 20;
     config.threads = threads;
     config.level = level;

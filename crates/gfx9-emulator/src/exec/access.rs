@@ -4,7 +4,7 @@ use crate::exec::inst::{ExecContext, Flow};
 use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
 use crate::memory::lds::CheckedLds;
 use crate::memory::{Addresses, Checked, Element};
-use crate::report::access::{AccessKind, Space};
+use crate::report::access::{AccessKind, MemorySpace};
 use crate::state::bytes::Bytes;
 use crate::state::wave::{Active, LANES, Lanes, Wave, lanes_of};
 
@@ -218,11 +218,11 @@ impl FlatTarget {
         }
     }
 
-    pub(crate) fn space(self) -> Space {
+    pub(crate) fn space(self) -> MemorySpace {
         match self {
-            FlatTarget::Global(_) => Space::Global,
-            FlatTarget::Lds(_) => Space::Lds,
-            FlatTarget::Scratch(_) => Space::Scratch,
+            FlatTarget::Global(_) => MemorySpace::Global,
+            FlatTarget::Lds(_) => MemorySpace::Lds,
+            FlatTarget::Scratch(_) => MemorySpace::Scratch,
         }
     }
 
@@ -311,7 +311,7 @@ macro_rules! transfers {
             exec: u64,
         ) -> Flow {
             match one_aperture(at, exec) {
-                Some((Space::Lds, at)) => return $lds::<K>(w, cx, register, &at),
+                Some((MemorySpace::Lds, at)) => return $lds::<K>(w, cx, register, &at),
                 Some((_, at)) => return $scratch::<K>(w, cx, register, &at),
                 None => {}
             }
@@ -460,7 +460,7 @@ pub(crate) fn global_fault(
         .map(|lane| (lane as u8, at(lane)))
         .filter(|(_, address)| outside(cx, access, *address, size))
         .collect();
-    cx.out_of_bounds(access, Space::Global, size as u32, lanes)
+    cx.out_of_bounds(access, MemorySpace::Global, size as u32, lanes)
 }
 
 /// Reports the lanes whose `size` bytes are outside of LDS.
@@ -477,7 +477,7 @@ pub(crate) fn lds_fault(
         .map(|lane| (lane as u8, u64::from(at[lane])))
         .filter(|(_, address)| address + size as u64 > end)
         .collect();
-    cx.out_of_bounds(access, Space::Lds, size as u32, lanes)
+    cx.out_of_bounds(access, MemorySpace::Lds, size as u32, lanes)
 }
 
 /// Whether all active lanes have the same offset.
@@ -511,11 +511,11 @@ pub(crate) fn scratch_fault(
         .filter(|lane| !w.scratch.contains(at[*lane], size))
         .map(|lane| (lane as u8, u64::from(at[lane])))
         .collect();
-    cx.out_of_bounds(access, Space::Scratch, size as u32, lanes)
+    cx.out_of_bounds(access, MemorySpace::Scratch, size as u32, lanes)
 }
 
 /// The aperture that all lanes of `exec` are in, and their offsets.
-fn one_aperture(at: &dyn Fn(usize) -> u64, exec: u64) -> Option<(Space, [u32; LANES])> {
+fn one_aperture(at: &dyn Fn(usize) -> u64, exec: u64) -> Option<(MemorySpace, [u32; LANES])> {
     let mut offsets = [0; LANES];
     let mut space = None;
     for lane in lanes_of(exec) {

@@ -50,7 +50,7 @@ pub(crate) fn run(
         let flow = if w.mode.0 & Mode::GPR_IDX_EN != 0 && i.row.is_valu() {
             let m0 = w.s32(sreg::M0);
             let moved = moved(i, (m0 & 0xff) as u16, m0 >> 12 & 15);
-            // SAFETY: the code was decoded for a level that this machine has (`Program::load`).
+            // SAFETY: the code was decoded for a level that this machine has (`LoadedProgram::load`).
             unsafe { (moved.exec)(w, cx, &moved) }
         } else {
             // SAFETY: as above.

@@ -13,7 +13,7 @@ use crate::exec::address::{based, wide};
 use crate::exec::ds::{addresses, is_gds, no_gds, two_offsets};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, NONE, flag};
 use crate::memory::{Addresses, Cell, Checked, Element, Wide};
-use crate::report::access::{AccessKind, Space};
+use crate::report::access::{AccessKind, MemorySpace};
 use crate::state::bytes::Bytes;
 use crate::state::wave::{Active, LANES, Lanes, Mode, Wave, lanes_of};
 
@@ -440,7 +440,11 @@ fn memory_rmw<O: Rmw>(
         let old = O::atomic(cell, m, a, b);
         o.put(w, lane, old);
     });
-    if misaligned { misaligned_fault(cx, Space::Global, &|lane| at.at(lane), exec, size) } else { Flow::Next }
+    if misaligned {
+        misaligned_fault(cx, MemorySpace::Global, &|lane| at.at(lane), exec, size)
+    } else {
+        Flow::Next
+    }
 }
 
 /// As [`memory_rmw`], for lanes in several places.
@@ -460,9 +464,9 @@ fn memory_rmw_apart<O: Rmw>(
         let (a, b) = o.get::<O>(w, lane);
         let place = if flat { FlatTarget::of(at.at(lane)) } else { FlatTarget::Global(at.at(lane)) };
         let (offset, space) = match place {
-            FlatTarget::Global(address) => (address, Space::Global),
-            FlatTarget::Lds(offset) => (offset.into(), Space::Lds),
-            FlatTarget::Scratch(offset) => (offset.into(), Space::Scratch),
+            FlatTarget::Global(address) => (address, MemorySpace::Global),
+            FlatTarget::Lds(offset) => (offset.into(), MemorySpace::Lds),
+            FlatTarget::Scratch(offset) => (offset.into(), MemorySpace::Scratch),
         };
         let old = match place {
             _ if offset % size as u64 != 0 => {
@@ -493,7 +497,7 @@ fn memory_rmw_apart<O: Rmw>(
 #[cold]
 fn misaligned_fault(
     cx: &mut ExecContext,
-    space: Space,
+    space: MemorySpace,
     at: &dyn Fn(usize) -> u64,
     exec: u64,
     size: usize,
@@ -616,7 +620,7 @@ fn lds_exchange<T: Bits>(
     let (exec, size) = (active.exec(), T::E::SIZE);
     let low = lanes_of(exec).fold(0, |low, lane| low | at[lane]);
     if low as usize % size != 0 {
-        return misaligned_fault(cx, Space::Lds, &|lane| u64::from(at[lane]), exec, size);
+        return misaligned_fault(cx, MemorySpace::Lds, &|lane| u64::from(at[lane]), exec, size);
     }
     let Some(mut cells) = cx.lds.checked::<T::E>(at, &active) else {
         return lds_fault(cx, AccessKind::Atomic, at, exec, size);

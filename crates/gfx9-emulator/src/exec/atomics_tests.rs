@@ -9,7 +9,7 @@ use crate::exec::level::SimdLevel;
 use crate::exec::memory_model::{
     At, BufferFields, FlatFields, GLOBAL, LDS, MemoryModel, SCRATCH, buffer, ds, flat,
 };
-use crate::report::access::{AccessKind, LaneAddress, Space};
+use crate::report::access::{AccessKind, LaneAddress, MemorySpace};
 use crate::report::fault::FaultCause;
 use crate::state::wave::LANES;
 use crate::testing::test_wave::{Random, TestWave};
@@ -410,8 +410,8 @@ fn boundaries_and_misalignment_fault() {
         for op in Op::all(&b) {
             let size = op.bytes as u32;
             let (space, base, len) = match op.encoding {
-                Encoding::Ds => (Space::Lds, 0, u64::from(LDS)),
-                _ => (Space::Global, b.model.bases[1], GLOBAL),
+                Encoding::Ds => (MemorySpace::Lds, 0, u64::from(LDS)),
+                _ => (MemorySpace::Global, b.model.bases[1], GLOBAL),
             };
             // A raw buffer of all of memory.
             let is_buffer = op.encoding == Encoding::Mubuf;
@@ -512,7 +512,8 @@ fn flat_atomics_fault_in_apertures() {
         let scratch = b.model.address(At::Scratch(0));
         for op in Op::all(&b).into_iter().filter(|op| op.encoding == Encoding::Flat) {
             let words = encode(&b, op, true);
-            for (base, len, want) in [(lds, LDS, Space::Lds), (scratch, SCRATCH, Space::Scratch)] {
+            for (base, len, want) in [(lds, LDS, MemorySpace::Lds), (scratch, SCRATCH, MemorySpace::Scratch)]
+            {
                 for lane in 0..LANES {
                     b.set64(10, lane, base + u64::from(len));
                 }

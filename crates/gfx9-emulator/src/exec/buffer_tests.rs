@@ -5,7 +5,7 @@ use half::f16;
 
 use crate::exec::memory_model::{At, BufferFields, GLOBAL, MemoryModel, SCRATCH, Shape, buffer};
 use crate::memory::apertures::SCRATCH_BASE;
-use crate::report::access::{AccessKind, LaneAddress, Space};
+use crate::report::access::{AccessKind, LaneAddress, MemorySpace};
 use crate::report::fault::FaultCause;
 use crate::state::wave::{LANES, sreg};
 use crate::testing::test_wave::Random;
@@ -187,7 +187,7 @@ fn loads_and_stores() {
                     // Some lane is in range but outside of the allocation.
                     let fault = b.rig.try_run(&words);
                     assert!(
-                        matches!(fault, Err(FaultCause::OutOfBounds { space: Space::Global, .. })),
+                        matches!(fault, Err(FaultCause::OutOfBounds { space: MemorySpace::Global, .. })),
                         "{name}: {fault:?}"
                     );
                     b.model = before;
@@ -261,7 +261,7 @@ fn scratch_through_its_descriptor() {
             b.rig.w.set_s32(6, (SCRATCH - size + 4) / 4 * 4 * LANES as u32);
             b.rig.w.set_exec(!0);
             let words = buffer(&b.rig, Encoding::Mubuf, name, BufferFields { offset: 3, ..FIELDS });
-            let Err(FaultCause::OutOfBounds { access: a, space: Space::Scratch, size: s, lanes }) =
+            let Err(FaultCause::OutOfBounds { access: a, space: MemorySpace::Scratch, size: s, lanes }) =
                 b.rig.try_run(&words)
             else {
                 panic!("{name} must fault")

@@ -3,7 +3,7 @@
 use gfx9_isa::Encoding;
 
 use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
-use crate::report::access::{AccessKind, LaneAddress, Space};
+use crate::report::access::{AccessKind, LaneAddress, MemorySpace};
 use crate::report::fault::FaultCause;
 use crate::state::wave::sreg;
 use crate::testing::test_wave::{CODE, TestWave};
@@ -200,7 +200,8 @@ fn scalar_memory() {
     // Out of bounds: the whole access counts, and says where.
     let past = rig.smem("s_load_dwordx4", 20, 4, 120);
     let lanes = vec![LaneAddress { lane: None, address: base + 248 }];
-    let cause = FaultCause::OutOfBounds { access: AccessKind::Read, space: Space::Global, size: 16, lanes };
+    let cause =
+        FaultCause::OutOfBounds { access: AccessKind::Read, space: MemorySpace::Global, size: 16, lanes };
     assert_eq!(rig.try_run(&past), Err(cause));
 }
 
@@ -293,7 +294,7 @@ fn scalar_atomics() {
     rig.w.set_s64(4, base + 4);
     let misaligned = rig.smem("s_atomic_inc_x2", 20, 4, 0);
     let lanes = vec![LaneAddress { lane: None, address: base + 4 }];
-    let cause = FaultCause::Misaligned { space: Space::Global, size: 8, lanes };
+    let cause = FaultCause::Misaligned { space: MemorySpace::Global, size: 8, lanes };
     assert_eq!(rig.try_run(&misaligned), Err(cause));
     let past = rig.smem("s_atomic_dec", 20, 4, 4096);
     assert!(matches!(rig.try_run(&past), Err(FaultCause::OutOfBounds { access: AccessKind::Atomic, .. })));

@@ -3,7 +3,7 @@
 use gfx9_isa::Encoding;
 
 use crate::exec::memory_model::{At, LDS, MemoryModel, Shape, ds};
-use crate::report::access::{AccessKind, LaneAddress, Space};
+use crate::report::access::{AccessKind, LaneAddress, MemorySpace};
 use crate::report::fault::FaultCause;
 use crate::state::wave::{LANES, sreg};
 
@@ -143,7 +143,7 @@ fn boundaries_fault() {
                 for bad in [LDS - size + 1, LDS, 1 << 16, 1 << 31, !0] {
                     b.set(10, BAD, bad);
                     let lanes = vec![LaneAddress { lane: Some(BAD as u8), address: bad.into() }];
-                    let want = FaultCause::OutOfBounds { access, space: Space::Lds, size, lanes };
+                    let want = FaultCause::OutOfBounds { access, space: MemorySpace::Lds, size, lanes };
                     assert_eq!(b.rig.try_run(&words), Err(want), "{name} at {bad:#x}");
                 }
             }
@@ -169,7 +169,7 @@ fn any_access_faults_without_lds() {
     for name in ["ds_read_b32", "ds_write_b8", "ds_add_u32", "ds_append"] {
         let words = ds(&b.rig, name, 0, 10, [20, 24], 30);
         assert!(
-            matches!(b.rig.try_run(&words), Err(FaultCause::OutOfBounds { space: Space::Lds, .. })),
+            matches!(b.rig.try_run(&words), Err(FaultCause::OutOfBounds { space: MemorySpace::Lds, .. })),
             "{name}"
         );
     }

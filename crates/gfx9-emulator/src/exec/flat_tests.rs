@@ -3,7 +3,7 @@
 use gfx9_isa::{Encoding, Target};
 
 use crate::exec::memory_model::{At, FlatFields, GLOBAL, LDS, MemoryModel, SCRATCH, Shape, flat};
-use crate::report::access::{AccessKind, LaneAddress, Space};
+use crate::report::access::{AccessKind, LaneAddress, MemorySpace};
 use crate::report::fault::FaultCause;
 use crate::state::wave::{LANES, sreg};
 
@@ -265,7 +265,8 @@ fn every_boundary_of_an_allocation_faults() {
                     for at in &bad {
                         let lanes = vec![LaneAddress { lane: Some(BAD as u8), address: *at }];
                         let size = shape.bytes as u32;
-                        let want = FaultCause::OutOfBounds { access, space: Space::Global, size, lanes };
+                        let want =
+                            FaultCause::OutOfBounds { access, space: MemorySpace::Global, size, lanes };
                         assert_eq!(
                             run_at(&mut b, encoding, name, base, *at, exec),
                             Err(want),
@@ -286,7 +287,8 @@ fn every_boundary_of_an_aperture_faults() {
         for name in b.names(Encoding::Flat) {
             let Some(shape) = name.strip_prefix("flat_").and_then(Shape::of) else { continue };
             let access = if shape.load { AccessKind::Read } else { AccessKind::Write };
-            for (space, at, len) in [(Space::Lds, At::Lds(0), LDS), (Space::Scratch, At::Scratch(0), SCRATCH)]
+            for (space, at, len) in
+                [(MemorySpace::Lds, At::Lds(0), LDS), (MemorySpace::Scratch, At::Scratch(0), SCRATCH)]
             {
                 let base = b.model.address(at);
                 let size = shape.bytes as u32;

@@ -9,7 +9,7 @@ use gfx9_isa::{Row, Target};
 use super::operand::{Dpp, ResultModifier, SourceModifier};
 use crate::memory::View;
 use crate::memory::lds::Lds;
-use crate::report::access::{AccessKind, LaneAddress, Space};
+use crate::report::access::{AccessKind, LaneAddress, MemorySpace};
 use crate::report::fault::FaultCause;
 use crate::state::gws::Gws;
 use crate::state::wave::Wave;
@@ -203,7 +203,7 @@ impl ExecContext {
     #[cold]
     pub(crate) fn scalar_out_of_bounds(&mut self, access: AccessKind, address: u64, size: u32) -> Flow {
         let lanes = vec![LaneAddress { lane: None, address }];
-        self.fault(FaultCause::OutOfBounds { access, space: Space::Global, size, lanes })
+        self.fault(FaultCause::OutOfBounds { access, space: MemorySpace::Global, size, lanes })
     }
 
     /// Faults because the accesses of the given lanes are out of bounds.
@@ -211,7 +211,7 @@ impl ExecContext {
     pub(crate) fn out_of_bounds(
         &mut self,
         access: AccessKind,
-        space: Space,
+        space: MemorySpace,
         size: u32,
         lanes: impl IntoIterator<Item = (u8, u64)>,
     ) -> Flow {
@@ -223,7 +223,7 @@ impl ExecContext {
     #[cold]
     pub(crate) fn misaligned(
         &mut self,
-        space: Space,
+        space: MemorySpace,
         size: u32,
         lanes: impl IntoIterator<Item = (u8, u64)>,
     ) -> Flow {

@@ -46,7 +46,7 @@ fn interpret<const OBSERVED: bool>(
         if OBSERVED && let Some(observer) = &mut observer {
             observer.before(w, cx, at - 1, i);
         }
-        // SAFETY: the code was decoded for a level that this machine has (`Program::load`).
+        // SAFETY: the code was decoded for a level that this machine has (`LoadedProgram::load`).
         let flow = unsafe { (i.exec)(w, cx, i) };
         if OBSERVED {
             if let Some(observer) = &mut observer {

@@ -4,7 +4,7 @@ use gfx9_isa::Target;
 
 use crate::exec::level::SimdLevel;
 use crate::memory::apertures::SCRATCH_BASE;
-use crate::report::access::{AccessKind, LaneAddress, Space};
+use crate::report::access::{AccessKind, LaneAddress, MemorySpace};
 use crate::report::fault::FaultCause;
 use crate::state::wave::LANES;
 use crate::testing::test_wave::{Random, TestWave};
@@ -77,7 +77,8 @@ fn random_accesses() {
         if at + size > ALL {
             let access = if is_load { AccessKind::Read } else { AccessKind::Write };
             let lanes = vec![LaneAddress { lane: None, address: at as u64 }];
-            let cause = FaultCause::OutOfBounds { access, space: Space::Scratch, size: size as u32, lanes };
+            let cause =
+                FaultCause::OutOfBounds { access, space: MemorySpace::Scratch, size: size as u32, lanes };
             assert_eq!(ended, Err(cause), "{name}");
             assert!(bytes(&rig) == before, "{name}");
             continue;
@@ -113,6 +114,7 @@ fn other_bases_access_memory_as_s_load_and_s_store_do() {
     assert_eq!(rig.w.s32(30), 0x0123_4567);
     let past = rig.smem("s_scratch_load_dword", 30, 8, 4096);
     let lanes = vec![LaneAddress { lane: None, address: at + 4096 }];
-    let cause = FaultCause::OutOfBounds { access: AccessKind::Read, space: Space::Global, size: 4, lanes };
+    let cause =
+        FaultCause::OutOfBounds { access: AccessKind::Read, space: MemorySpace::Global, size: 4, lanes };
     assert_eq!(rig.try_run(&past), Err(cause));
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::exec::atomics::{Bits, Rmw};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, NONE, flag};
 use crate::memory::apertures::{SCRATCH_BASE, SCRATCH_SPAN};
-use crate::report::access::{AccessKind, LaneAddress, Space};
+use crate::report::access::{AccessKind, LaneAddress, MemorySpace};
 use crate::report::fault::FaultCause;
 use crate::state::wave::{Mode, Wave};
 
@@ -134,7 +134,7 @@ pub(crate) fn wave_scratch(address: u64) -> Option<u64> {
 #[cold]
 fn scratch_fault(cx: &mut ExecContext, access: AccessKind, offset: u64, dwords: usize) -> Flow {
     let lanes = vec![LaneAddress { lane: None, address: offset }];
-    cx.fault(FaultCause::OutOfBounds { access, space: Space::Scratch, size: 4 * dwords as u32, lanes })
+    cx.fault(FaultCause::OutOfBounds { access, space: MemorySpace::Scratch, size: 4 * dwords as u32, lanes })
 }
 
 /// `s_scratch_load_dword` and its wider forms: `N` dwords of the wave's scratch, in which those of all lanes alternate.
@@ -261,7 +261,7 @@ fn rmw<O: Rmw<T: Scalar>>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address:
         }
         None if address % u64::from(size) != 0 => {
             let lanes = vec![LaneAddress { lane: None, address }];
-            cx.fault(FaultCause::Misaligned { space: Space::Global, size, lanes })
+            cx.fault(FaultCause::Misaligned { space: MemorySpace::Global, size, lanes })
         }
         None => cx.scalar_out_of_bounds(AccessKind::Atomic, address, size),
     }

@@ -9,7 +9,7 @@ use crate::observe::InstructionTrace;
 /// Settings of a [`Machine`](crate::Machine).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Config {
+pub struct MachineConfig {
     /// Capacity of the device memory in bytes; 16 GiB by default. The host's memory is used only as kernels or the host
     /// write to what is allocated.
     pub device_memory: u64,
@@ -45,10 +45,10 @@ pub struct Config {
     pub instruction_trace: Option<InstructionTrace>,
 }
 
-impl Default for Config {
+impl Default for MachineConfig {
     /// Returns the default that each field documents.
-    fn default() -> Config {
-        Config {
+    fn default() -> MachineConfig {
+        MachineConfig {
             device_memory: 16 << 30,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             level: SimdLevel::best(),

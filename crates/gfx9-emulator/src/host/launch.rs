@@ -10,7 +10,7 @@ use code_object::{HiddenArg, KernelSignature, ValueKind, WorkitemIds};
 use gfx9_isa::Target;
 
 use crate::exec::inst::Code;
-use crate::host::config::Config;
+use crate::host::config::MachineConfig;
 use crate::host::hostcall::{Hostcall, PRINTF_SIZE, PrintfBuffer};
 use crate::host::program;
 use crate::memory::apertures::{PRIVATE_BASE_HI, SCRATCH_BASE, SHARED_BASE_HI};
@@ -35,7 +35,7 @@ const KERNARG: u64 = BLOCK_BASE + 0x1000;
 /// Describes one dispatch of a kernel.
 #[derive(Debug, Clone, Copy)]
 pub struct Dispatch<'a> {
-    /// The number of the kernel in the program, from [`Program::kernel_index`](crate::Program::kernel_index).
+    /// The number of the kernel in the program, from [`LoadedProgram::kernel_index`](crate::Program::kernel_index).
     pub kernel: usize,
     /// The number of workgroups along x, y and z. If one is 0, nothing runs.
     pub grid: [u32; 3],
@@ -80,7 +80,7 @@ pub(crate) struct DispatchSetup {
 impl DispatchSetup {
     pub(crate) fn new(
         program: &program::Inner,
-        config: &Config,
+        config: &MachineConfig,
         space: &Arc<AddressSpace>,
         d: &Dispatch<'_>,
     ) -> Result<DispatchSetup> {

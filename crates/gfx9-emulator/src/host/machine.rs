@@ -8,9 +8,9 @@ use std::time::Instant;
 
 use code_object::CodeObject;
 
-use crate::host::config::Config;
+use crate::host::config::MachineConfig;
 use crate::host::launch::{Dispatch, DispatchSetup};
-use crate::host::program::Program;
+use crate::host::program::LoadedProgram;
 use crate::host::run::{DispatchStats, Job, WorkgroupCache};
 use crate::memory::AddressSpace;
 use crate::observe::{Observers, Sanitizer, Tracing};
@@ -22,7 +22,7 @@ use crate::state::gws::CounterTable;
 /// It runs programs for gfx90a and for gfx942. Any number of threads may use a machine at the same time; their dispatches
 /// run concurrently.
 pub struct Machine {
-    config: Config,
+    config: MachineConfig,
     memory: Arc<AddressSpace>,
     cache: Arc<WorkgroupCache>,
     gws: Arc<CounterTable>,
@@ -72,16 +72,16 @@ impl Machine {
     /// # Errors
     /// [`Error::InvalidArgument`] if the host doesn't have the SIMD level, if the number of threads is 0, or if a thread
     /// can't be started.
-    pub fn new(config: Config) -> Result<Machine> {
+    pub fn new(config: MachineConfig) -> Result<Machine> {
         let memory = Arc::new(AddressSpace::new(config.device_memory));
         Machine::with_memory(config, memory)
     }
 
-    /// Creates a machine that uses the given memory. [`Config::device_memory`] is ignored.
+    /// Creates a machine that uses the given memory. [`MachineConfig::device_memory`] is ignored.
     ///
     /// # Errors
     /// The same as those of [`new`](Self::new).
-    pub fn with_memory(config: Config, memory: Arc<AddressSpace>) -> Result<Machine> {
+    pub fn with_memory(config: MachineConfig, memory: Arc<AddressSpace>) -> Result<Machine> {
         if !config.level.is_available() {
             return Err(Error::InvalidArgument(format!(
                 "this processor doesn't have the SIMD level {:?}",
@@ -115,7 +115,7 @@ impl Machine {
     }
 
     /// Returns the settings that the machine was created with.
-    pub fn config(&self) -> &Config {
+    pub fn config(&self) -> &MachineConfig {
         &self.config
     }
 
@@ -131,8 +131,8 @@ impl Machine {
     /// - [`Error::ImageInstruction`] if a function has an image instruction.
     /// - [`Error::BadCodeObject`] if there is nothing to load.
     /// - [`Error::OutOfMemory`] if it doesn't fit into device memory.
-    pub fn load(&self, object: &CodeObject) -> Result<Program> {
-        Program::load(object, &self.memory, self.config.level)
+    pub fn load(&self, object: &CodeObject) -> Result<LoadedProgram> {
+        LoadedProgram::load(object, &self.memory, self.config.level)
     }
 
     /// Runs a kernel, and returns when it has ended.
@@ -144,9 +144,9 @@ impl Machine {
     ///   dispatch breaks a limit of the kernel or the device. The kernel has not run.
     /// - [`Error::BadCodeObject`] or [`Error::OutOfMemory`] if the dispatch can't be set up. The kernel has not run.
     /// - [`Error::Fault`] if the kernel faults. It was stopped.
-    /// - [`Error::Sanitizer`] if [`Config::sanitize`] is set and finds defects. The kernel has run to its end.
+    /// - [`Error::Sanitizer`] if [`MachineConfig::sanitize`] is set and finds defects. The kernel has run to its end.
     /// - [`Error::Incomplete`] if a thread that runs the kernel panics. The kernel was stopped.
-    pub fn dispatch(&self, program: &Program, dispatch: &Dispatch<'_>) -> Result<DispatchStats> {
+    pub fn dispatch(&self, program: &LoadedProgram, dispatch: &Dispatch<'_>) -> Result<DispatchStats> {
         let setup = DispatchSetup::new(&program.inner, &self.config, &self.memory, dispatch)?;
         let infos = || program.inner.infos(&setup.code);
         let sanitizer = self.config.sanitize.then(|| {

@@ -21,7 +21,7 @@ const MAX_CODE: u64 = 1 << 30;
 ///
 /// Its memory is freed when the last clone is dropped and no dispatch uses it.
 #[derive(Clone)]
-pub struct Program {
+pub struct LoadedProgram {
     pub(crate) inner: Arc<Inner>,
 }
 
@@ -33,24 +33,28 @@ pub(crate) struct Inner {
     infos: OnceLock<Arc<[Info]>>,
 }
 
-impl fmt::Debug for Program {
+impl fmt::Debug for LoadedProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner { target, image, .. } = &*self.inner;
-        f.debug_struct("Program")
+        f.debug_struct("LoadedProgram")
             .field("target", target)
             .field("image", &image.base())
             .finish_non_exhaustive()
     }
 }
 
-impl Program {
+impl LoadedProgram {
     /// Maps a code object into guest memory.
-    pub(crate) fn load(object: &CodeObject, space: &Arc<AddressSpace>, level: SimdLevel) -> Result<Program> {
+    pub(crate) fn load(
+        object: &CodeObject,
+        space: &Arc<AddressSpace>,
+        level: SimdLevel,
+    ) -> Result<LoadedProgram> {
         let target = Target::of(object)?;
         images::refuse(object, target)?;
         let image = Arc::new(Image::load(object, space)?);
         let inner = Inner { image, target, level, code: OnceLock::new(), infos: OnceLock::new() };
-        Ok(Program { inner: Arc::new(inner) })
+        Ok(LoadedProgram { inner: Arc::new(inner) })
     }
 
     /// Returns the code object that was loaded.

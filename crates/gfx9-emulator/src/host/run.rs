@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 use crate::exec::inst::{ExecContext, Host, Observer, REPORTED, StopReason};
 use crate::exec::interpret::{run_wave, run_wave_observed};
 use crate::host::launch::DispatchSetup;
-use crate::host::program::Program;
+use crate::host::program::LoadedProgram;
 use crate::host::schedule::{Schedule, ScheduleRng};
 use crate::memory::lds::Lds;
 use crate::memory::{AddressSpace, RangeTable, View};
 use crate::observe::{Observers, Profile, WorkgroupObserver};
-use crate::report::access::{LaneAddress, Space};
+use crate::report::access::{LaneAddress, MemorySpace};
 use crate::report::error::{Error, Result};
 use crate::report::fault::{FaultCause, FaultReport, WaitingWave, WaitsFor};
 use crate::state::gws::{CounterTable, Gws};
@@ -50,7 +50,7 @@ pub struct DispatchStats {
     pub waves: u64,
     /// The number of workgroups.
     pub workgroups: u64,
-    /// More detailed counts; `None` unless [`Config::profile`](crate::Config::profile) is set.
+    /// More detailed counts; `None` unless [`MachineConfig::profile`](crate::Config::profile) is set.
     pub profile: Option<Box<Profile>>,
 }
 
@@ -182,7 +182,7 @@ struct Counts {
 
 /// A dispatch that is being run, by one or more threads.
 pub(crate) struct Job {
-    program: Program,
+    program: LoadedProgram,
     kernel: usize,
     setup: DispatchSetup,
     snapshot: Arc<RangeTable>,
@@ -240,7 +240,7 @@ impl Drop for ActiveGuard<'_> {
 impl Job {
     #[allow(clippy::too_many_arguments, reason = "a constructor of private parts")]
     pub(crate) fn new(
-        program: Program,
+        program: LoadedProgram,
         kernel: usize,
         setup: DispatchSetup,
         space: Arc<AddressSpace>,
@@ -647,7 +647,7 @@ impl Job {
     #[cold]
     fn fail(&self, cause: FaultCause, wave: &Wave, cx: &ExecContext) {
         let cause = match cause {
-            FaultCause::OutOfBounds { access, space: Space::Scratch, size, lanes } => {
+            FaultCause::OutOfBounds { access, space: MemorySpace::Scratch, size, lanes } => {
                 let (scratch, dynamic) = (self.setup.scratch, self.setup.dynamic_stack);
                 FaultCause::StackOverflow { access, size, lanes, scratch, dynamic }
             }
@@ -657,11 +657,11 @@ impl Job {
         let i = &cx.code.insts[wave.next as usize];
         let pc = program.vaddr(cx.code.base + 4 * u64::from(i.pc));
         let nearest = match &cause {
-            FaultCause::OutOfBounds { space: Space::Global, lanes, size, .. }
-            | FaultCause::Misaligned { space: Space::Global, lanes, size } => lanes
+            FaultCause::OutOfBounds { space: MemorySpace::Global, lanes, size, .. }
+            | FaultCause::Misaligned { space: MemorySpace::Global, lanes, size } => lanes
                 .first()
                 .map(|LaneAddress { address, .. }| self.space.nearest(*address, u64::from(*size))),
-            FaultCause::OutOfBounds { space: Space::Lds, .. } => Some(format!(
+            FaultCause::OutOfBounds { space: MemorySpace::Lds, .. } => Some(format!(
                 "the workgroup has {} bytes of LDS, {} of them dynamic",
                 self.setup.lds, self.setup.dynamic_lds
             )),

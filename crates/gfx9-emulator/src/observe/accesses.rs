@@ -8,13 +8,13 @@ use crate::exec::to_lds::{buffer_base, flat_base};
 use crate::exec::{address, buffer, ds, ds_permute, modifiers, smem};
 use crate::memory::Addresses;
 use crate::observe::class::AddressingKind;
-use crate::report::access::{AccessKind, Space};
+use crate::report::access::{AccessKind, MemorySpace};
 use crate::state::wave::{LANES, Wave, lanes_of};
 
 /// The bytes that an instruction accesses in one memory, with the same kind of access and the same size for each lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AccessedBytes {
-    pub(crate) space: Space,
+    pub(crate) space: MemorySpace,
     pub(crate) access: AccessKind,
     /// The number of bytes that each lane accesses.
     pub(crate) size: u32,
@@ -27,7 +27,7 @@ pub(crate) struct AccessedBytes {
 }
 
 impl AccessedBytes {
-    fn scalar(space: Space, access: AccessKind, address: u64, size: u32) -> AccessedBytes {
+    fn scalar(space: MemorySpace, access: AccessKind, address: u64, size: u32) -> AccessedBytes {
         AccessedBytes { space, access, size, lanes: 1, is_scalar: true, at: [address; LANES] }
     }
 
@@ -64,25 +64,25 @@ pub(crate) fn find(w: &mut Wave, i: &Inst, addressing: AddressingKind, out: &mut
         is_scalar: false,
         at,
     };
-    let lds = |access, size, at: [u32; LANES]| lanes(Space::Lds, access, size, exec, at.map(u64::from));
+    let lds = |access, size, at: [u32; LANES]| lanes(MemorySpace::Lds, access, size, exec, at.map(u64::from));
     let row = |base: u32| -> [u32; LANES] { std::array::from_fn(|n| base.wrapping_add(4 * n as u32)) };
     match addressing {
         AddressingKind::None => {}
         AddressingKind::Scalar(access, size) => {
-            out.push(AccessedBytes::scalar(Space::Global, access, smem::address(w, i), size));
+            out.push(AccessedBytes::scalar(MemorySpace::Global, access, smem::address(w, i), size));
         }
         AddressingKind::ScalarScratch(access, size) => {
             let address = smem::scratch_address(w, i);
             let (space, at) = match smem::wave_scratch(address) {
-                Some(offset) => (Space::Scratch, offset),
-                None => (Space::Global, address),
+                Some(offset) => (MemorySpace::Scratch, offset),
+                None => (MemorySpace::Global, address),
             };
             out.push(AccessedBytes::scalar(space, access, at, size));
         }
         AddressingKind::ScalarBuffer(access, size) => {
             let (address, inside) = smem::buffer_address(w, i, u64::from(size / 4));
             if inside > 0 && (access != AccessKind::Atomic || inside == u64::from(size / 4)) {
-                out.push(AccessedBytes::scalar(Space::Global, access, address, 4 * inside as u32));
+                out.push(AccessedBytes::scalar(MemorySpace::Global, access, address, 4 * inside as u32));
             }
         }
         AddressingKind::Ds(..)
@@ -103,12 +103,12 @@ pub(crate) fn find(w: &mut Wave, i: &Inst, addressing: AddressingKind, out: &mut
         AddressingKind::DsByLane(access) => out.push(lds(access, 4, ds_permute::by_lane(w, i))),
         AddressingKind::DsCount => {
             let at = u64::from(ds_permute::count_address(w, i));
-            out.push(AccessedBytes::scalar(Space::Lds, AccessKind::Atomic, at, 4));
+            out.push(AccessedBytes::scalar(MemorySpace::Lds, AccessKind::Atomic, at, 4));
         }
         AddressingKind::Flat(access, size) => {
             let at = address::wide(w, i);
             let targets: [FlatTarget; LANES] = std::array::from_fn(|lane| FlatTarget::of(at.at(lane)));
-            for space in [Space::Global, Space::Lds, Space::Scratch] {
+            for space in [MemorySpace::Global, MemorySpace::Lds, MemorySpace::Scratch] {
                 let there = lanes_of(exec)
                     .filter(|lane| targets[*lane].space() == space)
                     .fold(0, |mask, lane| mask | 1 << lane);
@@ -118,40 +118,40 @@ pub(crate) fn find(w: &mut Wave, i: &Inst, addressing: AddressingKind, out: &mut
             }
         }
         AddressingKind::Global(access, size) => {
-            out.push(lanes(Space::Global, access, size, exec, global_addresses(w, i)));
+            out.push(lanes(MemorySpace::Global, access, size, exec, global_addresses(w, i)));
             if i.flags & flag::LDS != 0 && access == AccessKind::Read {
                 out.push(lds(AccessKind::Write, 4, row(flat_base(w, i))));
             }
         }
         AddressingKind::GlobalToLds(size) => {
-            out.push(lanes(Space::Global, AccessKind::Read, size, exec, global_addresses(w, i)));
+            out.push(lanes(MemorySpace::Global, AccessKind::Read, size, exec, global_addresses(w, i)));
             out.push(lds(AccessKind::Write, 4, row(flat_base(w, i))));
         }
         AddressingKind::Scratch(access, size) => {
             let at = address::scratch_offsets(w, i).map(u64::from);
-            out.push(lanes(Space::Scratch, access, size, exec, at));
+            out.push(lanes(MemorySpace::Scratch, access, size, exec, at));
             if i.flags & flag::LDS != 0 && access == AccessKind::Read {
                 out.push(lds(AccessKind::Write, 4, row(flat_base(w, i))));
             }
         }
         AddressingKind::ScratchToLds(size) => {
             let at = address::scratch_offsets(w, i).map(u64::from);
-            out.push(lanes(Space::Scratch, AccessKind::Read, size, exec, at));
+            out.push(lanes(MemorySpace::Scratch, AccessKind::Read, size, exec, at));
             out.push(lds(AccessKind::Write, 4, row(flat_base(w, i))));
         }
         AddressingKind::Buffer(access, size) => {
             let scratch = buffer::scratch_offsets(w, i).filter(|_| access != AccessKind::Atomic);
             if let Some(at) = scratch {
                 if own_scratch(w, i) {
-                    out.push(lanes(Space::Scratch, access, size, exec, at.map(u64::from)));
+                    out.push(lanes(MemorySpace::Scratch, access, size, exec, at.map(u64::from)));
                 }
             } else {
                 let reach = Reach::new(w, i);
                 if access == AccessKind::Atomic {
                     let inside = reach.whole(exec, size);
-                    out.push(lanes(Space::Global, access, size, inside, reach.addresses().0));
+                    out.push(lanes(MemorySpace::Global, access, size, inside, reach.addresses().0));
                 } else if let Some(at) = reach.plain(exec, size) {
-                    out.push(lanes(Space::Global, access, size, exec, at.0));
+                    out.push(lanes(MemorySpace::Global, access, size, exec, at.0));
                 } else {
                     parts(&reach, access, size, size.min(4), exec, out);
                 }
@@ -192,7 +192,7 @@ fn parts(reach: &Reach, access: AccessKind, size: u32, unit: u32, lanes: u64, ou
             .filter(|lane| reach.inside(*lane, extra, unit))
             .fold(0, |mask, lane| mask | 1 << lane);
         out.push(AccessedBytes {
-            space: Space::Global,
+            space: MemorySpace::Global,
             access,
             size: unit,
             lanes: inside,

@@ -10,7 +10,7 @@ use crate::exec::inst::flag;
 use crate::exec::level::SimdLevel;
 use crate::observe::accesses::{AccessedBytes, find};
 use crate::observe::class::{AddressingKind, Info};
-use crate::report::access::{AccessKind, Space};
+use crate::report::access::{AccessKind, MemorySpace};
 use crate::state::wave::{LANES, Wave, sreg};
 use crate::testing::test_wave::{Random, TestWave};
 
@@ -47,9 +47,9 @@ fn set_memory(rig: &mut TestWave, at: u64, all: &[u8]) {
 /// Where the bytes of an access are in that list.
 fn bytes(accessed: &AccessedBytes, at: u64) -> Vec<usize> {
     let place = |lane: usize, address: u64| match accessed.space {
-        Space::Global => (address - at) as usize,
-        Space::Lds => SIZE + address as usize,
-        Space::Scratch => 2 * SIZE + 64 * lane + address as usize,
+        MemorySpace::Global => (address - at) as usize,
+        MemorySpace::Lds => SIZE + address as usize,
+        MemorySpace::Scratch => 2 * SIZE + 64 * lane + address as usize,
     };
     accessed
         .each()

@@ -18,7 +18,7 @@ mod trace;
 pub(crate) use class::Info;
 pub use class::InstructionClass;
 pub(crate) use observers::{Observers, WorkgroupObserver, infos};
-pub use profile::{Profile, Traffic};
+pub use profile::{BytesAccessed, Profile};
 pub(crate) use sanitizer::Sanitizer;
 pub(crate) use trace::Tracing;
 pub use trace::{InstructionTrace, TraceFilter, TracedInstruction, TracedRegister};

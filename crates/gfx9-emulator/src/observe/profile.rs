@@ -4,12 +4,12 @@ use code_object::occupancy::Occupancy;
 
 use crate::observe::accesses::AccessedBytes;
 use crate::observe::class::{AddressingKind, InstructionClass};
-use crate::report::access::{AccessKind, Space};
+use crate::report::access::{AccessKind, MemorySpace};
 use crate::state::wave::{LANES, Wave};
 
 /// The bytes that instructions accessed in one memory, summed over all lanes. A scalar access counts once for the wave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Traffic {
+pub struct BytesAccessed {
     /// Bytes read by loads.
     pub read: u64,
     /// Bytes written by stores.
@@ -18,7 +18,7 @@ pub struct Traffic {
     pub atomic: u64,
 }
 
-impl Traffic {
+impl BytesAccessed {
     fn add(&mut self, access: AccessKind, bytes: u64) {
         match access {
             AccessKind::Read => self.read += bytes,
@@ -27,7 +27,7 @@ impl Traffic {
         }
     }
 
-    fn merge(&mut self, other: &Traffic) {
+    fn merge(&mut self, other: &BytesAccessed) {
         self.read += other.read;
         self.written += other.written;
         self.atomic += other.atomic;
@@ -49,13 +49,13 @@ pub struct Profile {
     /// The number of instructions of each class, in the order of [`InstructionClass::ALL`].
     pub instructions: [u64; InstructionClass::ALL.len()],
     /// Bytes of device memory and mapped host memory that vector instructions accessed.
-    pub global: Traffic,
+    pub global: BytesAccessed,
     /// Bytes of device memory and mapped host memory that scalar instructions accessed.
-    pub scalar: Traffic,
+    pub scalar: BytesAccessed,
     /// Bytes of LDS.
-    pub lds: Traffic,
+    pub lds: BytesAccessed,
     /// Bytes of scratch, the private memory of work-items.
-    pub scratch: Traffic,
+    pub scratch: BytesAccessed,
     /// The cycles that the hardware would need for the accesses to LDS without bank conflicts; see
     /// [`lds_bank_conflicts`](Self::lds_bank_conflicts).
     pub lds_cycles: u64,
@@ -148,7 +148,7 @@ impl Counter {
         let p = &mut self.profile;
         // On gfx90a MUBUF is how scratch is reached.
         let is_scratch = matches!(addressing, AddressingKind::Buffer(..))
-            && accesses.first().is_some_and(|accessed| accessed.space == Space::Scratch);
+            && accesses.first().is_some_and(|accessed| accessed.space == MemorySpace::Scratch);
         let class = if is_scratch { InstructionClass::Scratch } else { class };
         p.instructions[class as usize] += 1;
         let exec = w.exec();
@@ -159,13 +159,13 @@ impl Counter {
         for accessed in accesses {
             let bytes = u64::from(accessed.size) * u64::from(accessed.lanes.count_ones());
             let traffic = match accessed.space {
-                Space::Global if accessed.is_scalar => &mut p.scalar,
-                Space::Global => &mut p.global,
-                Space::Lds => &mut p.lds,
-                Space::Scratch => &mut p.scratch,
+                MemorySpace::Global if accessed.is_scalar => &mut p.scalar,
+                MemorySpace::Global => &mut p.global,
+                MemorySpace::Lds => &mut p.lds,
+                MemorySpace::Scratch => &mut p.scratch,
             };
             traffic.add(accessed.access, bytes);
-            if accessed.space == Space::Lds {
+            if accessed.space == MemorySpace::Lds {
                 let (cycles, conflicts) = bank_cycles(accessed);
                 p.lds_cycles += cycles;
                 p.lds_bank_conflicts += conflicts;
@@ -230,7 +230,7 @@ mod tests {
 
     fn accessed(size: u32, lanes: u64, at: impl Fn(u64) -> u64) -> AccessedBytes {
         AccessedBytes {
-            space: Space::Lds,
+            space: MemorySpace::Lds,
             access: AccessKind::Read,
             size,
             lanes,

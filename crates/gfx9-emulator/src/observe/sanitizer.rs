@@ -14,7 +14,7 @@ use crate::observe::accesses::AccessedBytes;
 use crate::observe::class::{AddressingKind, Info};
 use crate::observe::lock::lock;
 use crate::observe::races::{AccessContext, DwordHistory, GlobalHistory, Kind, RecordedAccess, SCALAR};
-use crate::report::access::{AccessKind, LaneAddress, Space};
+use crate::report::access::{AccessKind, LaneAddress, MemorySpace};
 use crate::report::defect::{Defect, DefectKind, Site};
 use crate::state::wave::Wave;
 
@@ -102,7 +102,7 @@ impl Sanitizer {
             .map(|(lane, address)| LaneAddress { lane: (!scalar).then_some(lane as u8), address })
             .collect();
         let first = lanes.first().map_or(0, |lane| lane.address);
-        let allocation = (accessed.space == Space::Global)
+        let allocation = (accessed.space == MemorySpace::Global)
             .then(|| self.space.lookup(first))
             .flatten()
             .map(|r| format!("byte {} of {:#x}..{:#x}", first - r.base, r.base, r.base + r.len));
@@ -191,9 +191,9 @@ impl Local {
             acquired.pending = true;
         }
         for (number, accessed) in
-            accesses.iter().enumerate().filter(|(_, accessed)| accessed.space != Space::Scratch)
+            accesses.iter().enumerate().filter(|(_, accessed)| accessed.space != MemorySpace::Scratch)
         {
-            let in_lds = accessed.space == Space::Lds;
+            let in_lds = accessed.space == MemorySpace::Lds;
             let kind = match accessed.access {
                 AccessKind::Read => Kind::Read,
                 AccessKind::Write if bypasses_caches && !in_lds => Kind::AtomicStore,
@@ -372,7 +372,7 @@ fn stores_same(
     let mut bytes = [0; 16];
     let Some(bytes) = bytes.get_mut(..accessed.size as usize) else { return false };
     accessed.each().all(|(lane, address)| {
-        if accessed.space == Space::Lds {
+        if accessed.space == MemorySpace::Lds {
             let at = address as usize;
             match cx.lds.bytes().get(at..at + bytes.len()) {
                 Some(from) => bytes.copy_from_slice(from),

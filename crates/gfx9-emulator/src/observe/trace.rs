@@ -173,7 +173,7 @@ struct Inner {
     sink: Box<dyn Fn(&TracedInstruction) + Send + Sync>,
 }
 
-/// An instruction trace, for [`Config::instruction_trace`](crate::Config::instruction_trace).
+/// An instruction trace, for [`MachineConfig::instruction_trace`](crate::Config::instruction_trace).
 ///
 /// Clones share the filter, the sink and the number of instructions reported.
 #[derive(Clone)]

@@ -13,7 +13,7 @@ pub enum AccessKind {
 
 /// A memory that instructions access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Space {
+pub enum MemorySpace {
     /// Device memory and mapped host memory.
     Global,
     /// The workgroup's LDS.
@@ -41,12 +41,12 @@ impl AccessKind {
     }
 }
 
-impl Space {
+impl MemorySpace {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Space::Global => "global memory",
-            Space::Lds => "LDS",
-            Space::Scratch => "scratch",
+            MemorySpace::Global => "global memory",
+            MemorySpace::Lds => "LDS",
+            MemorySpace::Scratch => "scratch",
         }
     }
 }

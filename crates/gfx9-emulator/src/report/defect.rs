@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::access::{AccessKind, LaneAddress, Space};
+use super::access::{AccessKind, LaneAddress, MemorySpace};
 
 /// A kind of defect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -42,7 +42,7 @@ pub struct Defect {
     /// The kind of defect.
     pub kind: DefectKind,
     /// The memory that was accessed.
-    pub space: Space,
+    pub space: MemorySpace,
     /// Bytes that each lane accesses.
     pub size: u32,
     /// The lanes with the defect, at most sixteen, and their addresses.
@@ -51,7 +51,7 @@ pub struct Defect {
     pub site: Site,
     /// The other access of a race; `None` for other defects.
     pub other: Option<Site>,
-    /// The offset of the first address in its allocation, as text; `None` unless the space is [`Space::Global`].
+    /// The offset of the first address in its allocation, as text; `None` unless the space is [`MemorySpace::Global`].
     pub allocation: Option<String>,
     /// The number of accesses by these instructions that had the defect, including this one.
     pub count: u64,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::access::{AccessKind, LaneAddress, Space};
+use super::access::{AccessKind, LaneAddress, MemorySpace};
 use super::defect::Defect;
 
 /// The reason why a wave waits.
@@ -46,7 +46,7 @@ pub enum FaultCause {
         /// The kind of access.
         access: AccessKind,
         /// The memory that was accessed.
-        space: Space,
+        space: MemorySpace,
         /// Bytes that each lane accesses.
         size: u32,
         /// The lanes that are out of bounds, at most sixteen, and their addresses.
@@ -55,7 +55,7 @@ pub enum FaultCause {
     /// An atomic at an address that isn't a multiple of its size.
     Misaligned {
         /// The memory that was accessed.
-        space: Space,
+        space: MemorySpace,
         /// Bytes that each lane accesses.
         size: u32,
         /// The lanes that are misaligned, at most sixteen, and their addresses.
@@ -120,8 +120,8 @@ pub enum FaultCause {
         /// The number of workgroups that can't begin before others have ended.
         not_begun: u64,
     },
-    /// The dispatch executed more instructions than [`crate::Config::instruction_budget`], or ran longer than
-    /// [`crate::Config::time_budget`].
+    /// The dispatch executed more instructions than [`crate::MachineConfig::instruction_budget`], or ran longer than
+    /// [`crate::MachineConfig::time_budget`].
     OverBudget {
         /// The number of wave instructions executed.
         instructions: u64,
@@ -267,7 +267,7 @@ pub struct FaultReport {
     /// LDS, the size of the workgroup's LDS. `None` for other faults.
     pub nearest: Option<String>,
     /// The defects that the sanitizer had found before the fault; empty without
-    /// [`Config::sanitize`](crate::Config::sanitize).
+    /// [`MachineConfig::sanitize`](crate::Config::sanitize).
     pub defects: Vec<Defect>,
 }
 

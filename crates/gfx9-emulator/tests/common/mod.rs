@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "not every test file uses all of it")]
 
 use code_object::CodeObject;
-use gfx9_emulator::{Config, Dispatch, DispatchStats, Error, Machine, Program};
+use gfx9_emulator::{Dispatch, DispatchStats, Error, LoadedProgram, Machine, MachineConfig};
 
 /// The test kernels as three compilers and optimisation levels made them, with a name for messages.
 pub(crate) const OBJECTS: [(&str, &[u8]); 3] = [
@@ -32,27 +32,27 @@ pub(crate) use Arg::{U32, U64};
 /// A machine with the test kernels.
 pub(crate) struct Rig {
     pub(crate) machine: Machine,
-    pub(crate) program: Program,
+    pub(crate) program: LoadedProgram,
     pub(crate) name: &'static str,
 }
 
 impl Rig {
     /// One for each of [`OBJECTS`].
-    pub(crate) fn all(config: &Config) -> Vec<Rig> {
+    pub(crate) fn all(config: &MachineConfig) -> Vec<Rig> {
         OBJECTS.into_iter().map(|(name, bytes)| Rig::new(config, name, bytes)).collect()
     }
 
     /// One for each of [`WAITING`].
-    pub(crate) fn waiting(config: &Config) -> Vec<Rig> {
+    pub(crate) fn waiting(config: &MachineConfig) -> Vec<Rig> {
         WAITING.into_iter().map(|(name, bytes)| Rig::new(config, name, bytes)).collect()
     }
 
     /// With the kernels of [`DEFECTS`].
-    pub(crate) fn defects(config: &Config) -> Rig {
+    pub(crate) fn defects(config: &MachineConfig) -> Rig {
         Rig::new(config, "defects", DEFECTS)
     }
 
-    fn new(config: &Config, name: &'static str, bytes: &[u8]) -> Rig {
+    fn new(config: &MachineConfig, name: &'static str, bytes: &[u8]) -> Rig {
         let machine = Machine::new(config.clone()).unwrap();
         let program = machine.load(&CodeObject::parse(bytes).unwrap()).unwrap();
         Rig { machine, program, name }
@@ -103,8 +103,8 @@ impl Rig {
 }
 
 /// Default settings with so many threads.
-pub(crate) fn threads(threads: usize) -> Config {
-    let mut config = Config::default();
+pub(crate) fn threads(threads: usize) -> MachineConfig {
+    let mut config = MachineConfig::default();
     config.threads = threads;
     config
 }

@@ -7,13 +7,13 @@ use hip_driver::{Call, DriverError, DriverResult, ErrorCode, Output, RawStream, 
 
 use super::events::Track;
 use super::layer::{BetweenEvents, TimelineLayer, Times};
-use super::record::Detail;
-use super::work::Work;
+use super::record::CallDetail;
+use super::work::DeviceWork;
 use crate::Layer;
 use crate::pinned::Released;
 
 /// What is known of a call when it is made.
-pub struct Begun {
+pub struct StartedCall {
     begin: u64,
     /// The number under which it enqueues work; 0 if it does not.
     correlation: u64,
@@ -28,15 +28,15 @@ enum Taken {
     Nothing,
     Pinned(Released),
     Stream(Option<Arc<Track>>),
-    Graph(Option<Vec<Work>>),
+    Graph(Option<Vec<DeviceWork>>),
 }
 
 impl TimelineLayer {
     /// Before work is put on a stream.
     #[inline]
-    fn before_work(&self, stream: RawStream, work: &DriverWork<'_>) -> Begun {
+    fn before_work(&self, stream: RawStream, work: &DriverWork<'_>) -> StartedCall {
         let timeline = &*self.0;
-        let mut begun = Begun {
+        let mut begun = StartedCall {
             begin: 0,
             correlation: timeline.recorder.correlate(),
             correlated: None,
@@ -61,10 +61,10 @@ impl TimelineLayer {
 impl Layer for TimelineLayer {
     const NAME: &'static str = "timeline";
 
-    type Token = Begun;
+    type Token = StartedCall;
 
     #[inline]
-    fn before(&self, call: &Call<'_>) -> DriverResult<Begun> {
+    fn before(&self, call: &Call<'_>) -> DriverResult<StartedCall> {
         let timeline = &*self.0;
         let taken = match *call {
             Call::Enqueue { stream, work, .. } => return Ok(self.before_work(stream, work)),
@@ -74,12 +74,12 @@ impl Layer for TimelineLayer {
             _ => Taken::Nothing,
         };
         let begin = timeline.recorder.now();
-        Ok(Begun { begin, correlation: 0, correlated: None, events: None, pageable: false, taken })
+        Ok(StartedCall { begin, correlation: 0, correlated: None, events: None, pageable: false, taken })
     }
 
     #[inline]
-    fn after(&self, call: &Call<'_>, begun: Begun, result: Result<Output, &DriverError>) {
-        let Begun { begin, correlation, correlated, events, pageable, taken } = begun;
+    fn after(&self, call: &Call<'_>, begun: StartedCall, result: Result<Output, &DriverError>) {
+        let StartedCall { begin, correlation, correlated, events, pageable, taken } = begun;
         let timeline = &*self.0;
         let times = (begin, timeline.recorder.now());
         drop(correlated);
@@ -127,20 +127,20 @@ impl Layer for TimelineLayer {
 
 /// What a call is about.
 #[inline]
-fn detail_of(call: &Call<'_>) -> Detail {
+fn detail_of(call: &Call<'_>) -> CallDetail {
     match *call {
-        Call::Enqueue { stream, work, .. } => Detail::Enqueued(stream, work.summary()),
-        Call::CopyBlocking { work, .. } => Detail::Done(work.summary()),
-        Call::Malloc { bytes, .. } | Call::HostMalloc { bytes, .. } => Detail::Bytes(bytes as u64),
-        Call::HostFree { allocation, .. } => Detail::Bytes(allocation.bytes as u64),
-        Call::ModuleLoad { image, .. } => Detail::Bytes(image.len() as u64),
-        Call::MallocAsync { bytes, stream, .. } => Detail::StreamBytes(stream, bytes as u64),
+        Call::Enqueue { stream, work, .. } => CallDetail::Enqueued(stream, work.summary()),
+        Call::CopyBlocking { work, .. } => CallDetail::Done(work.summary()),
+        Call::Malloc { bytes, .. } | Call::HostMalloc { bytes, .. } => CallDetail::Bytes(bytes as u64),
+        Call::HostFree { allocation, .. } => CallDetail::Bytes(allocation.bytes as u64),
+        Call::ModuleLoad { image, .. } => CallDetail::Bytes(image.len() as u64),
+        Call::MallocAsync { bytes, stream, .. } => CallDetail::StreamBytes(stream, bytes as u64),
         Call::FreeAsync { stream, .. }
         | Call::StreamDestroy { stream, .. }
         | Call::StreamSynchronize { stream, .. }
         | Call::StreamQuery { stream, .. }
         | Call::StreamWaitEvent { stream, .. }
-        | Call::EventRecord { stream, .. } => Detail::Stream(stream),
-        _ => Detail::None,
+        | Call::EventRecord { stream, .. } => CallDetail::Stream(stream),
+        _ => CallDetail::None,
     }
 }

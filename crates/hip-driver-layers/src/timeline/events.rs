@@ -121,7 +121,7 @@ enum End {
 }
 
 /// Work between whose events the caller stands.
-pub(super) struct Begun {
+pub(super) struct StartedCall {
     begin: RawEvent,
     end: RawEvent,
     asked: u64,
@@ -170,7 +170,7 @@ impl Track {
         state: &mut TrackState,
         driver: &dyn Driver,
         recorder: &Recorder,
-    ) -> Option<Begun> {
+    ) -> Option<StartedCall> {
         state.since_look += 1;
         if state.since_look >= LOOK_AFTER {
             self.collect(state, driver, recorder);
@@ -186,7 +186,7 @@ impl Track {
         let asked = recorder.now();
         // SAFETY: an event of this track, on its stream, which the caller of the layer vouches for.
         match unsafe { driver.event_record(self.device, begin, self.stream) } {
-            Ok(()) => Some(Begun { begin, end, asked }),
+            Ok(()) => Some(StartedCall { begin, end, asked }),
             Err(_) => {
                 state.free.extend([begin, end]);
                 None
@@ -200,12 +200,12 @@ impl Track {
         &self,
         state: &mut TrackState,
         driver: &dyn Driver,
-        begun: Begun,
+        begun: StartedCall,
         correlation: u64,
         (called, returned): (u64, u64),
         waited: bool,
     ) -> bool {
-        let Begun { begin, end, asked } = begun;
+        let StartedCall { begin, end, asked } = begun;
         // SAFETY: an event of this track that is alive.
         let end = if waited && unsafe { driver.event_query(self.device, begin) }.is_ok_and(|reached| reached)
         {
@@ -224,7 +224,7 @@ impl Track {
     }
 
     /// Gives back the events of work that was refused.
-    pub(super) fn cancel(state: &mut TrackState, begun: &Begun) {
+    pub(super) fn cancel(state: &mut TrackState, begun: &StartedCall) {
         state.free.extend([begun.begin, begun.end]);
     }
 

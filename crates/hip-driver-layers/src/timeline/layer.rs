@@ -13,10 +13,10 @@ use hip_driver::{
     WorkSummary,
 };
 
-use super::events::{Begun, Track, Turn};
-use super::record::{CallRecord, Detail, What};
+use super::events::{StartedCall, Track, Turn};
+use super::record::{CallDetail, CallRecord, WorkKind};
 use super::recorder::{DeviceTimes, Recorder, lock};
-use super::work::Work;
+use super::work::DeviceWork;
 use crate::Intercepted;
 use crate::pinned::PinnedRanges;
 
@@ -53,13 +53,13 @@ pub(super) struct Recording {
     /// Tells copies that wait from those that do not.
     pub(super) pinned: PinnedRanges,
     /// The nodes of the graphs that are recorded.
-    graphs: Mutex<HashMap<RawGraph, Vec<Work>>>,
+    graphs: Mutex<HashMap<RawGraph, Vec<DeviceWork>>>,
 }
 
 /// A piece of work whose first event was recorded.
 pub(super) struct BetweenEvents {
     track: Arc<Track>,
-    begun: Begun,
+    begun: StartedCall,
     turn: Option<Turn>,
 }
 
@@ -130,12 +130,12 @@ impl Recording {
         &self,
         kind: CallKind,
         device: DeviceId,
-        detail: Detail,
+        detail: CallDetail,
         (begin, end): (u64, u64),
         correlation: u64,
         error: ErrorCode,
     ) {
-        let what = What::Call { kind, driver: self.number, device, error, detail };
+        let what = WorkKind::Call { kind, driver: self.number, device, error, detail };
         self.recorder.record(CallRecord { begin, end, what, correlation });
     }
 
@@ -220,11 +220,11 @@ impl Recording {
         lock(&self.graphs).insert(graph, Vec::new());
     }
 
-    pub(super) fn take_graph(&self, graph: RawGraph) -> Option<Vec<Work>> {
+    pub(super) fn take_graph(&self, graph: RawGraph) -> Option<Vec<DeviceWork>> {
         lock(&self.graphs).remove(&graph)
     }
 
-    pub(super) fn put_back_graph(&self, graph: RawGraph, nodes: Vec<Work>) {
+    pub(super) fn put_back_graph(&self, graph: RawGraph, nodes: Vec<DeviceWork>) {
         lock(&self.graphs).insert(graph, nodes);
     }
 
@@ -237,7 +237,8 @@ impl Recording {
     }
 
     pub(super) fn add_exec(&self, graph: RawGraph, exec: RawGraphExec) {
-        let nodes: Arc<[Work]> = lock(&self.graphs).get(&graph).map(Vec::as_slice).unwrap_or_default().into();
+        let nodes: Arc<[DeviceWork]> =
+            lock(&self.graphs).get(&graph).map(Vec::as_slice).unwrap_or_default().into();
         self.recorder.names().add_graph(self.number, exec, self.recorder.now(), nodes);
     }
 }

@@ -38,4 +38,4 @@ mod work;
 pub use layer::{TimelineDriver, TimelineLayer};
 pub use recorder::{DeviceTimes, Timeline, TimelineOptions, TimelineSpan};
 pub use snapshot::{DeviceSpan, DeviceTrack, HostSpan, StreamTrack, ThreadTrack, TimelineSnapshot};
-pub use work::{CopyDirection, Work};
+pub use work::{CopyDirection, DeviceWork};

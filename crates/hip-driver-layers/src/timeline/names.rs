@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hip_driver::{DeviceId, RawFunction, RawGraphExec, RawStream, WorkSummary};
 
-use super::work::Work;
+use super::work::DeviceWork;
 
 /// Most kernels, streams, names of spans, and nodes of graphs that are remembered, each.
 const MOST: usize = 1 << 20;
@@ -59,7 +59,7 @@ impl<T> History<T> {
 pub(super) struct Names {
     kernels: History<Arc<str>>,
     streams: History<StreamName>,
-    graphs: History<Arc<[Work]>>,
+    graphs: History<Arc<[DeviceWork]>>,
     streams_made: u32,
     spans: Vec<Arc<str>>,
     span_numbers: HashMap<Arc<str>, u32>,
@@ -94,7 +94,13 @@ impl Names {
         self.streams.at(driver, stream.0, time).copied()
     }
 
-    pub(super) fn add_graph(&mut self, driver: u32, exec: RawGraphExec, since: u64, nodes: Arc<[Work]>) {
+    pub(super) fn add_graph(
+        &mut self,
+        driver: u32,
+        exec: RawGraphExec,
+        since: u64,
+        nodes: Arc<[DeviceWork]>,
+    ) {
         let weight = nodes.len().max(1);
         self.graphs.add((driver, exec.0), since, nodes, weight);
     }
@@ -116,18 +122,18 @@ impl Names {
     }
 
     /// Work with its names, as they were at a time.
-    pub(super) fn work(&self, driver: u32, work: WorkSummary, time: u64) -> Work {
+    pub(super) fn work(&self, driver: u32, work: WorkSummary, time: u64) -> DeviceWork {
         match work {
             WorkSummary::Kernel { function, grid, block, dynamic_lds } => {
-                Work::Kernel { name: self.kernel(driver, function, time), grid, block, dynamic_lds }
+                DeviceWork::Kernel { name: self.kernel(driver, function, time), grid, block, dynamic_lds }
             }
-            WorkSummary::Copy { direction, bytes } => Work::Copy { direction, bytes },
-            WorkSummary::Fill { bytes } => Work::Fill { bytes },
-            WorkSummary::HostFunction => Work::HostFunction,
-            WorkSummary::Empty => Work::Empty,
+            WorkSummary::Copy { direction, bytes } => DeviceWork::Copy { direction, bytes },
+            WorkSummary::Fill { bytes } => DeviceWork::Fill { bytes },
+            WorkSummary::HostFunction => DeviceWork::HostFunction,
+            WorkSummary::Empty => DeviceWork::Empty,
             WorkSummary::Graph(exec) => {
                 let nodes = self.graphs.at(driver, exec.0, time);
-                Work::Graph { nodes: nodes.map_or_else(|| Arc::from([]), Arc::clone) }
+                DeviceWork::Graph { nodes: nodes.map_or_else(|| Arc::from([]), Arc::clone) }
             }
         }
     }

@@ -8,13 +8,13 @@ use hip_driver::{CallKind, DeviceId, ErrorCode, RawStream, WorkSummary};
 pub(super) struct CallRecord {
     pub(super) begin: u64,
     pub(super) end: u64,
-    pub(super) what: What,
+    pub(super) what: WorkKind,
     /// The number under which it enqueued work; 0 if it did not.
     pub(super) correlation: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum What {
+pub(super) enum WorkKind {
     /// The number of a span's name.
     Span(u32),
     Call {
@@ -22,13 +22,13 @@ pub(super) enum What {
         driver: u32,
         device: DeviceId,
         error: ErrorCode,
-        detail: Detail,
+        detail: CallDetail,
     },
 }
 
 /// What a call is about.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Detail {
+pub(super) enum CallDetail {
     None,
     Bytes(u64),
     Stream(RawStream),
@@ -38,13 +38,13 @@ pub(super) enum Detail {
     Enqueued(RawStream, WorkSummary),
 }
 
-impl Detail {
+impl CallDetail {
     pub(super) fn stream(self) -> Option<RawStream> {
         match self {
-            Detail::Stream(stream) | Detail::StreamBytes(stream, _) | Detail::Enqueued(stream, _) => {
-                Some(stream)
-            }
-            Detail::None | Detail::Bytes(_) | Detail::Done(_) => None,
+            CallDetail::Stream(stream)
+            | CallDetail::StreamBytes(stream, _)
+            | CallDetail::Enqueued(stream, _) => Some(stream),
+            CallDetail::None | CallDetail::Bytes(_) | CallDetail::Done(_) => None,
         }
     }
 }

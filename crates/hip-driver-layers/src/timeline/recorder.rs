@@ -13,7 +13,7 @@ use hip_driver::activity::{Activity, ActivityObserver};
 use super::buffer::{Budget, Buffer};
 use super::layer::{Recording, TimelineDriver, TimelineLayer};
 use super::names::Names;
-use super::record::{CallRecord, What, WorkRecord};
+use super::record::{CallRecord, WorkKind, WorkRecord};
 use super::snapshot::TimelineSnapshot;
 use crate::Intercepted;
 
@@ -127,7 +127,7 @@ impl Drop for TimelineSpan<'_> {
             Some(name) => self.recorder.record(CallRecord {
                 begin: self.begin,
                 end,
-                what: What::Span(name),
+                what: WorkKind::Span(name),
                 correlation: 0,
             }),
             None => self.recorder.calls.drop_one(),

@@ -9,9 +9,9 @@ use hip_driver::activity::KernelCounts;
 use hip_driver::{DeviceId, ErrorCode, WorkSummary};
 
 use super::names::{Names, StreamName};
-use super::record::{CallRecord, Detail, What, WorkRecord};
+use super::record::{CallDetail, CallRecord, WorkKind, WorkRecord};
 use super::recorder::Recorder;
-use super::work::Work;
+use super::work::DeviceWork;
 
 /// A call of the driver, or a span of the program's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct HostSpan {
     /// The number of the stream's track.
     pub stream: Option<u32>,
     /// What it enqueued, or did itself.
-    pub work: Option<Work>,
+    pub work: Option<DeviceWork>,
     /// Bytes allocated, freed, copied, filled or loaded.
     pub bytes: Option<u64>,
     /// What it failed with.
@@ -54,7 +54,7 @@ pub struct ThreadTrack {
 #[non_exhaustive]
 pub struct DeviceSpan {
     /// What it is; where the times of a graph's nodes are known, each has a span of its own.
-    pub work: Work,
+    pub work: DeviceWork,
     /// Of a graph: which node this is, counted from 0 in the order of adding, and how many there are.
     pub node: Option<(u32, u32)>,
     /// When it began, from the beginning of the timeline.
@@ -163,7 +163,9 @@ struct Enqueued {
 impl Enqueued {
     fn of(call: &CallRecord, names: &Names) -> Option<Enqueued> {
         match call.what {
-            What::Call { driver, detail: Detail::Enqueued(stream, work), .. } if call.correlation != 0 => {
+            WorkKind::Call { driver, detail: CallDetail::Enqueued(stream, work), .. }
+                if call.correlation != 0 =>
+            {
                 Some(Enqueued { stream: names.stream(driver, stream, call.begin)?, work, begin: call.begin })
             }
             _ => None,
@@ -184,20 +186,20 @@ fn host_span(call: &CallRecord, names: &Names) -> HostSpan {
         correlation: (call.correlation != 0).then_some(call.correlation),
     };
     match call.what {
-        What::Span(number) => {
+        WorkKind::Span(number) => {
             let name = names.span_name(number).map(ToString::to_string);
             span.name = Cow::Owned(name.unwrap_or_default());
         }
-        What::Call { kind, driver, device, error, detail } => {
+        WorkKind::Call { kind, driver, device, error, detail } => {
             span.name = Cow::Borrowed(kind.name());
             span.device = Some(device);
             span.error = (error != ErrorCode::SUCCESS).then_some(error);
             let stream = detail.stream().and_then(|stream| names.stream(driver, stream, call.begin));
             span.stream = stream.map(|stream| stream.number);
             match detail {
-                Detail::None | Detail::Stream(_) => {}
-                Detail::Bytes(bytes) | Detail::StreamBytes(_, bytes) => span.bytes = Some(bytes),
-                Detail::Done(work) | Detail::Enqueued(_, work) => {
+                CallDetail::None | CallDetail::Stream(_) => {}
+                CallDetail::Bytes(bytes) | CallDetail::StreamBytes(_, bytes) => span.bytes = Some(bytes),
+                CallDetail::Done(work) | CallDetail::Enqueued(_, work) => {
                     let work = names.work(driver, work, call.begin);
                     span.bytes = work.bytes();
                     span.work = Some(work);
@@ -208,10 +210,10 @@ fn host_span(call: &CallRecord, names: &Names) -> HostSpan {
     span
 }
 
-fn device_span(record: &WorkRecord, work: Work) -> DeviceSpan {
+fn device_span(record: &WorkRecord, work: DeviceWork) -> DeviceSpan {
     let (work, node) = match (work, record.node) {
-        (Work::Graph { nodes }, Some(node)) => {
-            let work = nodes.get(node as usize).cloned().unwrap_or(Work::Empty);
+        (DeviceWork::Graph { nodes }, Some(node)) => {
+            let work = nodes.get(node as usize).cloned().unwrap_or(DeviceWork::Empty);
             (work, Some((node, nodes.len() as u32)))
         }
         (work, _) => (work, None),

@@ -8,7 +8,7 @@ pub use hip_driver::CopyDirection;
 /// Work of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Work {
+pub enum DeviceWork {
     /// A kernel.
     Kernel {
         /// Its name.
@@ -37,49 +37,51 @@ pub enum Work {
     /// A graph.
     Graph {
         /// Its nodes in the order of adding.
-        nodes: Arc<[Work]>,
+        nodes: Arc<[DeviceWork]>,
     },
     /// A graph's node that does nothing.
     Empty,
 }
 
-impl Work {
+impl DeviceWork {
     /// The kind of work in one or two words.
     pub const fn category(&self) -> &'static str {
         match self {
-            Work::Kernel { .. } => "kernel",
-            Work::Copy { .. } => "copy",
-            Work::Fill { .. } => "fill",
-            Work::HostFunction => "host function",
-            Work::Graph { .. } => "graph",
-            Work::Empty => "empty node",
+            DeviceWork::Kernel { .. } => "kernel",
+            DeviceWork::Copy { .. } => "copy",
+            DeviceWork::Fill { .. } => "fill",
+            DeviceWork::HostFunction => "host function",
+            DeviceWork::Graph { .. } => "graph",
+            DeviceWork::Empty => "empty node",
         }
     }
 
     /// The bytes that it copies or fills; of a graph, those of all nodes.
     pub fn bytes(&self) -> Option<u64> {
         match self {
-            Work::Copy { bytes, .. } | Work::Fill { bytes } => Some(*bytes),
-            Work::Graph { nodes } => Some(nodes.iter().filter_map(Work::bytes).sum()),
-            Work::Kernel { .. } | Work::HostFunction | Work::Empty => None,
+            DeviceWork::Copy { bytes, .. } | DeviceWork::Fill { bytes } => Some(*bytes),
+            DeviceWork::Graph { nodes } => Some(nodes.iter().filter_map(DeviceWork::bytes).sum()),
+            DeviceWork::Kernel { .. } | DeviceWork::HostFunction | DeviceWork::Empty => None,
         }
     }
 }
 
 /// What a track shows: the kernel's name, or what is done.
-impl fmt::Display for Work {
+impl fmt::Display for DeviceWork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Work::Kernel { name, .. } => f.write_str(name),
-            Work::Copy { direction, .. } => f.write_str(match direction {
+            DeviceWork::Kernel { name, .. } => f.write_str(name),
+            DeviceWork::Copy { direction, .. } => f.write_str(match direction {
                 CopyDirection::HostToDevice => "H2D copy",
                 CopyDirection::DeviceToHost => "D2H copy",
                 CopyDirection::DeviceToDevice => "D2D copy",
                 CopyDirection::FromPeer(_) => "peer copy",
                 _ => "copy",
             }),
-            Work::Graph { nodes } => write!(f, "graph of {} nodes", nodes.len()),
-            Work::Fill { .. } | Work::HostFunction | Work::Empty => f.write_str(self.category()),
+            DeviceWork::Graph { nodes } => write!(f, "graph of {} nodes", nodes.len()),
+            DeviceWork::Fill { .. } | DeviceWork::HostFunction | DeviceWork::Empty => {
+                f.write_str(self.category())
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use code_object::CodeObject;
 
 use hip_driver::{
-    Call, CallKind, DeviceId, Driver, DriverError, DriverResult, Note, Output, RawStream, Touch, Work,
+    AccessRange, Call, CallKind, DeviceId, Driver, DriverError, DriverResult, Note, Output, RawStream, Work,
 };
 
 use super::Validation;
@@ -86,8 +86,8 @@ impl Layer for Validation {
         let kind = note.kind();
         let mut state = self.lock();
         match *note {
-            Note::HostWrite { ptr, bytes } => state.host_access(Touch::host(ptr, bytes, true)),
-            Note::HostRead { ptr, bytes } => state.host_access(Touch::host(ptr, bytes, false)),
+            Note::HostWrite { ptr, bytes } => state.host_access(AccessRange::host(ptr, bytes, true)),
+            Note::HostRead { ptr, bytes } => state.host_access(AccessRange::host(ptr, bytes, false)),
             Note::PoolSegment { device, segment } => {
                 state.pool_note(|regions| regions.add_segment(kind, device, segment));
             }
@@ -156,7 +156,7 @@ impl State {
             }
             Call::Enqueue { device, stream, work } => self.check_work(kind, device, stream, work)?,
             Call::CopyBlocking { device, work } => {
-                work.touches(device).try_for_each(|touch| self.regions.find(kind, &touch).map(drop))?;
+                work.access_ranges(device).try_for_each(|touch| self.regions.find(kind, &touch).map(drop))?;
                 Held::Nothing
             }
             Call::GraphDestroy { .. }
@@ -172,7 +172,7 @@ impl State {
         match (*call, output, held) {
             (_, Output::Answer(false), Held::Learns(_)) => {}
             (Call::Enqueue { device, stream, work }, _, Held::Learns(clocks)) => {
-                self.waited_for(work.kind(), stream, work.touches(device));
+                self.waited_for(work.kind(), stream, work.access_ranges(device));
                 clocks.iter().for_each(|clock| self.order.host_learns(clock));
             }
             (_, _, Held::Learns(clocks)) => clocks.iter().for_each(|clock| self.order.host_learns(clock)),
@@ -205,7 +205,9 @@ impl State {
             }
             (Call::EnablePeerAccess { device, peer }, ..) => self.regions.add_peer(device, peer),
             (Call::Enqueue { device, stream, work }, _, held) => self.enqueued(device, stream, work, held),
-            (Call::CopyBlocking { device, work }, ..) => self.blocking(call.kind(), work.touches(device)),
+            (Call::CopyBlocking { device, work }, ..) => {
+                self.blocking(call.kind(), work.access_ranges(device))
+            }
             (
                 Call::GraphCreate { .. } | Call::GraphAdd { .. } | Call::GraphInstantiate { .. },
                 output,
@@ -249,7 +251,7 @@ impl State {
             return self.check_graph_launch(kind, device, exec).map(Held::Nodes);
         }
         self.check_shape(kind, device, work)?;
-        work.touches(device).try_for_each(|touch| self.regions.find(kind, &touch).map(drop))?;
+        work.access_ranges(device).try_for_each(|touch| self.regions.find(kind, &touch).map(drop))?;
         // A copy to memory that is not pinned waits for the stream.
         Ok(match *work {
             Work::CopyToHost { dst, .. } if !self.regions.is_pinned(dst) => {
@@ -277,7 +279,7 @@ impl State {
     fn enqueued(&mut self, device: DeviceId, stream: RawStream, work: &Work<'_>, held: Held) {
         match (work, held) {
             (Work::Graph(exec), Held::Nodes(nodes)) => self.commit_graph(*exec, stream, &nodes),
-            _ => self.commit(Operation::of_work(work.kind(), work), stream, work.touches(device)),
+            _ => self.commit(Operation::of_work(work.kind(), work), stream, work.access_ranges(device)),
         }
     }
 }

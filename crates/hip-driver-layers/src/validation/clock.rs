@@ -41,13 +41,13 @@ impl Clock {
 
 /// One piece of work: its stream's slot and its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Work {
+pub(super) struct WorkPosition {
     pub(super) slot: u32,
     pub(super) seq: u64,
 }
 
 #[derive(Debug)]
-struct Slot {
+struct StreamClock {
     device: DeviceId,
     stream: RawStream,
     /// The number of the last work.
@@ -63,20 +63,20 @@ struct Slot {
 
 /// The order of all work, as far as it is fixed.
 #[derive(Debug, Default)]
-pub(super) struct Order {
-    slots: Vec<Slot>,
+pub(super) struct HappensBefore {
+    slots: Vec<StreamClock>,
     host: Clock,
     host_version: u64,
 }
 
-impl Order {
+impl HappensBefore {
     /// A slot for a new stream. One of a destroyed stream is used again, its numbers going on, but only when the host
     /// knows all its work to have finished: then the new stream's work does come after it.
     pub(super) fn add_stream(&mut self, device: DeviceId, stream: RawStream) -> u32 {
         let free = (0..self.slots.len() as u32)
             .find(|&i| !self.slots[i as usize].live && self.host.get(i) >= self.slots[i as usize].seq);
         let seq = free.map_or(0, |i| self.slots[i as usize].seq);
-        let slot = Slot {
+        let slot = StreamClock {
             device,
             stream,
             seq,
@@ -103,13 +103,13 @@ impl Order {
     }
 
     /// The stream of work, and its number there, from 1. Not for work of a stream whose slot was used again.
-    pub(super) fn place(&self, work: Work) -> (RawStream, u64) {
+    pub(super) fn place(&self, work: WorkPosition) -> (RawStream, u64) {
         let slot = &self.slots[work.slot as usize];
         (slot.stream, work.seq.saturating_sub(slot.base))
     }
 
     /// What the host knows happens before everything enqueued from now on.
-    fn take_host(&mut self, slot: u32) -> &mut Slot {
+    fn take_host(&mut self, slot: u32) -> &mut StreamClock {
         let slot = &mut self.slots[slot as usize];
         if slot.host_version != self.host_version {
             slot.clock.merge(&self.host);
@@ -119,10 +119,10 @@ impl Order {
     }
 
     /// Numbers new work on a stream.
-    pub(super) fn enqueue(&mut self, slot: u32) -> Work {
+    pub(super) fn enqueue(&mut self, slot: u32) -> WorkPosition {
         let s = self.take_host(slot);
         s.seq += 1;
-        Work { slot, seq: s.seq }
+        WorkPosition { slot, seq: s.seq }
     }
 
     /// Lets the stream know what the host knows.
@@ -133,13 +133,13 @@ impl Order {
     /// Whether `earlier` happens before everything enqueued on `slot` from now on; the stream has
     /// [caught up](Order::catch_up).
     #[inline]
-    pub(super) fn is_before(&self, earlier: Work, slot: u32) -> bool {
+    pub(super) fn is_before(&self, earlier: WorkPosition, slot: u32) -> bool {
         earlier.slot == slot || earlier.seq <= self.slots[slot as usize].clock.get(earlier.slot)
     }
 
     /// Whether the host knows that `work` has finished.
     #[inline]
-    pub(super) fn is_known(&self, work: Work) -> bool {
+    pub(super) fn is_known(&self, work: WorkPosition) -> bool {
         work.seq <= self.host.get(work.slot)
     }
 
@@ -189,8 +189,8 @@ mod tests {
 
     const DEVICE: DeviceId = DeviceId(0);
 
-    fn streams<const N: usize>() -> (Order, [u32; N]) {
-        let mut order = Order::default();
+    fn streams<const N: usize>() -> (HappensBefore, [u32; N]) {
+        let mut order = HappensBefore::default();
         let slots = std::array::from_fn(|i| order.add_stream(DEVICE, RawStream(i as u64)));
         (order, slots)
     }

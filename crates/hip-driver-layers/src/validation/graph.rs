@@ -3,12 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use hip_driver::{Call, CallKind, DeviceId, Output, RawGraph, RawGraphExec, RawGraphNode, RawStream, Touch};
+use hip_driver::{
+    AccessRange, Call, CallKind, DeviceId, Output, RawGraph, RawGraphExec, RawGraphNode, RawStream,
+};
 
 use super::calls::{Checked, Held};
-use super::clock::{Clock, Work};
+use super::clock::{Clock, WorkPosition};
 use super::memory::RegionKey;
-use super::ranges::{Ranges, Record};
+use super::ranges::{AccessRecord, Ranges};
 use super::state::State;
 use super::violation::{Operation, Violation};
 
@@ -16,9 +18,9 @@ use super::violation::{Operation, Violation};
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     operation: Operation,
-    touches: Box<[Touch]>,
+    access_ranges: Box<[AccessRange]>,
     /// Its place in the graph's own order, where chains of dependent nodes are what streams are elsewhere.
-    place: Work,
+    place: WorkPosition,
     /// What it depends on, directly or not.
     before: Clock,
 }
@@ -39,7 +41,7 @@ impl GraphState {
         handle: RawGraphNode,
         dependencies: &[RawGraphNode],
         operation: Operation,
-        touches: Box<[Touch]>,
+        access_ranges: Box<[AccessRange]>,
     ) {
         let mut before = Clock::default();
         let mut chain = None;
@@ -56,9 +58,9 @@ impl GraphState {
         });
         let Some(length) = self.chains.get_mut(slot as usize) else { return };
         *length += 1;
-        let place = Work { slot, seq: *length };
+        let place = WorkPosition { slot, seq: *length };
         self.indices.insert(handle, self.nodes.len());
-        self.nodes.push(Node { operation, touches, place, before });
+        self.nodes.push(Node { operation, access_ranges, place, before });
     }
 }
 
@@ -66,7 +68,7 @@ impl GraphState {
 pub(super) struct ExecState {
     nodes: Arc<[Node]>,
     /// The last launch on each stream.
-    launches: Vec<Work>,
+    launches: Vec<WorkPosition>,
 }
 
 impl State {
@@ -87,14 +89,14 @@ impl State {
     fn report_graph_races(&mut self, graph: RawGraph) {
         let Some(state) = self.graphs.get(graph.0) else { return };
         let mut accesses: HashMap<RegionKey, Ranges> = HashMap::new();
-        let mut pairs: HashSet<(Work, Work)> = HashSet::new();
-        let mut races: Vec<(Record, Record, RegionKey, (u64, u64))> = Vec::new();
+        let mut pairs: HashSet<(WorkPosition, WorkPosition)> = HashSet::new();
+        let mut races: Vec<(AccessRecord, AccessRecord, RegionKey, (u64, u64))> = Vec::new();
         for node in &state.nodes {
-            for touch in &node.touches {
+            for touch in &node.access_ranges {
                 // What was freed meanwhile is reported when the graph is launched.
                 let Ok(Some((key, range))) = self.regions.find(node.operation.call, touch) else { continue };
-                let second = Record { work: node.place, write: touch.write, operation: node.operation };
-                let ordered = |w: Work| w.slot == node.place.slot || w.seq <= node.before.get(w.slot);
+                let second = AccessRecord { work: node.place, write: touch.write, operation: node.operation };
+                let ordered = |w: WorkPosition| w.slot == node.place.slot || w.seq <= node.before.get(w.slot);
                 accesses.entry(key).or_default().access(
                     range,
                     second,
@@ -130,7 +132,9 @@ impl State {
             if let Some(function) = node.operation.function {
                 self.functions.of(call, device, function.0)?;
             }
-            node.touches.iter().try_for_each(|touch| self.regions.find_for_node(call, touch).map(drop))?;
+            node.access_ranges
+                .iter()
+                .try_for_each(|touch| self.regions.find_for_node(call, touch).map(drop))?;
         }
         Ok(nodes)
     }
@@ -146,7 +150,7 @@ impl State {
             state.launches.push(work);
         }
         for node in nodes {
-            self.take_in(node.operation, work, node.touches.iter().copied());
+            self.take_in(node.operation, work, node.access_ranges.iter().copied());
         }
     }
 
@@ -154,14 +158,14 @@ impl State {
     /// before it.
     fn report_in_flight(&mut self, call: CallKind, exec: RawGraphExec, slot: Option<u32>) {
         let Some(state) = self.execs.get(exec.0) else { return };
-        let finished = |work: Work| match slot {
+        let finished = |work: WorkPosition| match slot {
             Some(slot) => self.order.is_before(work, slot),
             None => self.order.is_known(work),
         };
-        let in_flight: Vec<Work> = state.launches.iter().copied().filter(|&w| !finished(w)).collect();
+        let in_flight: Vec<WorkPosition> = state.launches.iter().copied().filter(|&w| !finished(w)).collect();
         for work in in_flight {
             let operation = Operation::of(CallKind::GraphLaunch);
-            let in_flight = self.access(&Record { work, write: true, operation });
+            let in_flight = self.access(&AccessRecord { work, write: true, operation });
             self.report(Violation::ExecInFlight { call, exec: exec.0, in_flight });
         }
     }
@@ -179,7 +183,7 @@ impl State {
             Call::GraphAdd { device, graph, dependencies, work } => {
                 self.check_dependencies(kind, (device, graph, dependencies))?;
                 self.check_shape(kind, device, work)?;
-                work.touches(device)
+                work.access_ranges(device)
                     .try_for_each(|touch| self.regions.find_for_node(kind, &touch).map(drop))?;
                 Held::Nothing
             }
@@ -204,7 +208,7 @@ impl State {
             (Call::GraphAdd { device, graph, dependencies, work }, Output::Node(node), _) => {
                 let operation = Operation { node: Some(node), ..Operation::of_work(call.kind(), work) };
                 if let Some(state) = self.graphs.get_mut(graph.0) {
-                    state.add(node, dependencies, operation, work.touches(device).collect());
+                    state.add(node, dependencies, operation, work.access_ranges(device).collect());
                 }
             }
             (Call::GraphInstantiate { device, graph }, Output::Exec(exec), Held::Nodes(nodes)) => {

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
 use hip_driver::{
-    Call, CallKind, DeviceId, DevicePtr, Output, PinnedAllocation, RawModule, RawStream, Space, Touch,
+    AccessRange, Call, CallKind, DeviceId, DevicePtr, Output, PinnedAllocation, RawModule, RawStream, Space,
 };
 
 use super::calls::{Checked, Held};
-use super::pool::{Blocks, FreedBlocks};
+use super::pool::{FreedBlocks, PoolBlocks};
 use super::ranges::Ranges;
 use super::state::State;
 use super::violation::{ByteRange, Operation, Violation};
@@ -56,7 +56,7 @@ impl fmt::Display for MemoryKind {
 
 /// A piece of memory that the layer knows or knew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Memory {
+pub struct MemoryInfo {
     /// Where it came from.
     pub kind: MemoryKind,
     /// The device it belongs to.
@@ -69,9 +69,9 @@ pub struct Memory {
     pub number: u64,
 }
 
-impl fmt::Display for Memory {
+impl fmt::Display for MemoryInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Memory { kind, device, address, bytes, number } = self;
+        let MemoryInfo { kind, device, address, bytes, number } = self;
         write!(f, "{kind} no. {number} ({bytes} bytes at {address:#x} of {device})")
     }
 }
@@ -79,12 +79,12 @@ impl fmt::Display for Memory {
 /// Memory that is alive.
 #[derive(Debug)]
 pub(super) struct Region {
-    pub(super) memory: Memory,
+    pub(super) memory: MemoryInfo,
     /// Where kernels see it: `memory.address` but for pinned memory.
     device_address: u64,
     module: Option<RawModule>,
     /// The live blocks in it, if it is a pool's segment.
-    pub(super) blocks: Option<Blocks>,
+    pub(super) blocks: Option<PoolBlocks>,
     /// Goes by bytes, not by blocks: what used a block that was freed still counts for the block that comes after it.
     pub(super) accesses: Ranges,
 }
@@ -98,7 +98,7 @@ impl Region {
     }
 
     /// Bytes of the region in the words of a message: those of a pool's block, where they lie in one.
-    pub(super) fn name(&self, (start, end): (u64, u64)) -> (Memory, ByteRange) {
+    pub(super) fn name(&self, (start, end): (u64, u64)) -> (MemoryInfo, ByteRange) {
         match self.blocks.as_ref().and_then(|blocks| blocks.at(start)) {
             Some((at, block)) if end - at <= block.bytes => {
                 (block, ByteRange { start: start - at, end: end - at })
@@ -118,7 +118,7 @@ pub(super) enum RegionKey {
 }
 
 /// A touch found: the region and the offsets of its first byte and behind its last.
-pub(super) type Found = (RegionKey, (u64, u64));
+pub(super) type FoundRange = (RegionKey, (u64, u64));
 
 #[derive(Debug, Default)]
 pub(super) struct Regions {
@@ -128,7 +128,7 @@ pub(super) struct Regions {
     pinned: BTreeMap<u64, Region>,
     pinned_by_device: BTreeMap<u64, u64>,
     peers: Vec<(DeviceId, DeviceId)>,
-    freed: VecDeque<(Memory, u64)>,
+    freed: VecDeque<(MemoryInfo, u64)>,
     pub(super) freed_blocks: FreedBlocks,
     made: u64,
 }
@@ -148,7 +148,7 @@ impl Regions {
         seen: u64,
         bytes: usize,
     ) -> Region {
-        let memory = Memory { kind, device, address, bytes: bytes as u64, number: self.next_number() };
+        let memory = MemoryInfo { kind, device, address, bytes: bytes as u64, number: self.next_number() };
         Region { memory, device_address: seen, module: None, blocks: None, accesses: Ranges::default() }
     }
 
@@ -194,7 +194,7 @@ impl Regions {
     }
 
     /// Pinned memory that has bytes of a host range.
-    fn pinned_in(&self, address: u64, bytes: u64) -> Option<Memory> {
+    fn pinned_in(&self, address: u64, bytes: u64) -> Option<MemoryInfo> {
         let (_, region) = self.pinned.range(..address.saturating_add(bytes)).next_back()?;
         (region.memory.address + region.memory.bytes > address).then_some(region.memory)
     }
@@ -237,7 +237,11 @@ impl Regions {
     }
 
     /// Finds what a call touches; `None` for nothing at all and for host memory that is not pinned.
-    pub(super) fn find(&self, call: CallKind, touch: &Touch) -> Result<Option<Found>, Box<Violation>> {
+    pub(super) fn find(
+        &self,
+        call: CallKind,
+        touch: &AccessRange,
+    ) -> Result<Option<FoundRange>, Box<Violation>> {
         match self.locate(call, touch) {
             Ok(Some((region, offset))) => self.range_in(call, region, offset, touch).map(Some),
             Ok(None) => Ok(None),
@@ -249,14 +253,14 @@ impl Regions {
     pub(super) fn find_for_node(
         &self,
         call: CallKind,
-        touch: &Touch,
-    ) -> Result<Option<Found>, Box<Violation>> {
-        let Touch { space, address, bytes, .. } = *touch;
+        touch: &AccessRange,
+    ) -> Result<Option<FoundRange>, Box<Violation>> {
+        let AccessRange { space, address, bytes, .. } = *touch;
         let found = self.find(call, touch)?;
         if found.is_some() || bytes == 0 || space != Space::Host {
             return Ok(found);
         }
-        let holds = |(memory, _): &&(Memory, u64)| {
+        let holds = |(memory, _): &&(MemoryInfo, u64)| {
             memory.kind.is_host()
                 && address.checked_sub(memory.address).is_some_and(|offset| offset < memory.bytes)
         };
@@ -271,9 +275,9 @@ impl Regions {
     pub(super) fn locate(
         &self,
         call: CallKind,
-        touch: &Touch,
+        touch: &AccessRange,
     ) -> Result<Option<(&Region, u64)>, Box<Violation>> {
-        let Touch { space, address, bytes, .. } = *touch;
+        let AccessRange { space, address, bytes, .. } = *touch;
         if bytes == 0 {
             return Ok(None);
         }
@@ -304,10 +308,10 @@ impl Regions {
     pub(super) fn own(
         &self,
         call: CallKind,
-        touch: &Touch,
+        touch: &AccessRange,
         device: DeviceId,
     ) -> Result<(&Region, u64), Box<Violation>> {
-        let Touch { address, bytes, .. } = *touch;
+        let AccessRange { address, bytes, .. } = *touch;
         match self.locate(call, touch)? {
             Some((region, _)) if !region.memory.kind.is_host() && region.memory.device != device => {
                 let memory = region.memory;
@@ -325,9 +329,9 @@ impl Regions {
         call: CallKind,
         region: &Region,
         offset: u64,
-        touch: &Touch,
-    ) -> Result<Found, Box<Violation>> {
-        let Touch { address, bytes, .. } = *touch;
+        touch: &AccessRange,
+    ) -> Result<FoundRange, Box<Violation>> {
+        let AccessRange { address, bytes, .. } = *touch;
         let (start, memory) = match &region.blocks {
             None => (0, region.memory),
             Some(blocks) => blocks.at(offset).ok_or_else(|| {
@@ -349,8 +353,8 @@ impl Regions {
     }
 
     /// The latest memory freed that held the device address. Pinned memory counts too.
-    fn freed_at(&self, device: DeviceId, address: u64) -> Option<Memory> {
-        let holds = |(memory, seen): &&(Memory, u64)| {
+    fn freed_at(&self, device: DeviceId, address: u64) -> Option<MemoryInfo> {
+        let holds = |(memory, seen): &&(MemoryInfo, u64)| {
             (memory.device == device || memory.kind.is_host())
                 && address.checked_sub(*seen).is_some_and(|offset| offset < memory.bytes)
         };
@@ -365,9 +369,9 @@ impl Regions {
         device: DeviceId,
         ptr: DevicePtr,
     ) -> Result<RegionKey, Box<Violation>> {
-        match self.own(call, &Touch::device(device, ptr, 1, true), device) {
+        match self.own(call, &AccessRange::device(device, ptr, 1, true), device) {
             Ok((region, 0)) if region.memory.kind == kind => {
-                match region.blocks.as_ref().map_or(0, Blocks::len) {
+                match region.blocks.as_ref().map_or(0, PoolBlocks::len) {
                     0 => Ok(region.key()),
                     blocks => Err(Box::new(Violation::SegmentFreed { call, memory: region.memory, blocks })),
                 }
@@ -395,7 +399,7 @@ impl Regions {
     ) -> Result<RegionKey, Box<Violation>> {
         let address = pinned.host.as_ptr() as u64;
         let Some(region) = self.pinned_at(address) else {
-            let freed = |(memory, _): &&(Memory, u64)| memory.kind.is_host() && memory.address == address;
+            let freed = |(memory, _): &&(MemoryInfo, u64)| memory.kind.is_host() && memory.address == address;
             return Err(Box::new(match self.freed.iter().rev().find(freed) {
                 Some((memory, _)) => Violation::DoubleFree { call, memory: *memory },
                 None => {
@@ -419,7 +423,7 @@ impl Regions {
         }
     }
 
-    pub(super) fn memory(&self, key: RegionKey) -> Option<Memory> {
+    pub(super) fn memory(&self, key: RegionKey) -> Option<MemoryInfo> {
         match key {
             RegionKey::Device(device, address) => self.device.get(&(device, address)),
             RegionKey::Pinned(host) => self.pinned.get(&host),
@@ -449,7 +453,7 @@ impl Regions {
     /// Puts a region back whose free failed.
     pub(super) fn put_back(&mut self, region: Region) {
         self.freed.retain(|(memory, _)| memory.number != region.memory.number);
-        let Memory { kind, device, address, .. } = region.memory;
+        let MemoryInfo { kind, device, address, .. } = region.memory;
         if kind.is_host() {
             self.pinned_by_device.insert(region.device_address, address);
             self.pinned.insert(address, region);
@@ -459,11 +463,11 @@ impl Regions {
     }
 
     /// Everything that somebody has to free; behind a pool's segment its live blocks.
-    pub(super) fn owned(&self) -> impl Iterator<Item = Memory> + '_ {
+    pub(super) fn owned(&self) -> impl Iterator<Item = MemoryInfo> + '_ {
         let regions = self.device.values().chain(self.pinned.values());
         let owned = regions.filter(|region| region.memory.kind != MemoryKind::Global);
         owned.flat_map(|region| {
-            std::iter::once(region.memory).chain(region.blocks.iter().flat_map(Blocks::iter))
+            std::iter::once(region.memory).chain(region.blocks.iter().flat_map(PoolBlocks::iter))
         })
     }
 }
@@ -530,7 +534,7 @@ impl State {
             (Call::MallocAsync { device, bytes, stream }, Output::Memory(ptr), _) => {
                 self.regions.add_device(MemoryKind::StreamOrdered, device, ptr, bytes);
                 // The memory is there from this point of the stream on: as if this work had written all of it.
-                let all = Touch::device(device, ptr, bytes, true);
+                let all = AccessRange::device(device, ptr, bytes, true);
                 self.commit(Operation::of(call.kind()), stream, [all].into_iter());
             }
             (Call::HostMalloc { device, .. }, Output::Pinned(pinned), _) => {

@@ -63,8 +63,8 @@ use state::State;
 use crate::counts::CallCounter;
 pub use crate::counts::CallCounts;
 pub use hip_driver::CallKind;
-pub use memory::{Memory, MemoryKind};
-pub use violation::{Access, ByteRange, HandleKind, Leak, ValidationErrors, Violation};
+pub use memory::{MemoryInfo, MemoryKind};
+pub use violation::{AccessInfo, ByteRange, HandleKind, Leak, ValidationErrors, Violation};
 
 use crate::intercept::Intercepted;
 

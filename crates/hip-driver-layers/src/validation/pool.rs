@@ -2,37 +2,37 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use hip_driver::{CallKind, DeviceId, DevicePtr, Touch};
+use hip_driver::{AccessRange, CallKind, DeviceId, DevicePtr};
 
-use super::memory::{Memory, MemoryKind, REMEMBERED, RegionKey, Regions};
+use super::memory::{MemoryInfo, MemoryKind, REMEMBERED, RegionKey, Regions};
 use super::violation::Violation;
 
 /// The live blocks of a segment, by offset. They do not overlap.
 #[derive(Debug, Default)]
-pub(super) struct Blocks(BTreeMap<u64, Memory>);
+pub(super) struct PoolBlocks(BTreeMap<u64, MemoryInfo>);
 
-impl Blocks {
+impl PoolBlocks {
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = Memory> + '_ {
+    pub(super) fn iter(&self) -> impl Iterator<Item = MemoryInfo> + '_ {
         self.0.values().copied()
     }
 
     /// The block that holds the byte at `offset`, behind its own offset.
-    pub(super) fn at(&self, offset: u64) -> Option<(u64, Memory)> {
+    pub(super) fn at(&self, offset: u64) -> Option<(u64, MemoryInfo)> {
         let (&start, &block) = self.0.range(..=offset).next_back()?;
         (offset - start < block.bytes).then_some((start, block))
     }
 
     /// The last block that begins before `offset`.
-    pub(super) fn before(&self, offset: u64) -> Option<Memory> {
+    pub(super) fn before(&self, offset: u64) -> Option<MemoryInfo> {
         self.0.range(..offset).next_back().map(|(_, &block)| block)
     }
 
     /// A block with bytes in `start..end`.
-    fn overlapping(&self, start: u64, end: u64) -> Option<Memory> {
+    fn overlapping(&self, start: u64, end: u64) -> Option<MemoryInfo> {
         let (&at, &block) = self.0.range(..end).next_back()?;
         (at + block.bytes > start).then_some(block)
     }
@@ -40,27 +40,27 @@ impl Blocks {
 
 /// Blocks that were freed, the latest last.
 #[derive(Debug, Default)]
-pub(super) struct FreedBlocks(VecDeque<Memory>);
+pub(super) struct FreedBlocks(VecDeque<MemoryInfo>);
 
 impl FreedBlocks {
-    fn add(&mut self, block: Memory) {
+    fn add(&mut self, block: MemoryInfo) {
         if self.0.len() == REMEMBERED {
             self.0.pop_front();
         }
         self.0.push_back(block);
     }
 
-    fn latest(&self, device: DeviceId, is_it: impl Fn(&Memory) -> bool) -> Option<Memory> {
+    fn latest(&self, device: DeviceId, is_it: impl Fn(&MemoryInfo) -> bool) -> Option<MemoryInfo> {
         self.0.iter().rev().find(|block| block.device == device && is_it(block)).copied()
     }
 
     /// The latest that held the address.
-    pub(super) fn holding(&self, device: DeviceId, address: u64) -> Option<Memory> {
+    pub(super) fn holding(&self, device: DeviceId, address: u64) -> Option<MemoryInfo> {
         self.latest(device, |b| address.checked_sub(b.address).is_some_and(|offset| offset < b.bytes))
     }
 
     /// The latest that began at the address.
-    fn starting(&self, device: DeviceId, address: u64) -> Option<Memory> {
+    fn starting(&self, device: DeviceId, address: u64) -> Option<MemoryInfo> {
         self.latest(device, |b| b.address == address)
     }
 
@@ -86,7 +86,7 @@ impl Regions {
         device: DeviceId,
         segment: DevicePtr,
     ) -> Result<(), Box<Violation>> {
-        let (region, offset) = self.own(call, &Touch::device(device, segment, 1, true), device)?;
+        let (region, offset) = self.own(call, &AccessRange::device(device, segment, 1, true), device)?;
         let (memory, key) = (region.memory, region.key());
         if memory.kind != MemoryKind::Device || offset != 0 {
             return Err(Box::new(Violation::WrongPoolNote { call, address: segment.0, memory }));
@@ -108,8 +108,8 @@ impl Regions {
         if bytes == 0 {
             return Err(Box::new(Violation::ZeroBytes { call }));
         }
-        let touch = Touch::device(device, block, bytes, true);
-        let Touch { address, bytes, .. } = touch;
+        let touch = AccessRange::device(device, block, bytes, true);
+        let AccessRange { address, bytes, .. } = touch;
         let (region, offset) = self.own(call, &touch, device)?;
         let (memory, key) = (region.memory, region.key());
         let Some(blocks) = &region.blocks else {
@@ -123,7 +123,7 @@ impl Regions {
             return Err(Box::new(Violation::LiveOverlap { call, address, bytes, live }));
         }
         let number = self.next_number();
-        let block = Memory { kind: MemoryKind::Pooled, device, address, bytes, number };
+        let block = MemoryInfo { kind: MemoryKind::Pooled, device, address, bytes, number };
         if let Some(blocks) = self.get_mut(key).and_then(|region| region.blocks.as_mut()) {
             blocks.0.insert(offset, block);
         }
@@ -172,9 +172,9 @@ impl Regions {
         call: CallKind,
         device: DeviceId,
         block: DevicePtr,
-        wrong: impl Fn(Memory) -> Violation,
+        wrong: impl Fn(MemoryInfo) -> Violation,
     ) -> Result<(RegionKey, u64), Box<Violation>> {
-        let touch = Touch::device(device, block, 1, true);
+        let touch = AccessRange::device(device, block, 1, true);
         self.find(call, &touch)?;
         let (region, offset) = self.own(call, &touch, device)?;
         match region.blocks.as_ref().and_then(|blocks| blocks.at(offset)) {

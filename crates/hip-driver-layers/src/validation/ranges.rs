@@ -2,22 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use super::clock::Work;
+use super::clock::WorkPosition;
 use super::violation::Operation;
 
 /// One access that still matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Record {
-    pub(super) work: Work,
+pub(super) struct AccessRecord {
+    pub(super) work: WorkPosition,
     pub(super) write: bool,
     pub(super) operation: Operation,
 }
 
 /// Bytes up to `end` with the same accesses.
 #[derive(Clone, Debug)]
-struct Cell {
+struct AccessCell {
     end: u64,
-    records: Vec<Record>,
+    records: Vec<AccessRecord>,
 }
 
 /// The accesses to one allocation, by byte offset; cells do not overlap and are never without a record.
@@ -27,7 +27,7 @@ struct Cell {
 /// ordered after the earlier one is then not ordered after the later one either.
 #[derive(Debug, Default)]
 pub(super) struct Ranges {
-    cells: BTreeMap<u64, Cell>,
+    cells: BTreeMap<u64, AccessCell>,
     /// Cells at which everything is looked through for what has finished.
     prune_at: usize,
 }
@@ -41,16 +41,16 @@ impl Ranges {
     pub(super) fn access(
         &mut self,
         (start, end): (u64, u64),
-        new: Record,
-        ordered: impl Fn(Work) -> bool,
-        known: impl Fn(Work) -> bool,
-        mut conflict: impl FnMut(&Record, (u64, u64)),
+        new: AccessRecord,
+        ordered: impl Fn(WorkPosition) -> bool,
+        known: impl Fn(WorkPosition) -> bool,
+        mut conflict: impl FnMut(&AccessRecord, (u64, u64)),
     ) {
         if start >= end {
             return;
         }
-        let mut reported: Vec<Work> = Vec::new();
-        let mut update = |cell: &mut Cell, from: u64| {
+        let mut reported: Vec<WorkPosition> = Vec::new();
+        let mut update = |cell: &mut AccessCell, from: u64| {
             cell.records.retain(|old| {
                 if known(old.work) {
                     return false;
@@ -85,7 +85,7 @@ impl Ranges {
                 }
                 _ => {
                     let to = next.map_or(end, |(from, _)| from);
-                    self.cells.insert(at, Cell { end: to, records: vec![new] });
+                    self.cells.insert(at, AccessCell { end: to, records: vec![new] });
                     at = to;
                 }
             }
@@ -102,11 +102,11 @@ impl Ranges {
         &self,
         (start, end): (u64, u64),
         write: bool,
-        ordered: impl Fn(Work) -> bool,
-        mut conflict: impl FnMut(&Record, (u64, u64)),
+        ordered: impl Fn(WorkPosition) -> bool,
+        mut conflict: impl FnMut(&AccessRecord, (u64, u64)),
     ) {
         let first = self.cells.range(..=start).next_back().map_or(start, |(&from, _)| from);
-        let mut reported: Vec<Work> = Vec::new();
+        let mut reported: Vec<WorkPosition> = Vec::new();
         for (&from, cell) in self.cells.range(first..end).filter(|(_, cell)| cell.end > start) {
             for record in &cell.records {
                 if (write || record.write) && !ordered(record.work) && !reported.contains(&record.work) {
@@ -121,7 +121,7 @@ impl Ranges {
     fn split(&mut self, at: u64) {
         let Some((_, cell)) = self.cells.range_mut(..at).next_back() else { return };
         if cell.end > at {
-            let rest = Cell { end: cell.end, records: cell.records.clone() };
+            let rest = AccessCell { end: cell.end, records: cell.records.clone() };
             cell.end = at;
             self.cells.insert(at, rest);
         }
@@ -155,7 +155,7 @@ impl Ranges {
     }
 
     /// Lets go of what has finished; joins what is left where that is still much.
-    fn prune(&mut self, known: impl Fn(Work) -> bool) {
+    fn prune(&mut self, known: impl Fn(WorkPosition) -> bool) {
         let before = self.cells.len();
         self.cells.retain(|_, cell| {
             cell.records.retain(|record| !known(record.work));
@@ -183,16 +183,16 @@ mod tests {
     use super::*;
     use hip_driver::CallKind;
 
-    fn record(slot: u32, seq: u64, write: bool) -> Record {
+    fn record(slot: u32, seq: u64, write: bool) -> AccessRecord {
         let operation = Operation::of(CallKind::LaunchKernel);
-        Record { work: Work { slot, seq }, write, operation }
+        AccessRecord { work: WorkPosition { slot, seq }, write, operation }
     }
 
     /// Accesses of one stream, with nothing known to the host.
-    fn access(ranges: &mut Ranges, range: (u64, u64), new: Record) -> Vec<(Work, (u64, u64))> {
+    fn access(ranges: &mut Ranges, range: (u64, u64), new: AccessRecord) -> Vec<(WorkPosition, (u64, u64))> {
         let mut found = Vec::new();
         let slot = new.work.slot;
-        let conflict = |old: &Record, common| found.push((old.work, common));
+        let conflict = |old: &AccessRecord, common| found.push((old.work, common));
         ranges.access(range, new, |w| w.slot == slot, |_| false, conflict);
         found
     }
@@ -203,8 +203,8 @@ mod tests {
         assert_eq!(access(&mut ranges, (0, 100), record(0, 1, true)), []);
         assert_eq!(access(&mut ranges, (40, 60), record(0, 2, true)), []);
         let found = access(&mut ranges, (30, 70), record(1, 1, false));
-        let first = (Work { slot: 0, seq: 1 }, (30, 40));
-        assert_eq!(found, [first, (Work { slot: 0, seq: 2 }, (40, 60))]);
+        let first = (WorkPosition { slot: 0, seq: 1 }, (30, 40));
+        assert_eq!(found, [first, (WorkPosition { slot: 0, seq: 2 }, (40, 60))]);
         assert_eq!(access(&mut ranges, (100, 120), record(1, 2, true)), []);
     }
 
@@ -225,7 +225,7 @@ mod tests {
         let mut ranges = Ranges::default();
         for seq in 1..=10_000 {
             let at = seq * 64;
-            let known = |w: Work| w.seq + 10 < seq;
+            let known = |w: WorkPosition| w.seq + 10 < seq;
             ranges.access((at, at + 64), record(0, seq, true), |_| true, known, |_, _| ());
         }
         assert!(ranges.len() <= 2 * PRUNE_MIN, "{}", ranges.len());

@@ -5,14 +5,14 @@ use std::ffi::CStr;
 use std::sync::Arc;
 
 use hip_driver::{
-    CallKind, DeviceId, ErrorCode, KernelLaunch, RawEvent, RawFunction, RawModule, RawStream, Touch,
+    AccessRange, CallKind, DeviceId, ErrorCode, KernelLaunch, RawEvent, RawFunction, RawModule, RawStream,
 };
 
-use super::clock::{Clock, Order, Work};
+use super::clock::{Clock, HappensBefore, WorkPosition};
 use super::graph::{ExecState, GraphState};
-use super::memory::{Memory, Region, RegionKey, Regions};
-use super::ranges::Record;
-use super::violation::{Access, ByteRange, HandleKind, Leak, Operation, Violation};
+use super::memory::{MemoryInfo, Region, RegionKey, Regions};
+use super::ranges::AccessRecord;
+use super::violation::{AccessInfo, ByteRange, HandleKind, Leak, Operation, Violation};
 
 /// Violations kept; more are only counted.
 const KEPT: usize = 1024;
@@ -105,7 +105,7 @@ pub(super) struct ModuleState {
     kernarg: BTreeMap<Box<str>, u32>,
     functions: Vec<RawFunction>,
     /// The last launch on each stream.
-    launches: Vec<(Work, Operation)>,
+    launches: Vec<(WorkPosition, Operation)>,
 }
 
 impl ModuleState {
@@ -124,7 +124,7 @@ pub(super) struct FunctionState {
 /// Everything behind the layer's lock.
 #[derive(Debug)]
 pub(super) struct State {
-    pub(super) order: Order,
+    pub(super) order: HappensBefore,
     pub(super) regions: Regions,
     /// Streams with their slots in the order.
     pub(super) streams: Handles<u32>,
@@ -140,7 +140,7 @@ pub(super) struct State {
 impl State {
     pub(super) fn new() -> State {
         State {
-            order: Order::default(),
+            order: HappensBefore::default(),
             regions: Regions::default(),
             streams: Handles::new(HandleKind::Stream),
             events: Handles::new(HandleKind::Event),
@@ -200,7 +200,7 @@ impl State {
         let (device, state) = self.modules.remove(module.0)?;
         for &(work, operation) in &state.launches {
             if !self.order.is_known(work) {
-                let in_flight = self.access(&Record { work, write: true, operation });
+                let in_flight = self.access(&AccessRecord { work, write: true, operation });
                 self.report(Violation::UnloadInFlight { call, module: module.0, in_flight });
             }
         }
@@ -242,7 +242,7 @@ impl State {
     }
 
     /// A module's kernel was launched: the module must stay until the host knows that it has run.
-    fn note_launch(&mut self, operation: Operation, work: Work) {
+    fn note_launch(&mut self, operation: Operation, work: WorkPosition) {
         let Some(function) = operation.function else { return };
         let Some(module) = self.functions.get(function.0).map(|f| f.module) else { return };
         let Some(state) = self.modules.get_mut(module.0) else { return };
@@ -257,20 +257,25 @@ impl State {
         &mut self,
         operation: Operation,
         stream: RawStream,
-        touches: impl Iterator<Item = Touch>,
+        access_ranges: impl Iterator<Item = AccessRange>,
     ) {
         let Some(&slot) = self.streams.get(stream.0) else { return };
         let work = self.order.enqueue(slot);
-        self.take_in(operation, work, touches);
+        self.take_in(operation, work, access_ranges);
     }
 
     /// Takes in what a part of numbered work touches; reports races.
-    pub(super) fn take_in(&mut self, operation: Operation, work: Work, touches: impl Iterator<Item = Touch>) {
+    pub(super) fn take_in(
+        &mut self,
+        operation: Operation,
+        work: WorkPosition,
+        access_ranges: impl Iterator<Item = AccessRange>,
+    ) {
         self.note_launch(operation, work);
-        for touch in touches {
+        for touch in access_ranges {
             match self.regions.find(operation.call, &touch) {
                 Ok(Some((key, range))) => {
-                    self.touch(key, range, Record { work, write: touch.write, operation })
+                    self.touch(key, range, AccessRecord { work, write: touch.write, operation })
                 }
                 Ok(None) => {}
                 // Freed by another thread while the call was under way.
@@ -280,11 +285,11 @@ impl State {
     }
 
     /// Takes in one access to a region; reports races.
-    pub(super) fn touch(&mut self, key: RegionKey, range: (u64, u64), record: Record) {
+    pub(super) fn touch(&mut self, key: RegionKey, range: (u64, u64), record: AccessRecord) {
         let State { order, regions, .. } = self;
         let Some(region) = regions.get_mut(key) else { return };
         let slot = record.work.slot;
-        let mut races: Vec<(Record, (u64, u64))> = Vec::new();
+        let mut races: Vec<(AccessRecord, (u64, u64))> = Vec::new();
         region.accesses.access(
             range,
             record,
@@ -300,20 +305,26 @@ impl State {
     }
 
     /// A blocking copy: it comes after what the host knows, and the host knows it at once.
-    pub(super) fn blocking(&mut self, call: CallKind, touches: impl Iterator<Item = Touch>) {
-        for touch in touches {
+    pub(super) fn blocking(&mut self, call: CallKind, access_ranges: impl Iterator<Item = AccessRange>) {
+        for touch in access_ranges {
             let found = self.regions.find(call, &touch);
             let Ok(Some((key, range))) = found else { continue };
             for (first, memory, range) in self.unordered(key, range, touch.write, None) {
-                let second =
-                    Access { call, kernel: None, node: None, stream: None, sequence: 0, write: touch.write };
+                let second = AccessInfo {
+                    call,
+                    kernel: None,
+                    node: None,
+                    stream: None,
+                    sequence: 0,
+                    write: touch.write,
+                };
                 self.report(Violation::Race { first, second, memory, range });
             }
         }
     }
 
     /// The host touches memory itself, where it is pinned.
-    pub(super) fn host_access(&mut self, touch: Touch) {
+    pub(super) fn host_access(&mut self, touch: AccessRange) {
         let call = if touch.write { CallKind::NoteHostWrite } else { CallKind::NoteHostRead };
         match self.regions.find(call, &touch) {
             Ok(Some((key, range))) => {
@@ -331,15 +342,15 @@ impl State {
         &mut self,
         call: CallKind,
         stream: RawStream,
-        touches: impl Iterator<Item = Touch>,
+        access_ranges: impl Iterator<Item = AccessRange>,
     ) {
         let Some(&slot) = self.streams.get(stream.0) else { return };
         let work = self.order.enqueue(slot);
         let sequence = self.order.place(work).1;
-        for touch in touches {
+        for touch in access_ranges {
             let Ok(Some((key, range))) = self.regions.find(call, &touch) else { continue };
             for (first, memory, range) in self.unordered(key, range, touch.write, Some(slot)) {
-                let second = Access {
+                let second = AccessInfo {
                     call,
                     kernel: None,
                     node: None,
@@ -376,7 +387,7 @@ impl State {
         range: (u64, u64),
         write: bool,
         slot: Option<u32>,
-    ) -> Vec<(Access, Memory, ByteRange)> {
+    ) -> Vec<(AccessInfo, MemoryInfo, ByteRange)> {
         if let Some(slot) = slot {
             self.order.catch_up(slot);
         }
@@ -394,16 +405,16 @@ impl State {
     }
 
     /// A record in words.
-    pub(super) fn access(&self, record: &Record) -> Access {
+    pub(super) fn access(&self, record: &AccessRecord) -> AccessInfo {
         let (stream, sequence) = self.order.place(record.work);
-        Access { stream: Some(stream), sequence, ..self.access_of(record.operation, record.write) }
+        AccessInfo { stream: Some(stream), sequence, ..self.access_of(record.operation, record.write) }
     }
 
     /// An operation in words, wherever it runs.
-    pub(super) fn access_of(&self, operation: Operation, write: bool) -> Access {
+    pub(super) fn access_of(&self, operation: Operation, write: bool) -> AccessInfo {
         let Operation { call, function, node } = operation;
         let kernel = function.and_then(|f| self.functions.get(f.0)).map(|f| Arc::clone(&f.name));
-        Access { call, kernel, node, stream: None, sequence: 0, write }
+        AccessInfo { call, kernel, node, stream: None, sequence: 0, write }
     }
 
     /// What happens before the point where the stream is now.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hip_driver::{CallKind, DeviceId, RawFunction, RawGraphNode, RawStream, Work};
 
-use super::memory::Memory;
+use super::memory::MemoryInfo;
 
 /// What a record remembers of its work; names are looked up only when it is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl fmt::Display for HandleKind {
 
 /// Work that was enqueued and touches memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Access {
+pub struct AccessInfo {
     /// The call that enqueued it, or that added it to a graph.
     pub call: CallKind,
     /// The kernel's name, if it is a launch.
@@ -80,7 +80,7 @@ pub struct Access {
     pub write: bool,
 }
 
-impl fmt::Display for Access {
+impl fmt::Display for AccessInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.call.name())?;
         if let Some(kernel) = &self.kernel {
@@ -164,7 +164,7 @@ pub enum Violation {
         /// The address.
         address: u64,
         /// What it lies in.
-        memory: Memory,
+        memory: MemoryInfo,
         /// The device of the call.
         given: DeviceId,
     },
@@ -180,7 +180,7 @@ pub enum Violation {
         /// Bytes the call would touch.
         bytes: u64,
         /// The memory that ends closest before the address.
-        nearest: Option<Memory>,
+        nearest: Option<MemoryInfo>,
     },
     /// A range that begins in memory and ends behind it.
     #[error(
@@ -196,7 +196,7 @@ pub enum Violation {
         /// Bytes of them behind the memory's end.
         over: u64,
         /// What it begins in.
-        memory: Memory,
+        memory: MemoryInfo,
     },
     /// Memory used after it was freed.
     #[error("{call}: {address:#x} lies in {memory}, which was freed before; free it after its last use")]
@@ -206,7 +206,7 @@ pub enum Violation {
         /// The address.
         address: u64,
         /// What it lay in.
-        memory: Memory,
+        memory: MemoryInfo,
     },
     /// Memory freed twice.
     #[error("{call}: {memory} was freed before; free it once")]
@@ -214,7 +214,7 @@ pub enum Violation {
         /// The call.
         call: CallKind,
         /// What was freed.
-        memory: Memory,
+        memory: MemoryInfo,
     },
     /// Freeing an address inside memory, or memory of another kind, or pinned memory under other parameters.
     #[error(
@@ -226,7 +226,7 @@ pub enum Violation {
         /// The address.
         address: u64,
         /// What it lies in.
-        memory: Memory,
+        memory: MemoryInfo,
     },
     /// A pool handed out bytes of a block that is live.
     #[error(
@@ -240,7 +240,7 @@ pub enum Violation {
         /// Its length in bytes.
         bytes: u64,
         /// What is live.
-        live: Memory,
+        live: MemoryInfo,
     },
     /// A note of a pool about an address that is in memory, but not where the note's would be: a segment begins where an
     /// allocation of `malloc` does, and a block is inside a segment.
@@ -253,7 +253,7 @@ pub enum Violation {
         /// The address.
         address: u64,
         /// What it lies in.
-        memory: Memory,
+        memory: MemoryInfo,
     },
     /// Freeing a pool's segment while blocks in it are live.
     #[error(
@@ -263,7 +263,7 @@ pub enum Violation {
         /// The call.
         call: CallKind,
         /// The segment.
-        memory: Memory,
+        memory: MemoryInfo,
         /// How many blocks in it are live.
         blocks: usize,
     },
@@ -347,11 +347,11 @@ pub enum Violation {
     )]
     Race {
         /// The work enqueued first.
-        first: Access,
+        first: AccessInfo,
         /// The work enqueued second.
-        second: Access,
+        second: AccessInfo,
         /// The memory.
-        memory: Memory,
+        memory: MemoryInfo,
         /// Bytes that both touch.
         range: ByteRange,
     },
@@ -363,11 +363,11 @@ pub enum Violation {
         /// The graph's handle.
         graph: u64,
         /// The node added first.
-        first: Access,
+        first: AccessInfo,
         /// The node added second.
-        second: Access,
+        second: AccessInfo,
         /// The memory.
-        memory: Memory,
+        memory: MemoryInfo,
         /// Bytes that both touch.
         range: ByteRange,
     },
@@ -381,7 +381,7 @@ pub enum Violation {
         /// The executable graph's handle.
         exec: u64,
         /// The launch that may be in flight.
-        in_flight: Access,
+        in_flight: AccessInfo,
     },
     /// The host touches pinned memory that work in flight uses.
     #[error(
@@ -392,9 +392,9 @@ pub enum Violation {
         /// Whether the host writes.
         write: bool,
         /// The work that may be in flight.
-        in_flight: Access,
+        in_flight: AccessInfo,
         /// The memory.
-        memory: Memory,
+        memory: MemoryInfo,
         /// Bytes that both touch.
         range: ByteRange,
     },
@@ -404,9 +404,9 @@ pub enum Violation {
         /// The call.
         call: CallKind,
         /// What was freed.
-        memory: Memory,
+        memory: MemoryInfo,
         /// The work that may be in flight.
-        in_flight: Access,
+        in_flight: AccessInfo,
     },
     /// A module unloaded while one of its kernels may run.
     #[error("{call} of module {module:#x} while {in_flight} may still be in flight; wait for it first")]
@@ -416,11 +416,11 @@ pub enum Violation {
         /// The module's handle.
         module: u64,
         /// The launch that may be in flight.
-        in_flight: Access,
+        in_flight: AccessInfo,
     },
 }
 
-fn nearest_note(nearest: &Option<Memory>) -> String {
+fn nearest_note(nearest: &Option<MemoryInfo>) -> String {
     match nearest {
         Some(memory) => format!("; the nearest before it is {memory}"),
         None => "; allocate it with this driver".to_owned(),
@@ -447,7 +447,7 @@ impl Violation {
 #[non_exhaustive]
 pub enum Leak {
     /// Memory.
-    Memory(Memory),
+    Memory(MemoryInfo),
     /// A stream, event, module or graph.
     Handle {
         /// What it is.

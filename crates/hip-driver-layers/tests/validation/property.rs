@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hip_driver::{DevicePtr, Driver, PinnedAllocation, RawEvent, RawStream, Work as DriverWork};
-use hip_driver_layers::validation::{Access, Violation};
+use hip_driver_layers::validation::{AccessInfo, Violation};
 use proptest::prelude::*;
 
 use crate::rig::{D0, Rig, reads, writes};
@@ -292,7 +292,7 @@ impl Run {
     }
 
     /// Whether an access that the layer names is one of these, as far as its handle still tells.
-    fn names(&self, access: &Access, races: &Set) -> bool {
+    fn names(&self, access: &AccessInfo, races: &Set) -> bool {
         let Some(stream) = access.stream else { return false };
         races.iter().any(|&i| {
             let work = &self.model.work[i];

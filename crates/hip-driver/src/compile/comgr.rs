@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use code_object::{Processor, TargetId};
 
-use crate::library::{self, Attempt};
+use crate::library::{self, LoadAttempt};
 
 #[cfg(not(windows))]
 const NAMES: [&str; 3] = ["libamd_comgr.so.3", "libamd_comgr.so.2", "libamd_comgr.so"];
@@ -31,7 +31,7 @@ pub(super) struct Comgr {
 impl Comgr {
     /// Asks the one that hiprtc, which is in `hiprtc`, uses or will use: one that is loaded already, else one in the same
     /// folder, else what the loader finds.
-    pub(super) fn find(hiprtc: Option<&Path>, major: c_int) -> Result<Comgr, Vec<Attempt>> {
+    pub(super) fn find(hiprtc: Option<&Path>, major: c_int) -> Result<Comgr, Vec<LoadAttempt>> {
         let mut names = NAMES;
         if major < 6 {
             // Until then it was the second version's library.
@@ -45,7 +45,7 @@ impl Comgr {
             .into_iter()
             .flat_map(|folder| names.iter().map(|name| folder.join(name)))
             .chain(library::candidates(&names, std::env::var_os("ROCM_PATH").as_deref()));
-        let mut tried: Vec<Attempt> = Vec::new();
+        let mut tried: Vec<LoadAttempt> = Vec::new();
         for candidate in candidates {
             if tried.iter().any(|attempt| attempt.library == candidate) {
                 continue;
@@ -62,7 +62,7 @@ impl Comgr {
                 }
                 Err(reason) => reason,
             };
-            tried.push(Attempt { library: candidate, reason });
+            tried.push(LoadAttempt { library: candidate, reason });
         }
         Err(tried)
     }

@@ -1,6 +1,6 @@
 //! Why a source was not compiled.
 
-use crate::library::{Attempt, Attempts};
+use crate::library::{LoadAttempt, LoadAttempts};
 
 /// Why a source was not compiled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -9,11 +9,11 @@ pub enum CompileError {
     /// There is no runtime compiler that can be used.
     #[error(
         "no usable HIP runtime compiler (hiprtc); install ROCm's hiprtc (Debian: libamdhip64-5, libhiprtc-builtins5 and libamd-comgr2) or set ROCM_PATH; tried:{}",
-        Attempts(tried)
+        LoadAttempts(tried)
     )]
     NotFound {
         /// Everything that was tried, in order.
-        tried: Vec<Attempt>,
+        tried: Vec<LoadAttempt>,
     },
     /// The compiler is older than the target.
     #[error("{compiler} does not know {target}; install a newer ROCm, or compile for another target")]

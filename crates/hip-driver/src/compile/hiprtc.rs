@@ -10,7 +10,7 @@ use code_object::Processor;
 
 use super::comgr::Comgr;
 use super::error::CompileError;
-use crate::library::{self, Attempt};
+use crate::library::{self, LoadAttempt};
 
 /// Its own library since HIP 5.5 or so, and the only one since 7.0; before that it is inside libamdhip64. Newest first.
 #[cfg(not(windows))]
@@ -99,7 +99,7 @@ fn find() -> Result<Hiprtc, CompileError> {
         let library = match library::open(candidate.as_ref()) {
             Ok(library) => library,
             Err(reason) => {
-                tried.push(Attempt { library: candidate, reason });
+                tried.push(LoadAttempt { library: candidate, reason });
                 continue;
             }
         };
@@ -108,7 +108,7 @@ fn find() -> Result<Hiprtc, CompileError> {
         // Kept for ever, used or not: HIP starts threads and registers destructors that outlive any handle.
         std::mem::forget(library);
         let Some(api) = api else {
-            tried.push(Attempt { library: candidate, reason: "has no hiprtc in it".to_owned() });
+            tried.push(LoadAttempt { library: candidate, reason: "has no hiprtc in it".to_owned() });
             continue;
         };
         let file = library::path_of(api.create as *const c_void);
@@ -117,7 +117,7 @@ fn find() -> Result<Hiprtc, CompileError> {
             Err(_) if cfg!(windows) => None,
             Err(attempts) => {
                 let reason = "can't compile without libamd_comgr".to_owned();
-                tried.push(Attempt { library: candidate, reason });
+                tried.push(LoadAttempt { library: candidate, reason });
                 tried.extend(attempts);
                 continue;
             }

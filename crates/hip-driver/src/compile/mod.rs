@@ -38,7 +38,7 @@ use code_object::{CodeObject, TargetId};
 
 pub use self::cache::{CACHE_VARIABLE, CacheCounters, DEFAULT_LIMIT, DiskCache};
 pub use self::error::CompileError;
-pub use crate::library::Attempt;
+pub use crate::library::LoadAttempt;
 
 use self::digest::{Digest, Fields};
 use self::entry::Entry;

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::bindings::hipError_t;
 use super::symbols::Api;
 use crate::ErrorCode;
-pub use crate::library::Attempt;
-use crate::library::{Attempts, address};
+pub use crate::library::LoadAttempt;
+use crate::library::{LoadAttempts, address};
 
 /// SONAMEs, newest first. Plain names last: on Debian they come with the headers, elsewhere with no version at all.
 #[cfg(all(not(windows), not(feature = "link-hip")))]
@@ -27,11 +27,11 @@ pub enum LoadError {
     /// No library that can be used.
     #[error(
         "no usable libamdhip64; install ROCm (Debian: libamdhip64-5) or set ROCM_PATH; tried:{}",
-        Attempts(tried)
+        LoadAttempts(tried)
     )]
     NotFound {
         /// Everything that was tried, in order.
-        tried: Vec<Attempt>,
+        tried: Vec<LoadAttempt>,
     },
     /// The library is older than 5.0.
     #[error("{} is HIP {}; 5.0 or newer is needed", library.display(), version_text(*version))]
@@ -163,7 +163,7 @@ fn find() -> Result<(Api, PathBuf), LoadError> {
     let mut tried = Vec::new();
     for candidate in crate::library::candidates(&NAMES, std::env::var_os("ROCM_PATH").as_deref()) {
         match crate::library::open(candidate.as_ref()) {
-            Err(reason) => tried.push(Attempt { library: candidate, reason }),
+            Err(reason) => tried.push(LoadAttempt { library: candidate, reason }),
             Ok(library) => {
                 // SAFETY: `address` returns the address of the symbol of that name, and the library is never unloaded.
                 let api = unsafe { Api::resolve(|name| address(&library, name)) };
@@ -183,8 +183,11 @@ fn find() -> Result<(Api, PathBuf), LoadError> {
 }
 
 /// An attempt that failed for want of symbols.
-fn attempt(library: &OsStr, missing: Vec<&str>) -> Attempt {
-    Attempt { library: library.into(), reason: format!("required symbols missing: {}", missing.join(", ")) }
+fn attempt(library: &OsStr, missing: Vec<&str>) -> LoadAttempt {
+    LoadAttempt {
+        library: library.into(),
+        reason: format!("required symbols missing: {}", missing.join(", ")),
+    }
 }
 
 /// The file that the functions come from.
@@ -202,7 +205,7 @@ mod tests {
     fn a_missing_library_error_lists_everything_that_was_tried() {
         let error = LoadError::NotFound {
             tried: vec![
-                Attempt {
+                LoadAttempt {
                     library: "libamdhip64.so.7".into(),
                     reason: "cannot open shared object file".into(),
                 },

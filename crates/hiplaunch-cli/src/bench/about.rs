@@ -5,12 +5,12 @@ use std::fs;
 use jiff::Timestamp;
 
 use super::results::About;
-use crate::session::Session;
+use crate::session::CommandSession;
 
 /// What of it must be equal for two results to be comparable.
 pub(super) const COMPARABLE: [&str; 4] = ["device", "driver", "processor", "build"];
 
-pub(super) fn about(session: &Session, options: &str) -> About {
+pub(super) fn about(session: &CommandSession, options: &str) -> About {
     let info = session.launcher.driver().info();
     let properties = session.device.properties();
     let mut lines = Vec::new();

@@ -30,7 +30,7 @@ pub(super) struct Change {
 
 /// What a change means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum Significance {
     Faster,
     Slower,
     /// Too small, or too unsure.
@@ -38,21 +38,21 @@ pub(super) enum Verdict {
 }
 
 impl Change {
-    pub(super) fn verdict(&self) -> Verdict {
+    pub(super) fn verdict(&self) -> Significance {
         match self.ratio {
-            ratio if ratio <= 1.0 - NOTABLE && self.high < 1.0 => Verdict::Faster,
-            ratio if ratio >= 1.0 + NOTABLE && self.low > 1.0 => Verdict::Slower,
-            _ => Verdict::Same,
+            ratio if ratio <= 1.0 - NOTABLE && self.high < 1.0 => Significance::Faster,
+            ratio if ratio >= 1.0 + NOTABLE && self.low > 1.0 => Significance::Slower,
+            _ => Significance::Same,
         }
     }
 }
 
-impl Verdict {
+impl Significance {
     pub(super) fn name(self) -> &'static str {
         match self {
-            Verdict::Faster => "faster",
-            Verdict::Slower => "slower",
-            Verdict::Same => "same",
+            Significance::Faster => "faster",
+            Significance::Slower => "slower",
+            Significance::Same => "same",
         }
     }
 }
@@ -98,14 +98,14 @@ fn change(old: &Measured, new: &Measured, method: LaunchMethod) -> Option<Change
 }
 
 impl Comparison {
-    fn count(&self, verdict: Verdict) -> usize {
+    fn count(&self, verdict: Significance) -> usize {
         self.changes.iter().filter(|change| change.verdict() == verdict).count()
     }
 
     /// In one line.
     pub(super) fn sum(&self) -> String {
-        let [faster, slower, same] =
-            [Verdict::Faster, Verdict::Slower, Verdict::Same].map(|verdict| self.count(verdict));
+        let [faster, slower, same] = [Significance::Faster, Significance::Slower, Significance::Same]
+            .map(|verdict| self.count(verdict));
         format!(
             "{} cases compared with {}: {faster} faster, {slower} slower, {same} the same (less than 5 %, or not sure)",
             self.changes.len(),
@@ -132,9 +132,9 @@ impl Comparison {
                 change.verdict().name(),
             );
             let style = match change.verdict() {
-                Verdict::Faster => Style::Good,
-                Verdict::Slower => Style::Bad,
-                Verdict::Same => Style::Plain,
+                Significance::Faster => Style::Good,
+                Significance::Slower => Style::Bad,
+                Significance::Same => Style::Plain,
             };
             out.line(out.styled(style, &line))?;
         }
@@ -178,13 +178,16 @@ mod tests {
 
     #[test]
     fn changes_are_found_and_nothing_else() {
-        for (factor, verdict) in
-            [(1.0, Verdict::Same), (1.03, Verdict::Same), (1.2, Verdict::Slower), (0.5, Verdict::Faster)]
-        {
+        for (factor, verdict) in [
+            (1.0, Significance::Same),
+            (1.03, Significance::Same),
+            (1.2, Significance::Slower),
+            (0.5, Significance::Faster),
+        ] {
             let comparison = compare(&results(), &scaled(factor));
             assert_eq!(comparison.changes.len(), 6, "the skipped are in neither");
             for change in &comparison.changes {
-                let wanted = if change.method == LaunchMethod::Block { verdict } else { Verdict::Same };
+                let wanted = if change.method == LaunchMethod::Block { verdict } else { Significance::Same };
                 assert_eq!(change.verdict(), wanted, "{change:?}");
                 assert!(change.low <= change.ratio && change.ratio <= change.high);
             }
@@ -197,7 +200,7 @@ mod tests {
         noisy.points[0].cases[1].total = vec![500.0, 1200.0, 3000.0];
         let comparison = compare(&results(), &noisy);
         let change = comparison.changes.iter().find(|c| c.method == LaunchMethod::Block).unwrap();
-        assert_eq!(change.verdict(), Verdict::Same);
+        assert_eq!(change.verdict(), Significance::Same);
         assert!(comparison.differs.is_empty());
         noisy.about.lines.push(("device".to_owned(), "another".to_owned()));
         assert_eq!(compare(&results(), &noisy).differs, ["device: not said; now another"]);

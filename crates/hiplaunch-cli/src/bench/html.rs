@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::cases::{Axis, Point};
-use super::compare::{Comparison, Verdict};
+use super::compare::{Comparison, Significance};
 use super::methods::LaunchMethod;
 use super::plots::{self, Figure, Quantity};
 use super::results::{Measured, Results};
@@ -182,7 +182,7 @@ fn compared(page: &mut Page, comparison: &Comparison) {
     page.line("<details open=\"open\"><summary>Every case: new over old, and between which the ratio lies</summary>");
     page.line("<div class=\"scroll\"><table><thead><tr><th>case</th><th>old</th><th>new</th><th>ratio</th><th>between</th><th></th></tr></thead><tbody>");
     for change in &comparison.changes {
-        let class = if change.verdict() == Verdict::Same { "" } else { change.verdict().name() };
+        let class = if change.verdict() == Significance::Same { "" } else { change.verdict().name() };
         page.line(format_args!(
             "<tr><th>{}</th><td>{}</td><td>{}</td><td>{}</td><td>{} - {}</td><td class=\"{class}\">{}</td></tr>",
             escaped(&change.point.case(change.method)),

@@ -21,10 +21,10 @@ use hiplaunch::Error;
 
 use super::output::Output;
 use super::progress::Progress;
-use super::session::{DriverArgs, Session, unusable};
+use super::session::{CommandSession, DriverArgs, unusable};
 use super::timeline::TraceOption;
 use super::whole_file::WholeFile;
-use super::{Failure, Verdict};
+use super::{CommandError, CommandOutcome};
 use cases::Point;
 use measure::{Effort, Stopped};
 use methods::{LaunchMethod, Setup, Stop};
@@ -102,7 +102,7 @@ impl BenchArgs {
         self.json.as_deref() == Some(Path::new("-"))
     }
 
-    fn files(&self) -> Result<Files, Failure> {
+    fn files(&self) -> Result<Files, CommandError> {
         let create = |path: &Option<PathBuf>| path.as_deref().map(WholeFile::create).transpose();
         let json = if self.prints_json() { None } else { create(&self.json)? };
         Ok(Files { json, html: create(&self.html)?, svg: create(&self.svg)? })
@@ -114,7 +114,7 @@ impl BenchArgs {
     }
 
     /// What is measured: points, and the methods at each.
-    fn points(&self) -> Result<Vec<(Point, Vec<LaunchMethod>)>, Failure> {
+    fn points(&self) -> Result<Vec<(Point, Vec<LaunchMethod>)>, CommandError> {
         let methods = |point| {
             LaunchMethod::ALL.into_iter().filter(|method| self.wants(point, *method)).collect::<Vec<_>>()
         };
@@ -122,7 +122,7 @@ impl BenchArgs {
         let points: Vec<_> = all.filter(|(_, methods)| !methods.is_empty()).collect();
         if points.is_empty() {
             let words = self.filter.join("`, `");
-            return Err(Failure::Unusable(format!(
+            return Err(CommandError::Unusable(format!(
                 "--filter: no case has `{words}` in its name; --list shows them"
             )));
         }
@@ -130,7 +130,7 @@ impl BenchArgs {
     }
 }
 
-pub(crate) fn run(args: &BenchArgs, out: &mut Output) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &BenchArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
     if args.list {
         return list(args, out);
     }
@@ -139,7 +139,7 @@ pub(crate) fn run(args: &BenchArgs, out: &mut Output) -> Result<Verdict, Failure
     recording.finish(report(&args, out))
 }
 
-fn report(args: &BenchArgs, out: &mut Output) -> Result<Verdict, Failure> {
+fn report(args: &BenchArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
     let old = args.compare.as_deref().map(Results::read).transpose().map_err(unusable)?;
     let files = args.files()?;
     let (results, violations) = match &args.from {
@@ -165,7 +165,7 @@ fn report(args: &BenchArgs, out: &mut Output) -> Result<Verdict, Failure> {
     super::clean(&violations)
 }
 
-fn write(file: Option<WholeFile>, text: impl FnOnce() -> String) -> Result<(), Failure> {
+fn write(file: Option<WholeFile>, text: impl FnOnce() -> String) -> Result<(), CommandError> {
     if let Some(mut file) = file {
         file.write_all(text().as_bytes())?;
         file.finish()?;
@@ -173,26 +173,28 @@ fn write(file: Option<WholeFile>, text: impl FnOnce() -> String) -> Result<(), F
     Ok(())
 }
 
-fn list(args: &BenchArgs, out: &mut Output) -> Result<Verdict, Failure> {
+fn list(args: &BenchArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
     for (point, methods) in args.points()? {
         for method in methods {
             out.line(format_args!("{:28}{}, by {}", point.case(method), method.title(), point.axis.unit()))?;
         }
     }
-    Ok(Verdict::Passed)
+    Ok(CommandOutcome::Passed)
 }
 
 /// Measures; also what the validation layer found.
-fn measured(args: &BenchArgs) -> Result<(Results, Vec<String>), Failure> {
+fn measured(args: &BenchArgs) -> Result<(Results, Vec<String>), CommandError> {
     let points = args.points()?;
     let given = match &args.code_object {
         Some(file) => {
             let read = std::fs::read(file);
-            Some(read.map_err(|e| Failure::Unusable(format!("{}: cannot be read: {e}", file.display())))?)
+            Some(
+                read.map_err(|e| CommandError::Unusable(format!("{}: cannot be read: {e}", file.display())))?,
+            )
         }
         None => None,
     };
-    let session = Session::open(&args.driver)?;
+    let session = CommandSession::open(&args.driver)?;
     let options = if args.quick { "bench --quick" } else { "bench" };
     let mut about = about::about(&session, options);
     if args.driver.timeline.is_some() {
@@ -238,12 +240,12 @@ fn effort(args: &BenchArgs, begun: Instant, left: usize) -> Effort {
     Effort { rounds, sample, until }
 }
 
-fn failure(Stopped { case, stop }: Stopped) -> Failure {
+fn failure(Stopped { case, stop }: Stopped) -> CommandError {
     match stop {
         Stop::Error(error @ (Error::DeviceLost(_) | Error::Driver { .. } | Error::Node { .. })) => {
-            Failure::Failed(format!("{case}: {error}"))
+            CommandError::Failed(format!("{case}: {error}"))
         }
-        Stop::Error(error) => Failure::Unusable(format!("{case}: {error}")),
-        Stop::Wrong(_) => Failure::Failed(format!("{case}: {stop}")),
+        Stop::Error(error) => CommandError::Unusable(format!("{case}: {error}")),
+        Stop::Wrong(_) => CommandError::Failed(format!("{case}: {stop}")),
     }
 }

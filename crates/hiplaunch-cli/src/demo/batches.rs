@@ -5,9 +5,9 @@ use hiplaunch::memory::{PoolBackend, PoolOptions};
 use hiplaunch::{Device, DeviceBuffer, Error, Event, KernelHandle, LaunchDims, Launcher, Stream, args};
 
 use super::stopped;
-use crate::Failure;
+use crate::CommandError;
 use crate::bench::methods::{Stop, image_of};
-use crate::session::Session;
+use crate::session::CommandSession;
 
 /// Operations of a batch.
 pub(super) const OPERATIONS: usize = 20;
@@ -192,7 +192,7 @@ impl Bench {
 
     fn run(
         &mut self,
-        session: &Session,
+        session: &CommandSession,
         destination: Destination,
         moment: &dyn Fn(),
     ) -> Result<Batches, Stop> {
@@ -236,7 +236,7 @@ impl Drop for Bench {
 }
 
 /// Every destination's batches, on a session with the validation layer.
-pub(super) fn run(session: &Session) -> Result<Vec<Batches>, Failure> {
+pub(super) fn run(session: &CommandSession) -> Result<Vec<Batches>, CommandError> {
     let mut all = Vec::new();
     for destination in Destination::ALL {
         let one = || -> Result<Batches, Stop> {

@@ -12,11 +12,11 @@ use hiplaunch::Error;
 use serde_json::json;
 
 use super::output::{Output, grouped};
+use super::pool_recorder::PoolRecorder;
 use super::progress::Progress;
-use super::session::{DriverArgs, Session};
-use super::tape::Tape;
+use super::session::{CommandSession, DriverArgs};
 use super::timeline::TraceOption;
-use super::{Failure, Verdict};
+use super::{CommandError, CommandOutcome};
 use crate::bench::measure::{Streams, calls_of, time};
 use crate::bench::methods::{self, Setup, Stop};
 use cases::{Case, Row};
@@ -62,52 +62,52 @@ pub(crate) struct DemoArgs {
 
 impl DemoArgs {
     /// Traces the device's pools; what it says is JSON where the trace's own report is.
-    pub(crate) fn record_on(&mut self, tape: &Tape, json: bool) {
-        self.driver.tape = Some(tape.clone());
+    pub(crate) fn record_on(&mut self, recorder: &PoolRecorder, json: bool) {
+        self.driver.recorder = Some(recorder.clone());
         self.json |= json;
     }
 }
 
 /// The error of a row, or of the second table's, that stopped.
-fn stopped(row: impl Display, stop: Stop) -> Failure {
+fn stopped(row: impl Display, stop: Stop) -> CommandError {
     match stop {
         Stop::Error(error @ (Error::DeviceLost(_) | Error::Driver { .. } | Error::Node { .. })) => {
-            Failure::Failed(format!("{row}: {error}"))
+            CommandError::Failed(format!("{row}: {error}"))
         }
-        Stop::Error(error) => Failure::Unusable(format!("{row}: {error}")),
-        Stop::Wrong(_) => Failure::Failed(format!("{row}: {stop}")),
+        Stop::Error(error) => CommandError::Unusable(format!("{row}: {error}")),
+        Stop::Wrong(_) => CommandError::Failed(format!("{row}: {stop}")),
     }
 }
 
 /// A session with the code object for its device.
-fn setup(session: &Session) -> Result<Setup<'_>, Failure> {
+fn setup(session: &CommandSession) -> Result<Setup<'_>, CommandError> {
     let image = methods::image(&session.device).map_err(super::session::unusable)?;
     Ok(Setup { launcher: &session.launcher, device: &session.device, image })
 }
 
-pub(crate) fn run(args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
     let Some(recording) = args.trace.start()? else { return rows(args, out) };
     let args = DemoArgs { driver: recording.on(&args.driver), ..args.clone() };
     recording.finish(rows(&args, out))
 }
 
-fn rows(args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
+fn rows(args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
     match args.only.as_deref() {
         Some("list") if args.json => {
             let case = |row: Row| json!({ "name": row.to_string(), "description": row.description() });
             out.json(&json!({ "cases": Row::all().map(case).collect::<Vec<_>>() }))?;
-            Ok(Verdict::Passed)
+            Ok(CommandOutcome::Passed)
         }
         Some("list") => {
             for row in Row::all() {
                 out.line(format_args!("{:22}{}", row.to_string(), row.description()))?;
             }
-            Ok(Verdict::Passed)
+            Ok(CommandOutcome::Passed)
         }
         Some(name) => {
             let row = Row::named(name).ok_or_else(|| {
                 let names: Vec<String> = Row::all().map(|row| row.to_string()).collect();
-                Failure::Unusable(format!(
+                CommandError::Unusable(format!(
                     "--only {name}: no such case; use one of {}, or list",
                     names.join(", ")
                 ))
@@ -119,10 +119,10 @@ fn rows(args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
 }
 
 /// One case, launched exactly as often as was asked for.
-fn only(row: Row, args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
-    let session = Session::open(&args.driver)?;
+fn only(row: Row, args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
+    let session = CommandSession::open(&args.driver)?;
     if let Some(reason) = row.unsupported(&session.device) {
-        return Err(Failure::Unusable(format!("{row}: {reason}")));
+        return Err(CommandError::Unusable(format!("{row}: {reason}")));
     }
     let span = args.driver.span(row);
     let setup = setup(&session)?;
@@ -156,8 +156,8 @@ fn only(row: Row, args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure>
     super::clean(&violations)
 }
 
-fn all(args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
-    let session = Session::open(&args.driver)?;
+fn all(args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
+    let session = CommandSession::open(&args.driver)?;
     let counting = session.validated(&args.driver)?;
     let (timed, counted) = (setup(&session)?, setup(&counting)?);
     if !args.json {
@@ -219,7 +219,7 @@ fn all(args: &DemoArgs, out: &mut Output) -> Result<Verdict, Failure> {
 }
 
 /// The times of a case's steady state, by each method.
-fn time_rows(lines: &mut [Line], setup: &Setup<'_>, args: &DemoArgs) -> Result<(), Failure> {
+fn time_rows(lines: &mut [Line], setup: &Setup<'_>, args: &DemoArgs) -> Result<(), CommandError> {
     let mut running = Vec::new();
     for (i, line) in lines.iter().enumerate().filter(|(_, line)| line.skipped.is_none()) {
         let _span = args.driver.span(format_args!("{}: first launches", line.row));

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::demangle::means;
 use super::output::{Output, complain};
-use super::{Failure, Verdict};
+use super::{CommandError, CommandOutcome};
 use read::{Entry, Found};
 
 /// Show what is in code objects: targets, kernels with arguments, registers, LDS, scratch and occupancy, and variables.
@@ -84,11 +84,11 @@ impl InspectArgs {
     }
 }
 
-pub(crate) fn run(args: &InspectArgs, out: &mut Output) -> Result<Verdict, Failure> {
-    let mut verdict = Verdict::Passed;
+pub(crate) fn run(args: &InspectArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
+    let mut verdict = CommandOutcome::Passed;
     let mut refuse = |message: String| {
         complain(&message);
-        verdict = Verdict::Unusable;
+        verdict = CommandOutcome::Unusable;
     };
     let mut documents: Vec<Value> = Vec::new();
     let mut unseen: Vec<&String> = args.kernel.iter().collect();

@@ -7,12 +7,17 @@ use code_object::{Access, ArgSignature, CodeObject, KernelSignature, occupancy};
 use super::disassemble::{self, Code};
 use super::read::{Container, Entry, Found};
 use super::{InspectArgs, flags, vector_registers};
-use crate::Failure;
+use crate::CommandError;
 use crate::demangle::shown;
 use crate::occupancy::text as occupancy_line;
 use crate::output::{Output, Style, counted, grouped};
 
-pub(super) fn file(path: &Path, found: &Found, args: &InspectArgs, out: &mut Output) -> Result<(), Failure> {
+pub(super) fn file(
+    path: &Path,
+    found: &Found,
+    args: &InspectArgs,
+    out: &mut Output,
+) -> Result<(), CommandError> {
     let what = match (found.container, found.entries.len()) {
         (Container::CodeObject, _) => found.container.name().to_owned(),
         (_, n) => format!("{} with {}", found.container.name(), counted(n, "entry", "entries")),
@@ -25,7 +30,7 @@ pub(super) fn file(path: &Path, found: &Found, args: &InspectArgs, out: &mut Out
     Ok(())
 }
 
-fn entry(entry: &Entry, args: &InspectArgs, out: &mut Output) -> Result<(), Failure> {
+fn entry(entry: &Entry, args: &InspectArgs, out: &mut Output) -> Result<(), CommandError> {
     if let Some(id) = &entry.id {
         let what = match &entry.object {
             Ok(Some(_)) => "",
@@ -69,7 +74,7 @@ fn entry(entry: &Entry, args: &InspectArgs, out: &mut Output) -> Result<(), Fail
 }
 
 /// A function's instructions: label, text, and behind it where a branch goes, address and dwords.
-fn listing(code: &Code, out: &mut Output) -> Result<(), Failure> {
+fn listing(code: &Code, out: &mut Output) -> Result<(), CommandError> {
     let size = grouped(code.bytes as u64);
     let head = format!("  code of {} at {:#x}, {size} bytes", shown(&code.name), code.address);
     out.line(out.styled(Style::Strong, &head))?;
@@ -90,7 +95,7 @@ fn kernel(
     kernel: &KernelSignature,
     args: &InspectArgs,
     out: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     out.line(out.styled(Style::Strong, &format!("  kernel {}", shown(&kernel.name))))?;
     let explicit = kernel.explicit_args();
     if explicit.is_empty() {
@@ -179,7 +184,7 @@ pub(super) fn access(access: Access) -> &'static str {
     }
 }
 
-fn symbols(object: &CodeObject, out: &mut Output) -> Result<(), Failure> {
+fn symbols(object: &CodeObject, out: &mut Output) -> Result<(), CommandError> {
     out.line(out.styled(Style::Strong, "  functions"))?;
     for function in object.symbols() {
         let (at, size) = (function.address, grouped(function.size));

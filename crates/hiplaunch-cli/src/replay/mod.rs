@@ -15,9 +15,9 @@ use hiplaunch::memory::{PoolBackend, PoolOptions};
 use super::output::{Output, complain};
 use super::session::{DriverArgs, no_such_device, open_driver, unusable};
 use super::trace::SnapshotFile;
-use super::{Failure, Verdict};
+use super::{CommandError, CommandOutcome};
 use play::Place;
-use report::Report;
+use report::ReplayReport;
 
 /// Run a recorded trace of allocations again, on any driver and pool, and say what it cost.
 ///
@@ -71,7 +71,7 @@ fn bytes(text: &str) -> Result<u64, String> {
 }
 
 impl ReplayArgs {
-    fn options(&self) -> Result<PoolOptions, Failure> {
+    fn options(&self) -> Result<PoolOptions, CommandError> {
         let backend: PoolBackend = match &self.pool {
             Some(word) => word.parse().map_err(unusable)?,
             None => PoolOptions::from_env().map_err(unusable)?.backend,
@@ -81,14 +81,14 @@ impl ReplayArgs {
 }
 
 /// A replay that the driver stopped.
-fn stopped(error: Error) -> Failure {
+fn stopped(error: Error) -> CommandError {
     match error {
-        Error::DeviceLost(_) | Error::Driver { .. } => Failure::Failed(error.to_string()),
-        error => Failure::Unusable(error.to_string()),
+        Error::DeviceLost(_) | Error::Driver { .. } => CommandError::Failed(error.to_string()),
+        error => CommandError::Unusable(error.to_string()),
     }
 }
 
-pub(crate) fn run(args: &ReplayArgs, out: &mut Output) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &ReplayArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
     let trace = read::Trace::open(&args.trace).map_err(unusable)?;
     let options = args.options()?;
     let mut driver: Arc<dyn Driver> = open_driver(&args.driver)?.driver;
@@ -115,7 +115,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Output) -> Result<Verdict, Failur
         found.extend(layer.report_leaks().iter().map(|leak| leak.to_string()));
         found
     });
-    let report = Report { trace: &trace, options, driver: info, replayed, violations };
+    let report = ReplayReport { trace: &trace, options, driver: info, replayed, violations };
     if args.json {
         out.json(&report.json(&args.trace))?;
     } else {

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use csv::{ReaderBuilder, StringRecord, Trim};
-use hiplaunch::memory::Action;
+use hiplaunch::memory::PoolTraceAction;
 
 use crate::advice;
 
@@ -50,8 +50,8 @@ pub(super) struct Trace {
     pub(super) streams: Vec<TraceStream>,
     /// Ordinals.
     pub(super) devices: Vec<u32>,
-    /// Lines by action, in the order of [`Action::ALL`].
-    pub(super) actions: [u64; Action::ALL.len()],
+    /// Lines by action, in the order of [`PoolTraceAction::ALL`].
+    pub(super) actions: [u64; PoolTraceAction::ALL.len()],
     /// Frees and uses of addresses at which nothing was live.
     pub(super) unknown: u64,
     /// Blocks that were never freed.
@@ -146,7 +146,7 @@ impl Builder {
             let shown: String = field(at).chars().take(40).collect();
             format!("column {} (`{name}`): `{}`: expected {expected}", at + 1, shown.escape_debug())
         };
-        let action = Action::ALL.into_iter().find(|action| action.name() == field(columns.action));
+        let action = PoolTraceAction::ALL.into_iter().find(|action| action.name() == field(columns.action));
         let action = action.ok_or_else(|| {
             let names = "allocate, allocate failure, free, record, wait, synchronize, grow or release";
             wrong("Action", columns.action, names)
@@ -166,9 +166,15 @@ impl Builder {
         self.operation(action, (device, pointer), bytes, stream)
     }
 
-    fn operation(&mut self, action: Action, at: (usize, u64), bytes: u64, number: u64) -> Result<(), String> {
+    fn operation(
+        &mut self,
+        action: PoolTraceAction,
+        at: (usize, u64),
+        bytes: u64,
+        number: u64,
+    ) -> Result<(), String> {
         match action {
-            Action::Allocate => {
+            PoolTraceAction::Allocate => {
                 let stream = self.stream(at.0, number)?;
                 let block = self.trace.blocks;
                 self.trace.blocks += 1;
@@ -177,7 +183,7 @@ impl Builder {
                 }
                 self.trace.ops.push(Op { kind: Kind::Allocate { bytes }, block, stream });
             }
-            Action::Record => match self.live.get(&at).copied() {
+            PoolTraceAction::Record => match self.live.get(&at).copied() {
                 Some((block, _)) => {
                     let stream = self.stream(at.0, number)?;
                     self.trace.ops.push(Op { kind: Kind::Record, block, stream });
@@ -185,7 +191,7 @@ impl Builder {
                 None => self.trace.unknown += 1,
             },
             // In the order of the block's own stream, as the pool frees.
-            Action::Free => match self.live.remove(&at) {
+            PoolTraceAction::Free => match self.live.remove(&at) {
                 Some((block, stream)) => self.trace.ops.push(Op { kind: Kind::Free, block, stream }),
                 None => self.trace.unknown += 1,
             },
@@ -245,7 +251,7 @@ impl Trace {
     }
 
     /// How often an action is in it.
-    pub(super) fn count(&self, action: Action) -> u64 {
+    pub(super) fn count(&self, action: PoolTraceAction) -> u64 {
         self.actions[action as usize]
     }
 }
@@ -270,7 +276,7 @@ mod tests {
         );
         let kinds: Vec<Kind> = trace.ops.iter().map(|op| op.kind).collect();
         assert_eq!(kinds, [Kind::Allocate { bytes: 1000 }, Kind::Free]);
-        assert_eq!((trace.blocks, trace.leaks, trace.count(Action::AllocateFailure)), (1, 0, 1));
+        assert_eq!((trace.blocks, trace.leaks, trace.count(PoolTraceAction::AllocateFailure)), (1, 0, 1));
         let other = read("Stream,Size,Pointer,Action\n0,1000,8323072,allocate\n2,1000,0x7F0000,free\n");
         assert_eq!(other.ops, trace.ops);
     }

@@ -3,16 +3,16 @@
 use std::path::Path;
 
 use hip_driver::DriverInfo;
-use hiplaunch::memory::{Action, PoolBackend, PoolCounters, PoolOptions};
+use hiplaunch::memory::{PoolBackend, PoolCounters, PoolOptions, PoolTraceAction};
 use serde_json::{Value, json};
 
 use super::play::Replayed;
 use super::read::Trace;
-use crate::Failure;
+use crate::CommandError;
 use crate::output::{Output, bytes, counted, grouped};
 
 /// See the [module](self).
-pub(super) struct Report<'a> {
+pub(super) struct ReplayReport<'a> {
     pub(super) trace: &'a Trace,
     pub(super) options: PoolOptions,
     pub(super) driver: DriverInfo,
@@ -36,7 +36,7 @@ fn or_none(figure: Option<f64>) -> String {
     figure.map_or_else(|| "none".to_owned(), |n| format!("{n:.3}"))
 }
 
-impl Report<'_> {
+impl ReplayReport<'_> {
     fn sum(&self, of: impl Fn(&PoolCounters) -> u64) -> u64 {
         self.replayed.counters.iter().map(of).sum()
     }
@@ -48,7 +48,7 @@ impl Report<'_> {
         }
     }
 
-    pub(super) fn show(&self, path: &Path, out: &mut Output) -> Result<(), Failure> {
+    pub(super) fn show(&self, path: &Path, out: &mut Output) -> Result<(), CommandError> {
         let trace = self.trace;
         out.line(format_args!(
             "trace {}: {}, {}",
@@ -56,7 +56,7 @@ impl Report<'_> {
             counted(trace.devices.len(), "device", "devices"),
             counted(trace.streams.len(), "stream", "streams"),
         ))?;
-        let recorded = Action::ALL.into_iter().filter(|action| trace.count(*action) > 0);
+        let recorded = PoolTraceAction::ALL.into_iter().filter(|action| trace.count(*action) > 0);
         let recorded: Vec<String> =
             recorded.map(|action| format!("{action} {}", grouped(trace.count(action)))).collect();
         if !recorded.is_empty() {
@@ -91,7 +91,7 @@ impl Report<'_> {
     pub(super) fn json(&self, path: &Path) -> Value {
         let trace = self.trace;
         let recorded: serde_json::Map<String, Value> =
-            Action::ALL.iter().map(|a| (a.name().to_owned(), trace.count(*a).into())).collect();
+            PoolTraceAction::ALL.iter().map(|a| (a.name().to_owned(), trace.count(*a).into())).collect();
         json!({
             "trace": {
                 "file": path.display().to_string(),

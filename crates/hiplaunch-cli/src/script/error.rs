@@ -46,7 +46,7 @@ pub enum ScriptError {
         /// The key from the root, such as `launches[0].args[2].f32`.
         key: String,
         /// What is wrong with it.
-        problem: Problem,
+        problem: ScriptProblem,
     },
     /// A data file changed its size after the script was read.
     #[error("{}: has {got} bytes now and had {expected} when the script was read", .file.display())]
@@ -107,7 +107,7 @@ impl ScriptError {
 /// What is wrong with a key.
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Problem {
+pub enum ScriptProblem {
     /// The format has no such key here.
     Unknown {
         /// The keys it has.
@@ -226,65 +226,69 @@ pub enum Problem {
     NullNotTrue,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ScriptProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Problem::Unknown { known } => {
+            ScriptProblem::Unknown { known } => {
                 write!(f, "unknown key; remove it, or use one of {}", list(known))
             }
-            Problem::Missing => write!(f, "is missing; add it"),
-            Problem::Type { expected, got } => write!(f, "is {got}; write {expected}"),
-            Problem::Range { got, allowed } => write!(f, "{got} is out of range; use {allowed}"),
-            Problem::Inexact { got, dtype } => {
+            ScriptProblem::Missing => write!(f, "is missing; add it"),
+            ScriptProblem::Type { expected, got } => write!(f, "is {got}; write {expected}"),
+            ScriptProblem::Range { got, allowed } => write!(f, "{got} is out of range; use {allowed}"),
+            ScriptProblem::Inexact { got, dtype } => {
                 write!(f, "the integer {got} has no exact value in {dtype}; write one that has, or a float")
             }
-            Problem::Length { expected, got } => write!(f, "has {got} elements; give {expected}"),
-            Problem::Version { got } => {
+            ScriptProblem::Length { expected, got } => write!(f, "has {got} elements; give {expected}"),
+            ScriptProblem::Version { got } => {
                 write!(f, "version {got} is not understood; this program reads version {}", super::VERSION)
             }
-            Problem::Either { expected } => write!(f, "{expected}"),
-            Problem::Duplicate { name } => write!(f, "`{name}` is there twice; give each its own name"),
-            Problem::NoBuffer { name, known } if known.is_empty() => {
+            ScriptProblem::Either { expected } => write!(f, "{expected}"),
+            ScriptProblem::Duplicate { name } => write!(f, "`{name}` is there twice; give each its own name"),
+            ScriptProblem::NoBuffer { name, known } if known.is_empty() => {
                 write!(f, "there is no buffer `{name}`; add it under [[buffers]]")
             }
-            Problem::NoBuffer { name, known } => {
+            ScriptProblem::NoBuffer { name, known } => {
                 write!(
                     f,
                     "there is no buffer `{name}`; add it under [[buffers]], or use one of {}",
                     list(known)
                 )
             }
-            Problem::File { path, reason } => {
+            ScriptProblem::File { path, reason } => {
                 write!(f, "{}: {reason}; paths are relative to the script", path.display())
             }
-            Problem::AbsolutePath => write!(f, "is absolute; paths are relative to the script"),
-            Problem::Empty => {
+            ScriptProblem::AbsolutePath => write!(f, "is absolute; paths are relative to the script"),
+            ScriptProblem::Empty => {
                 write!(
                     f,
                     "a buffer of 0 bytes has no address; give it a byte, or pass {{ null = true }} instead"
                 )
             }
-            Problem::TooLarge { bytes, limit } => {
+            ScriptProblem::TooLarge { bytes, limit } => {
                 write!(f, "the buffers up to this one have {bytes} bytes; all together may have {limit}")
             }
-            Problem::Offset { offset, buffer, bytes } => {
+            ScriptProblem::Offset { offset, buffer, bytes } => {
                 write!(f, "{offset} is past the end of buffer `{buffer}`, which has {bytes} bytes")
             }
-            Problem::Size { file, buffer } => {
+            ScriptProblem::Size { file, buffer } => {
                 write!(f, "has {file} bytes and its buffer {buffer}; buffers are compared whole")
             }
-            Problem::Elements { bytes, dtype, element } => {
+            ScriptProblem::Elements { bytes, dtype, element } => {
                 write!(
                     f,
                     "{bytes} bytes are no whole number of {dtype}, which has {element}; choose another dtype"
                 )
             }
-            Problem::Word { got, allowed } => write!(f, "`{got}` is unknown; use one of {}", list(allowed)),
-            Problem::Hex { reason } => write!(f, "{reason}; write two hexadecimal digits for each byte"),
-            Problem::ToleranceOnBytes => {
+            ScriptProblem::Word { got, allowed } => {
+                write!(f, "`{got}` is unknown; use one of {}", list(allowed))
+            }
+            ScriptProblem::Hex { reason } => {
+                write!(f, "{reason}; write two hexadecimal digits for each byte")
+            }
+            ScriptProblem::ToleranceOnBytes => {
                 write!(f, "`bytes` are compared exactly; use dtype u8 for a tolerance")
             }
-            Problem::NullNotTrue => write!(f, "write {{ null = true }} for a null pointer"),
+            ScriptProblem::NullNotTrue => write!(f, "write {{ null = true }} for a null pointer"),
         }
     }
 }

@@ -20,8 +20,8 @@ mod value;
 
 use std::path::{Path, PathBuf};
 
-pub use error::{Problem, ScriptError};
-pub use run::{Difference, ExpectationReport, Report, RunOptions};
+pub use error::{ScriptError, ScriptProblem};
+pub use run::{Difference, ExpectationReport, RunOptions, ScriptReport};
 pub use value::Dtype;
 
 use hiplaunch::launcher::LaunchDims;

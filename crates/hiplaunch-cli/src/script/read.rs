@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use toml::de::DeTable;
 
-use super::error::{Problem, ScriptError, position, unreadable};
+use super::error::{ScriptError, ScriptProblem, position, unreadable};
 use super::table::{Node, Source, Table};
 use super::{
     Argument, Buffer, Contents, Dtype, Expectation, Launch, MAX_BUFFER_BYTES, MAX_SCRIPT_BYTES, Script,
@@ -45,7 +45,7 @@ pub(super) fn read(path: &Path) -> Result<Script> {
     let launches = launches.elements("a list of tables, [[launches]]")?;
     if launches.is_empty() {
         let expected = "at least one".to_owned();
-        return Err(root.need("launches")?.error(Problem::Length { expected, got: 0 }));
+        return Err(root.need("launches")?.error(ScriptProblem::Length { expected, got: 0 }));
     }
     let launches =
         launches.iter().map(|node| launch(&node.table()?, &buffers, &names)).collect::<Result<Vec<_>>>()?;
@@ -78,7 +78,7 @@ fn version(root: &Table<'_>) -> Result<()> {
     let node = root.need("version")?;
     match node.integer(i128::MIN, i128::MAX)? {
         version if version == i128::from(VERSION) => Ok(()),
-        version => Err(node.error(Problem::Version { got: version.to_string() })),
+        version => Err(node.error(ScriptProblem::Version { got: version.to_string() })),
     }
 }
 
@@ -86,10 +86,10 @@ fn version(root: &Table<'_>) -> Result<()> {
 fn file(folder: &Path, node: &Node<'_>) -> Result<(PathBuf, u64)> {
     let name = Path::new(node.text()?);
     if name.is_absolute() || name.has_root() {
-        return Err(node.error(Problem::AbsolutePath));
+        return Err(node.error(ScriptProblem::AbsolutePath));
     }
     let path = folder.join(name);
-    let refuse = |reason: String| Err(node.error(Problem::File { path: path.clone(), reason }));
+    let refuse = |reason: String| Err(node.error(ScriptProblem::File { path: path.clone(), reason }));
     match fs::metadata(&path) {
         Ok(data) if data.is_file() => Ok((path, data.len())),
         Ok(_) => refuse("is no regular file".to_owned()),
@@ -105,14 +105,14 @@ fn buffers<'a>(folder: &Path, root: &Table<'a>) -> Result<(Vec<Buffer>, Names<'a
         table.only(&["name", "file", "bytes", "fill"])?;
         let name = table.need("name")?;
         if names.insert(name.text()?, buffers.len()).is_some() {
-            return Err(name.error(Problem::Duplicate { name: name.text()?.to_owned() }));
+            return Err(name.error(ScriptProblem::Duplicate { name: name.text()?.to_owned() }));
         }
         let (size, bytes, contents) = match (table.get("file"), table.get("bytes")) {
             (Some(node), None) => {
                 if let Some(fill) = table.get("fill") {
                     let expected =
                         "is for a buffer of a given size; remove `fill`, or replace `file` by `bytes`";
-                    return Err(fill.error(Problem::Either { expected }));
+                    return Err(fill.error(ScriptProblem::Either { expected }));
                 }
                 let (path, bytes) = file(folder, &node)?;
                 (node, bytes, Contents::File(path))
@@ -127,22 +127,22 @@ fn buffers<'a>(folder: &Path, root: &Table<'a>) -> Result<(Vec<Buffer>, Names<'a
             }
             (Some(_), Some(bytes)) => {
                 let expected = "the buffer has a `file` too, whose size it takes; remove one of the two";
-                return Err(bytes.error(Problem::Either { expected }));
+                return Err(bytes.error(ScriptProblem::Either { expected }));
             }
             (None, None) => {
                 let expected = "give the buffer a `file`, or `bytes` for its size";
-                return Err(table.error(Problem::Either { expected }));
+                return Err(table.error(ScriptProblem::Either { expected }));
             }
         };
         if bytes == 0 {
-            return Err(size.error(Problem::Empty));
+            return Err(size.error(ScriptProblem::Empty));
         }
         total = total.saturating_add(bytes);
         match usize::try_from(bytes) {
             Ok(bytes) if total <= MAX_BUFFER_BYTES => {
                 buffers.push(Buffer { name: name.text()?.to_owned(), bytes, contents });
             }
-            _ => return Err(size.error(Problem::TooLarge { bytes: total, limit: MAX_BUFFER_BYTES })),
+            _ => return Err(size.error(ScriptProblem::TooLarge { bytes: total, limit: MAX_BUFFER_BYTES })),
         }
     }
     Ok((buffers, names))
@@ -153,7 +153,7 @@ fn buffer(node: &Node<'_>, buffers: &[Buffer], names: &Names<'_>) -> Result<usiz
     let name = node.text()?;
     names.get(name).copied().ok_or_else(|| {
         let known = buffers.iter().map(|b| b.name.clone()).collect();
-        node.error(Problem::NoBuffer { name: name.to_owned(), known })
+        node.error(ScriptProblem::NoBuffer { name: name.to_owned(), known })
     })
 }
 
@@ -178,7 +178,7 @@ fn three(node: &Node<'_>) -> Result<[u32; 3]> {
     let elements = node.elements("a list of three integers")?;
     let [x, y, z] = &elements[..] else {
         let expected = "three, for x, y and z".to_owned();
-        return Err(node.error(Problem::Length { expected, got: elements.len() }));
+        return Err(node.error(ScriptProblem::Length { expected, got: elements.len() }));
     };
     let axis = |node: &Node<'_>| node.integer(0, u32::MAX.into()).map(|n| n as u32);
     Ok([axis(x)?, axis(y)?, axis(z)?])
@@ -192,7 +192,7 @@ fn argument(table: &Table<'_>, buffers: &[Buffer], names: &Names<'_>) -> Result<
         let offset = at.integer(0, i64::MAX.into())? as u64;
         let Buffer { name, bytes, .. } = &buffers[index];
         if offset >= *bytes as u64 {
-            return Err(at.error(Problem::Offset { offset, buffer: name.clone(), bytes: *bytes }));
+            return Err(at.error(ScriptProblem::Offset { offset, buffer: name.clone(), bytes: *bytes }));
         }
         return Ok(Argument::Buffer { index, offset });
     }
@@ -200,21 +200,23 @@ fn argument(table: &Table<'_>, buffers: &[Buffer], names: &Names<'_>) -> Result<
     let mut keys = table.keys();
     let (Some(form), None) = (keys.next(), keys.next()) else {
         let expected = "an argument has one form, such as { i32 = 1 } or { buffer = \"name\", offset = 0 }";
-        return Err(table.error(Problem::Either { expected }));
+        return Err(table.error(ScriptProblem::Either { expected }));
     };
     let node = table.need(form)?;
     match form {
         "null" if node.boolean()? => Ok(Argument::Null),
-        "null" => Err(node.error(Problem::NullNotTrue)),
+        "null" => Err(node.error(ScriptProblem::NullNotTrue)),
         "bytes" => {
-            hex(node.text()?).map(Argument::Bytes).map_err(|reason| node.error(Problem::Hex { reason }))
+            hex(node.text()?).map(Argument::Bytes).map_err(|reason| node.error(ScriptProblem::Hex { reason }))
         }
         _ => scalar(&node, form),
     }
 }
 
 fn scalar(node: &Node<'_>, form: &str) -> Result<Argument> {
-    let Some(dtype) = Dtype::named(form) else { return Err(node.error(Problem::Unknown { known: FORMS })) };
+    let Some(dtype) = Dtype::named(form) else {
+        return Err(node.error(ScriptProblem::Unknown { known: FORMS }));
+    };
     let size = dtype.size() as u8;
     if let Some((low, high)) = dtype.integers() {
         let value = node.integer(low, high)?;
@@ -225,10 +227,10 @@ fn scalar(node: &Node<'_>, form: &str) -> Result<Argument> {
     let (bits, rounded) = dtype.float_bits(value);
     if rounded.is_infinite() && value.is_finite() {
         let allowed = format!("what {form} can hold, or inf");
-        return Err(node.error(Problem::Range { got: node.written(), allowed }));
+        return Err(node.error(ScriptProblem::Range { got: node.written(), allowed }));
     }
     if node.is_integer() && rounded != value {
-        return Err(node.error(Problem::Inexact { got: node.written(), dtype: dtype.name() }));
+        return Err(node.error(ScriptProblem::Inexact { got: node.written(), dtype: dtype.name() }));
     }
     Ok(Argument::Scalar { bits, size })
 }
@@ -259,24 +261,28 @@ fn expectation(
     let (path, size) = file(folder, &node)?;
     let bytes = buffers[index].bytes;
     if size != bytes as u64 {
-        return Err(node.error(Problem::Size { file: size, buffer: bytes }));
+        return Err(node.error(ScriptProblem::Size { file: size, buffer: bytes }));
     }
     let node = table.need("dtype")?;
     let Some(dtype) = Dtype::named(node.text()?) else {
-        return Err(node.error(Problem::Word { got: node.text()?.to_owned(), allowed: Dtype::NAMES }));
+        return Err(node.error(ScriptProblem::Word { got: node.text()?.to_owned(), allowed: Dtype::NAMES }));
     };
     if !bytes.is_multiple_of(dtype.size()) {
-        return Err(node.error(Problem::Elements { bytes, dtype: dtype.name(), element: dtype.size() }));
+        return Err(node.error(ScriptProblem::Elements {
+            bytes,
+            dtype: dtype.name(),
+            element: dtype.size(),
+        }));
     }
     let tolerance = |key: &str| -> Result<f64> {
         let Some(node) = table.get(key) else { return Ok(0.0) };
         let value = node.float()?;
         if !(value >= 0.0 && value.is_finite()) {
             let allowed = "a finite number that is not negative".to_owned();
-            return Err(node.error(Problem::Range { got: node.written(), allowed }));
+            return Err(node.error(ScriptProblem::Range { got: node.written(), allowed }));
         }
         if value > 0.0 && dtype == Dtype::Bytes {
-            return Err(node.error(Problem::ToleranceOnBytes));
+            return Err(node.error(ScriptProblem::ToleranceOnBytes));
         }
         Ok(value)
     };

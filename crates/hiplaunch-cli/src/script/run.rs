@@ -33,7 +33,7 @@ impl Default for RunOptions<'_> {
 
 /// What came of a script that ran to its end.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct ScriptReport {
     /// Launches made.
     pub launches: usize,
     /// Bytes compared with files.
@@ -46,7 +46,7 @@ pub struct Report {
     pub pool: Box<PoolSnapshot>,
 }
 
-impl Report {
+impl ScriptReport {
     /// Whether every expectation was met.
     pub fn passed(&self) -> bool {
         self.expectations.iter().all(|e| e.mismatches == 0)
@@ -82,12 +82,12 @@ pub struct Difference {
 }
 
 /// What a script made on the device; dropped at the end, whatever happened.
-struct Session<'a> {
+struct CommandSession<'a> {
     launcher: &'a Launcher,
     handles: HashMap<&'a str, KernelHandle>,
 }
 
-impl Drop for Session<'_> {
+impl Drop for CommandSession<'_> {
     fn drop(&mut self) {
         for handle in self.handles.values() {
             if let Err(e) = self.launcher.unregister(*handle) {
@@ -106,13 +106,13 @@ impl Script {
     ///
     /// # Errors
     /// [`ScriptError`]: files that can't be read, a code object that can't be loaded, memory that runs out, a launch
-    /// that is refused or faults. An expectation that is not met is no error, but in the [`Report`].
+    /// that is refused or faults. An expectation that is not met is no error, but in the [`ScriptReport`].
     pub unsafe fn run(
         &self,
         launcher: &Launcher,
         device: &Device,
         options: &RunOptions<'_>,
-    ) -> Result<Report, ScriptError> {
+    ) -> Result<ScriptReport, ScriptError> {
         let setup = |what: String| {
             move |source| ScriptError::Setup { file: self.path.clone(), what: what.clone(), source }
         };
@@ -132,7 +132,7 @@ impl Script {
         let code_object = options.code_object.unwrap_or(&self.code_object);
         let image = read_file(code_object, MAX_CODE_OBJECT_BYTES)?;
         let failed = setup(format!("code object {}", code_object.display()));
-        let mut session = Session { launcher, handles: HashMap::new() };
+        let mut session = CommandSession { launcher, handles: HashMap::new() };
         {
             // SAFETY: the caller vouches for the code. Kernels keep the module as long as they need it.
             let module = unsafe { Module::load(device, &image) }.map_err(&failed)?;
@@ -158,7 +158,7 @@ impl Script {
         finished.map_err(|source| ScriptError::Launch { file: self.path.clone(), index: last, source })?;
         let launch_time = start.elapsed();
 
-        let mut report = Report {
+        let mut report = ScriptReport {
             launches: self.launches.len(),
             bytes_compared: 0,
             launch_time,
@@ -181,7 +181,7 @@ impl Script {
     unsafe fn launch_all(
         &self,
         launcher: &Launcher,
-        session: &Session<'_>,
+        session: &CommandSession<'_>,
         stream: &Stream,
         buffers: &[DeviceBuffer<u8>],
     ) -> Result<(), ScriptError> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::{Problem, ScriptError, position};
+use super::error::{ScriptError, ScriptProblem, position};
 
 /// The script's text and where it came from.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ pub(super) struct Table<'a> {
 type Result<T> = std::result::Result<T, ScriptError>;
 
 impl Source<'_> {
-    fn error(&self, at: usize, key: &str, problem: Problem) -> ScriptError {
+    fn error(&self, at: usize, key: &str, problem: ScriptProblem) -> ScriptError {
         let (line, _) = position(self.text, at);
         ScriptError::Key { file: self.file.to_owned(), line, key: key.to_owned(), problem }
     }
@@ -54,7 +54,7 @@ impl<'a> Table<'a> {
         for key in self.table.keys() {
             if !known.contains(&key.get_ref().as_ref()) {
                 let name = self.child(key.get_ref());
-                return Err(self.source.error(key.span().start, &name, Problem::Unknown { known }));
+                return Err(self.source.error(key.span().start, &name, ScriptProblem::Unknown { known }));
             }
         }
         Ok(())
@@ -70,7 +70,7 @@ impl<'a> Table<'a> {
     }
 
     pub(super) fn need(&self, key: &str) -> Result<Node<'a>> {
-        self.get(key).ok_or_else(|| self.source.error(self.at, &self.child(key), Problem::Missing))
+        self.get(key).ok_or_else(|| self.source.error(self.at, &self.child(key), ScriptProblem::Missing))
     }
 
     /// The tables of `[[key]]`; none where there is no such key.
@@ -82,13 +82,13 @@ impl<'a> Table<'a> {
     }
 
     /// An error about the table itself.
-    pub(super) fn error(&self, problem: Problem) -> ScriptError {
+    pub(super) fn error(&self, problem: ScriptProblem) -> ScriptError {
         self.source.error(self.at, &self.key, problem)
     }
 }
 
 impl<'a> Node<'a> {
-    pub(super) fn error(&self, problem: Problem) -> ScriptError {
+    pub(super) fn error(&self, problem: ScriptProblem) -> ScriptError {
         self.source.error(self.value.span().start, &self.key, problem)
     }
 
@@ -102,7 +102,7 @@ impl<'a> Node<'a> {
             DeValue::Array(_) => "a list",
             DeValue::Table(_) => "a table",
         };
-        self.error(Problem::Type { expected, got })
+        self.error(ScriptProblem::Type { expected, got })
     }
 
     pub(super) fn text(&self) -> Result<&'a str> {
@@ -128,7 +128,7 @@ impl<'a> Node<'a> {
         let DeValue::Integer(integer) = self.value.get_ref() else { return Err(self.wrong("an integer")) };
         match i128::from_str_radix(integer.as_str(), integer.radix()) {
             Ok(value) if (low..=high).contains(&value) => Ok(value),
-            _ => Err(self.error(Problem::Range {
+            _ => Err(self.error(ScriptProblem::Range {
                 got: integer.as_str().to_owned(),
                 allowed: format!("{low} to {high}"),
             })),
@@ -145,7 +145,7 @@ impl<'a> Node<'a> {
                 if float as i128 == value {
                     Ok(float)
                 } else {
-                    Err(self.error(Problem::Inexact { got: integer.as_str().to_owned(), dtype: "f64" }))
+                    Err(self.error(ScriptProblem::Inexact { got: integer.as_str().to_owned(), dtype: "f64" }))
                 }
             }
             _ => Err(self.wrong("a number")),

@@ -8,7 +8,7 @@ use hiplaunch::memory::{PoolSnapshot, PoolTraceEntry};
 
 /// Collects from every session of a command. Clones are the same tape.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tape(Arc<Mutex<Recorded>>);
+pub(crate) struct PoolRecorder(Arc<Mutex<Recorded>>);
 
 /// What is on a tape.
 #[derive(Debug, Default)]
@@ -24,23 +24,23 @@ pub(crate) struct Recorded {
 
 /// A device whose pool is traced, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Taped {
-    tape: Tape,
+pub(crate) struct RecordedPools {
+    recorder: PoolRecorder,
     device: Device,
     /// When the pool's own clock began.
     from: Duration,
 }
 
-impl Tape {
+impl PoolRecorder {
     fn lock(&self) -> MutexGuard<'_, Recorded> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Begins to trace a device's pool.
-    pub(crate) fn record(&self, device: &Device) -> Taped {
+    pub(crate) fn record(&self, device: &Device) -> RecordedPools {
         let from = self.lock().start.get_or_insert_with(Instant::now).elapsed();
         device.pool().set_tracing(true);
-        Taped { tape: self.clone(), device: device.clone(), from }
+        RecordedPools { recorder: self.clone(), device: device.clone(), from }
     }
 
     /// Keeps a snapshot if no less is in use or held back in it than in the one that is kept.
@@ -60,24 +60,24 @@ impl Tape {
     }
 }
 
-impl Taped {
-    pub(crate) fn tape(&self) -> &Tape {
-        &self.tape
+impl RecordedPools {
+    pub(crate) fn recorder(&self) -> &PoolRecorder {
+        &self.recorder
     }
 
     /// A moment at which memory is held.
     pub(crate) fn note_moment(&self) {
-        self.tape.offer(self.device.pool().snapshot());
+        self.recorder.offer(self.device.pool().snapshot());
     }
 }
 
-impl Drop for Taped {
+impl Drop for RecordedPools {
     fn drop(&mut self) {
         self.note_moment();
         let pool = self.device.pool();
         pool.set_tracing(false);
         let (entries, dropped) = pool.take_trace();
-        let mut recorded = self.tape.lock();
+        let mut recorded = self.recorder.lock();
         recorded.dropped += dropped;
         let later = entries.into_iter().map(|e| PoolTraceEntry { time: e.time + self.from, ..e });
         recorded.entries.extend(later);
