@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use hiplaunch::{Arg, DeviceBuffer, Error, Event, LaunchDims, Launcher, args};
+use hiplaunch::{Arg, DeviceBuffer, Error, Event, EventOptions, LaunchDims, Launcher, args};
 
 const N: usize = 512;
 const THREADS: usize = 4;
@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [writer, reader] = &streams;
     // SAFETY: the buffer has N elements and lives until the last read.
     unsafe { launcher.launch(fill, writer, dims, &args![&buffer, 7u32, N as i32])? };
-    let written = Event::new(device, false)?;
+    let written = Event::new(device, EventOptions::default())?;
     written.record(writer)?;
     written.wait_on(reader)?;
     assert_eq!(buffer.to_vec(reader)?, [7; N]);

@@ -1,6 +1,6 @@
 //! Device memory: results in memory that is used again, buffers that several streams share, and what the pool says.
 
-use hiplaunch::{Arg, DeviceBuffer, Error, Event, Launch, LaunchDims, Launcher, args};
+use hiplaunch::{Arg, DeviceBuffer, Error, Event, EventOptions, Launch, LaunchDims, Launcher, args};
 
 const N: usize = 1 << 16;
 
@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Another stream waits for this one before it uses the buffer; that it does is noticed, so the buffer may go at once.
     let other = launcher.stream(&device)?;
-    let ready = Event::new(&device, false)?;
+    let ready = Event::new(&device, EventOptions::default())?;
     ready.record(&stream)?;
     ready.wait_on(&other)?;
     let out = DeviceBuffer::<f32>::on(&other, N)?;

@@ -1,6 +1,6 @@
 //! A device's memory pool: buffers in the order of a stream, a block that two streams use, and what the pool holds.
 
-use hiplaunch::{DeviceBuffer, Event, Launcher};
+use hiplaunch::{DeviceBuffer, Event, EventOptions, Launcher};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let launcher = Launcher::new()?;
@@ -16,10 +16,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // A block of its own, for any use. The other stream waits, says that it uses it, and the block may go at once.
     let pool = device.pool();
     let block = pool.allocate(&stream, 1 << 20)?;
-    let ready = Event::new(device, false)?;
+    let ready = Event::new(device, EventOptions::default())?;
     ready.record(&stream)?;
     ready.wait_on(&other)?;
-    other.record_use(&block)?;
+    other.record_use(&block);
     drop(block);
 
     let counters = pool.counters();

@@ -13,14 +13,13 @@ pub struct Event {
 }
 
 impl Event {
-    /// Makes an event; `timing` lets [`elapsed_ms`](Event::elapsed_ms) use it, and costs more.
+    /// Creates an event. [`elapsed_ms`](Event::elapsed_ms) needs one with `timing`, which costs more to record.
     ///
     /// # Errors
     /// The driver's.
-    pub fn new(device: &Device, timing: bool) -> Result<Event> {
+    pub fn new(device: &Device, options: EventOptions) -> Result<Event> {
         device.check()?;
-        let raw =
-            device.raw().event_create(device.id(), EventOptions { timing }).map_err(|e| device.error(e))?;
+        let raw = device.raw().event_create(device.id(), options).map_err(|e| device.error(e))?;
         Ok(Event { device: device.clone(), raw })
     }
 

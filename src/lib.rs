@@ -163,6 +163,7 @@ pub use device::Device;
 pub use error::{Error, LaunchProblem, Result};
 pub use event::Event;
 pub use hip_driver::compile::{self, Compile, Compiler};
+pub use hip_driver::{EventOptions, StreamOptions};
 pub use hip_driver_layers::timeline::Timeline;
 pub use launcher::{
     Arg, ArgumentBlock, BufferArg, Destination, HostData, KernelHandle, Launch, LaunchDims, Launcher,

@@ -65,18 +65,12 @@ impl StreamCore {
         &self.arena
     }
 
-    /// See [`Stream::note_use`](crate::Stream::note_use).
-    #[inline]
-    pub(crate) fn note_use(&self, block: &PoolBlock) {
-        if !block.is_noted_for(self.number()) {
-            self.record_use(block);
-        }
-    }
-
     /// See [`Stream::record_use`](crate::Stream::record_use).
-    #[cold]
+    #[inline]
     pub(crate) fn record_use(&self, block: &PoolBlock) {
-        block.record(self.stream_ref());
+        if !block.has_recorded(self.number()) {
+            block.record(self.stream_ref());
+        }
     }
 
     pub(crate) fn stream_ref(&self) -> StreamRef {

@@ -72,7 +72,7 @@ pub use break_even::measure_break_even;
 pub use compiled::CompiledGraph;
 pub use error::GraphProblem;
 pub use memory::GraphMemory;
-pub use record::{Graph, GraphArg, GraphValue, NodeId};
+pub use record::{Access, Graph, GraphArg, GraphValue, NodeId};
 pub use submit::Submission;
 
 pub(crate) use cache::GraphCache;

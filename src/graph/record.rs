@@ -142,6 +142,17 @@ pub(super) enum NodeKind {
     Read,
 }
 
+/// What a node does with a value ([`Graph::uses`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reads it.
+    Read,
+    /// Writes it, without reading what it held.
+    Write,
+    /// Reads and writes it.
+    ReadWrite,
+}
+
 /// An access of a node to bytes of a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ValueAccess {
@@ -348,11 +359,13 @@ impl Graph {
         Ok(self.add_value(Storage::ArgumentBlock { at, patches: all }, bytes.len() as u64))
     }
 
-    /// Says that the node recorded last touches a value through an address that no argument of it holds: one in a block.
+    /// Records that the node that was recorded last accesses a value through an address in an argument block. Without it
+    /// the graph knows only the values that a node's arguments name.
     ///
     /// # Errors
-    /// [`Error::Graph`] for a value of another graph, a block, or when nothing was recorded.
-    pub fn uses(&mut self, value: &GraphValue, read: bool, write: bool) -> Result<()> {
+    /// [`Error::Graph`] for a value of another graph, for a write to an argument block, and if no node was recorded yet.
+    pub fn uses(&mut self, value: &GraphValue, access: Access) -> Result<()> {
+        let (read, write) = (access != Access::Write, access != Access::Read);
         self.own(value)?;
         let is_block = matches!(self.values[value.index as usize].place, Storage::ArgumentBlock { .. });
         if self.nodes.is_empty() || (is_block && write) {

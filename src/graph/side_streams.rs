@@ -4,7 +4,7 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::event::Event;
 use crate::launcher::StreamState;
-use hip_driver::{DriverResult, RawStream};
+use hip_driver::{DriverResult, EventOptions, RawStream};
 
 use super::branches::Schedule;
 
@@ -23,7 +23,7 @@ impl SideStreams {
         let streams = stream_state.side_streams(schedule.streams - 1)?;
         // After a failure, each stream needs one.
         let count = schedule.events.max(streams.len() as u32);
-        let event = |_| Event::new(stream_state.core.device(), false);
+        let event = |_| Event::new(stream_state.core.device(), EventOptions::default());
         Ok(SideStreams { events: (0..count).map(event).collect::<Result<_>>()?, streams })
     }
 

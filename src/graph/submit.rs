@@ -112,7 +112,7 @@ impl Graph {
         let by_graph = self.decide(&instance.program, way)?;
         for &value in &instance.program.external {
             if let Storage::External { block: Some(block), .. } = &self.values[value as usize].place {
-                stream_state.core.note_use(block);
+                stream_state.core.record_use(block);
             }
         }
         match self.enqueue(stream_state, instance, by_graph, state) {

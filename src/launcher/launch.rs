@@ -156,7 +156,7 @@ pub(super) fn launch<R: Receipt>(
         check_image(kernel, request, &image, R::READS)?;
     }
     if let Some(block) = request.destination.and_then(|target| target.buffer.block()) {
-        stream_state.core.note_use(block);
+        stream_state.core.record_use(block);
     }
     match enqueue(kernel, stream_state, request, &image) {
         Ok(receipt) => Ok(receipt),
@@ -188,7 +188,7 @@ fn check_args(
         match arg {
             Arg::Buffer(buffer) => {
                 if let Some(block) = buffer.block() {
-                    stream_state.core.note_use(block);
+                    stream_state.core.record_use(block);
                 }
             }
             Arg::Host(data) => image.add(data),

@@ -13,7 +13,7 @@ use crate::memory::{DeviceScratchBuffer, PoolBlock, ResultBuffers, StagingRing};
 use crate::module::Module;
 use crate::owned_stream::OwnedStream;
 use crate::stream::{StreamCore, next_number};
-use hip_driver::{RawStream, StreamOptions};
+use hip_driver::{EventOptions, RawStream, StreamOptions};
 
 use super::args::LaunchDims;
 use super::kernel::Kernel;
@@ -86,22 +86,15 @@ impl Stream {
         self.core().number()
     }
 
-    /// Records that work on this stream uses a block allocated for another one: when its owners have given it up, it is
-    /// held back until everything enqueued here by then has finished. Call it before the last owner goes. Does not order
-    /// the streams: make this one wait for the block's own first ([`Event`](crate::Event)).
+    /// Records that work on this stream uses a block that was allocated for another stream. When its last owner drops
+    /// it, the pool holds the block back until all work that was enqueued here by then has finished. Does nothing for a
+    /// block of this stream: the stream's order is enough. A launch records the uses of its own arguments.
     ///
-    /// # Errors
-    /// None so far; the block is live, as it is borrowed.
-    pub fn record_use(&self, block: &PoolBlock) -> Result<()> {
-        self.core().record_use(block);
-        Ok(())
-    }
-
-    /// As [`record_use`](Stream::record_use), but does nothing for a block of this stream, whose order is enough. A launch
-    /// does this for its own arguments.
+    /// Call it before the last owner is dropped. It does not order the streams: make this one wait for the block's own
+    /// stream first ([`Event`](crate::Event)).
     #[inline]
-    pub fn note_use(&self, block: &PoolBlock) {
-        self.core().note_use(block);
+    pub fn record_use(&self, block: &PoolBlock) {
+        self.core().record_use(block);
     }
 
     /// Whether all work on the stream has finished; never waits.
@@ -321,7 +314,7 @@ impl StreamState {
 
     /// As [`keep_until_done`](Lane::keep_until_done), with the name of `kernel`.
     fn keep(&self, kernel: Option<u64>, what: Box<dyn std::any::Any + Send>) {
-        let fence = Event::new(self.core.device(), false);
+        let fence = Event::new(self.core.device(), EventOptions::default());
         let mut state = self.lock();
         let sequence = self.core.enqueued();
         if self.core.completed() >= sequence || self.core.device().check().is_err() {

@@ -71,7 +71,7 @@ impl Memory {
     #[inline]
     pub(super) fn used_on(&self, stream: &Stream) {
         if let Some(block) = &self.block {
-            stream.note_use(block);
+            stream.record_use(block);
         }
     }
 

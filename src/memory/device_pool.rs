@@ -76,7 +76,8 @@ impl Pool {
     /// # Errors
     /// [`Error::Pool`] when it was freed or is not from here.
     pub fn record_raw(&self, ptr: DevicePtr, stream: &Stream) -> Result<()> {
-        stream.record_use(&self.0.pool_core().raw_block("Pool::record_raw", ptr)?)
+        stream.record_use(&self.0.pool_core().raw_block("Pool::record_raw", ptr)?);
+        Ok(())
     }
 
     /// The live block that an address is in.

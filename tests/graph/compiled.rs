@@ -2,7 +2,9 @@
 
 use hiplaunch::driver::ErrorCode;
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::graph::{Branches, CompiledGraph, GraphArg, GraphProblem, GraphValue, NodeId, Submission};
+use hiplaunch::graph::{
+    Access, Branches, CompiledGraph, GraphArg, GraphProblem, GraphValue, NodeId, Submission,
+};
 use hiplaunch::{Backend, DeviceBuffer, Error, LaunchDims, Launcher};
 use proptest::prelude::*;
 
@@ -123,7 +125,7 @@ fn a_block_takes_other_bytes() {
         let block = g.block(&bytes(1.0), &[(0, to)]).unwrap();
         // SAFETY: as the kernel takes it.
         unsafe { g.launch(sum, LaunchDims::linear(1, 64), &[GraphArg::Read(block)]) }.unwrap();
-        g.uses(&to, false, true).unwrap();
+        g.uses(&to, Access::Write).unwrap();
         g.read(&to).unwrap();
         let mut graph = g.compile(&rig.stream).unwrap();
         for (c, copies) in [(1.0, 1), (1.0, 0), (4.5, 1), (4.5, 0)] {

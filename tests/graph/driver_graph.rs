@@ -3,7 +3,7 @@
 
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::driver::{Capability, ErrorCode};
-use hiplaunch::graph::{GraphArg, GraphProblem, GraphValue, Submission, measure_break_even};
+use hiplaunch::graph::{Access, GraphArg, GraphProblem, GraphValue, Submission, measure_break_even};
 use hiplaunch::{DeviceBuffer, Error, LaunchDims};
 
 use crate::order::{Kernels, N};
@@ -116,7 +116,7 @@ fn blocks_change_without_another_plan_or_another_graph() {
                 let block = g.block(&bytes, &[(0, result)]).unwrap();
                 // SAFETY: as the kernel takes it.
                 unsafe { g.launch(sum, LaunchDims::linear(1, 64), &[GraphArg::Read(block)]) }.unwrap();
-                g.uses(&result, false, true).unwrap();
+                g.uses(&result, Access::Write).unwrap();
                 g.read(&result).unwrap();
                 let output = g.compute_by(&rig.stream, way).unwrap().read().unwrap();
                 let counts = rig.validation().counts().since(&before);

@@ -2,7 +2,7 @@
 
 use hiplaunch::driver::ErrorCode;
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::graph::{GraphArg, GraphProblem};
+use hiplaunch::graph::{Access, GraphArg, GraphProblem};
 use hiplaunch::{DeviceBuffer, Error, LaunchDims};
 
 use crate::order::{Kernels, N};
@@ -220,7 +220,7 @@ fn no_pinned_memory_for_results_or_blocks_submits_nothing() {
             let block = g.block(&[0; 64], &[(0, x)]).unwrap();
             // SAFETY: no elements: it touches nothing.
             unsafe { g.launch(polynomial, LaunchDims::linear(1, 64), &[GraphArg::Read(block)]) }.unwrap();
-            g.uses(&x, false, true).unwrap();
+            g.uses(&x, Access::Write).unwrap();
             g.compute(&rig.stream)
         };
         let cases: [(&dyn Fn() -> hiplaunch::Result<hiplaunch::Ticket>, u32); 2] =

@@ -1,7 +1,7 @@
 //! Many threads, several streams, nested launches: nobody's arguments or results are anybody else's.
 
 use hiplaunch::driver::DevicePtr;
-use hiplaunch::{Arg, Launch, LaunchDims, Launcher, Staging, Stream};
+use hiplaunch::{Arg, Event, EventOptions, Launch, LaunchDims, Launcher, Staging, Stream};
 
 use hiplaunch_testing::rig::*;
 
@@ -94,7 +94,7 @@ fn events_order_streams() {
         let bump = rig.kernel(&PROBE, "bump");
         let other = rig.launcher.stream(&rig.device).unwrap();
         let buffer = hiplaunch::DeviceBuffer::from_slice(&rig.stream, &[0u32; 64]).unwrap();
-        let event = hiplaunch::Event::new(&rig.device, false).unwrap();
+        let event = Event::new(&rig.device, EventOptions::default()).unwrap();
         for round in 0..50 {
             let stream = if round % 2 == 0 { &rig.stream } else { &other };
             let next = if round % 2 == 0 { &other } else { &rig.stream };

@@ -205,7 +205,7 @@ impl Run {
         if home != stream.number() {
             // By any of its owners.
             let owner = live.owners.len() - 1;
-            stream.record_use(&live.owners[owner]).expect("a live block");
+            stream.record_use(&live.owners[owner]);
         }
         live.used.insert(on);
     }
@@ -259,7 +259,7 @@ impl Run {
             }
             Op::Record { block, on } => {
                 if let Some(i) = self.index(block) {
-                    self.streams[on].record_use(self.live[i].block()).expect("a live block");
+                    self.streams[on].record_use(self.live[i].block());
                 }
             }
             Op::Order { first, then } => self.rig.order(&self.streams[first], &self.streams[then]),

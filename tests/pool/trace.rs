@@ -24,7 +24,7 @@ fn each_operation_is_there_with_its_stream() {
     drop(block);
     let block = rig.allocate(&b, 900_000);
     let at = block.ptr().0;
-    a.record_use(&block).unwrap();
+    a.record_use(&block);
     drop(block);
     let (trace, dropped) = rig.pool.take_trace();
     let size = 1_000_000u64.next_multiple_of(64 * KIB);

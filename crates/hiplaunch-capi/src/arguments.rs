@@ -385,7 +385,7 @@ where
             if let Some(block) = block
                 && self.stream.device() == found.value.device()
             {
-                self.stream.note_use(block);
+                self.stream.record_use(block);
             }
             Ok::<_, Failure>((block.cloned(), found.value.bytes() as u64))
         })??;
@@ -417,7 +417,7 @@ where
                 let buffer = self.held_buffer(handle)?;
                 let block = buffer.block().ok_or_else(none)?;
                 if self.stream.device() == buffer.device() {
-                    self.stream.note_use(block);
+                    self.stream.record_use(block);
                 }
                 block
             }

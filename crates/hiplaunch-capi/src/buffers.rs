@@ -115,7 +115,7 @@ pub extern "C" fn hiplaunch_buffer_record_use(
         let (owner, block) = BUFFERS.look(buffer, |found| (found.owner, found.value.block().cloned()))?;
         let stream = stream_of(stream, owner)?;
         if let Some(block) = block {
-            stream.record_use(&block)?;
+            stream.record_use(&block);
         }
         Ok(())
     })

@@ -3,6 +3,7 @@
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
+use hiplaunch::EventOptions;
 use hiplaunch::event::Event;
 
 use super::handles::{Found, Kind, Table, same_owner};
@@ -33,7 +34,7 @@ pub extern "C" fn hiplaunch_event_open(
     call("hiplaunch_event_open", || {
         let out = wanted(event, "event")?;
         let Found { owner, value: launcher } = launcher_of(launcher)?;
-        let event = Event::new(launcher.device(device)?, timing)?;
+        let event = Event::new(launcher.device(device)?, EventOptions { timing })?;
         out.write(insert_in(&EVENTS, owner, Arc::new(event))?);
         Ok(())
     })

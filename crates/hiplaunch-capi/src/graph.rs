@@ -1,6 +1,6 @@
 //! Graphs: nodes that are recorded, and their compute.
 
-use hiplaunch::graph::{Graph, GraphArg, GraphValue, Submission};
+use hiplaunch::graph::{Access, Graph, GraphArg, GraphValue, Submission};
 use std::mem::MaybeUninit;
 
 use smallvec::SmallVec;
@@ -153,7 +153,7 @@ unsafe fn read_arg<'a>(arg: &hiplaunch_graph_arg, values: &[GraphValue]) -> Resu
     })
 }
 
-/// Says that the node recorded last touches a value through an address that no argument of it holds: one in a block.
+/// Records that the node that was recorded last accesses a value through an address in an argument block.
 ///
 /// Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH, HIPLAUNCH_STATUS_INVALID_HANDLE,
 /// HIPLAUNCH_STATUS_INVALID_ARGUMENT for a value that there is not.
@@ -167,7 +167,13 @@ pub extern "C" fn hiplaunch_graph_uses(
     call("hiplaunch_graph_uses", || {
         recording(graph, |object, _| {
             let value = value_of(&object.values, value)?;
-            Ok(object.graph.uses(&value, reads, writes)?)
+            let access = match (reads, writes) {
+                (false, false) => return Ok(()),
+                (true, false) => Access::Read,
+                (false, true) => Access::Write,
+                (true, true) => Access::ReadWrite,
+            };
+            Ok(object.graph.uses(&value, access)?)
         })
     })
 }

@@ -84,7 +84,8 @@ impl PoolBlock {
         arena.core().with(|_, counters| counters.frees -= 1);
     }
 
-    /// Notes that another stream uses it.
+    /// Records that another stream uses it.
+    #[cold]
     pub(crate) fn record(&self, stream: StreamRef) {
         let number = stream.number;
         self.arena.mark(self.node, self.address, stream);
@@ -93,7 +94,7 @@ impl PoolBlock {
 
     /// Whether a use on the stream of that number need not be recorded: it is the block's own, or was recorded last.
     #[inline]
-    pub(crate) fn is_noted_for(&self, stream: u64) -> bool {
+    pub(crate) fn has_recorded(&self, stream: u64) -> bool {
         self.arena.number() == stream || self.recorded.load(Ordering::Relaxed) == stream
     }
 }
@@ -103,7 +104,7 @@ impl Clone for PoolBlock {
         self.arena.share(self.node);
         let Self { node, units, address, .. } = *self;
         let clone = PoolBlock::new(self.arena.clone(), AllocatedBlock { node, units, address }, self.bytes);
-        // The mark is on the block, whoever of its owners had it made.
+        // The record belongs to the block, not to the owner that made it.
         clone.recorded.store(self.recorded.load(Ordering::Relaxed), Ordering::Relaxed);
         clone
     }

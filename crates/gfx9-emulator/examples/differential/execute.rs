@@ -3,7 +3,7 @@
 use std::fmt;
 
 use code_object::CodeObject;
-use gfx9_emulator::{MachineConfig, Dispatch, Machine, SimdLevel};
+use gfx9_emulator::{Dispatch, Machine, MachineConfig, SimdLevel};
 
 use super::compile::{Compiler, Failure, Variation, Workshop};
 use super::generate::OWN_WORDS;

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hip_driver_layers::validation::{CallCounts, ValidationDriver};
-use hiplaunch::{Error, Event};
+use hiplaunch::{Error, Event, EventOptions};
 
 use super::cases::Point;
 use super::methods::{Job, LaunchMethod, MethodStream, Setup, Stop};
@@ -204,7 +204,10 @@ impl Running {
 
     /// Nanoseconds of a launch on the device, from before a batch to behind it.
     fn device_time(&mut self, job: &Job, setup: &Setup<'_>) -> Result<Option<f64>, Stop> {
-        let (begin, end) = (Event::new(setup.device, true)?, Event::new(setup.device, true)?);
+        let (begin, end) = (
+            Event::new(setup.device, EventOptions { timing: true })?,
+            Event::new(setup.device, EventOptions { timing: true })?,
+        );
         let mut times = Vec::new();
         for _ in 0..DEVICE_BATCHES {
             let Some(streams) = self.streams.first_mut() else { return Ok(None) };

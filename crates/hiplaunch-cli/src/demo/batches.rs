@@ -2,7 +2,9 @@
 
 use hip_driver_layers::validation::CallCounts;
 use hiplaunch::memory::{PoolBackend, PoolOptions};
-use hiplaunch::{Device, DeviceBuffer, Error, Event, KernelHandle, LaunchDims, Launcher, Stream, args};
+use hiplaunch::{
+    Device, DeviceBuffer, Error, Event, EventOptions, KernelHandle, LaunchDims, Launcher, Stream, args,
+};
 
 use super::stopped;
 use crate::CommandError;
@@ -108,7 +110,7 @@ impl Bench {
         let x = DeviceBuffer::from_slice(&first, &host.0)?;
         let y = DeviceBuffer::from_slice(&first, &host.1)?;
         let read = DeviceBuffer::on(&second, ELEMENTS)?;
-        let ready = Event::new(device, false)?;
+        let ready = Event::new(device, EventOptions::default())?;
         // The second stream reads y too.
         first.synchronize()?;
         // SAFETY: the demo's own kernel.
@@ -150,7 +152,7 @@ impl Bench {
             if hand_on && let Some(block) = to.block() {
                 self.ready.record(&self.first)?;
                 self.ready.wait_on(&self.second)?;
-                self.second.record_use(block)?;
+                self.second.record_use(block);
                 self.add(&self.second, &to, &self.read, elements(k))?;
             }
             last = Some(to);

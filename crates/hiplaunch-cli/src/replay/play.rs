@@ -62,7 +62,7 @@ impl Player {
             },
             Kind::Record => {
                 if let Some(block) = block {
-                    stream.record_use(block)?;
+                    stream.record_use(block);
                 }
             }
             Kind::Free => *block = None,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hiplaunch::graph::{Graph, GraphArg, GraphValue, Submission};
+use hiplaunch::graph::{Access, Graph, GraphArg, GraphValue, Submission};
 use hiplaunch::{Device, Error, Stream, Ticket};
 
 use super::launcher::Registered;
@@ -85,7 +85,7 @@ impl MethodStream for Graphs {
                 // SAFETY: the kernel touches the block, the sink, and the result through the block, as is said here.
                 unsafe { graph.launch(handle, dims, &args) }?;
                 if let Some(result) = &result {
-                    graph.uses(result, false, true)?;
+                    graph.uses(result, Access::Write)?;
                 }
             }
             None => {
