@@ -1,15 +1,17 @@
-//! An owned event.
+//! An event, owned or adopted.
 
 use crate::device::Device;
 use crate::error::Result;
 use crate::launcher::Stream;
-use hip_driver::{EventOptions, RawEvent};
+use hip_driver::{EventOptions, Note, RawEvent};
 
 /// An event of a device: recorded on one stream, waited for by others or by the host.
 #[derive(Debug)]
 pub struct Event {
     device: Device,
     raw: RawEvent,
+    /// Others made it, and destroy it.
+    adopted: bool,
 }
 
 impl Event {
@@ -20,12 +22,37 @@ impl Event {
     pub fn new(device: &Device, options: EventOptions) -> Result<Event> {
         device.check()?;
         let raw = device.raw().event_create(device.id(), options).map_err(|e| device.error(e))?;
-        Ok(Event { device: device.clone(), raw })
+        Ok(Event { device: device.clone(), raw, adopted: false })
     }
 
-    /// The driver's handle; good as long as the event lives.
+    /// Uses an event that others made, without owning it: it can be recorded and waited for, whoever recorded it last.
+    /// Dropping it does not destroy it.
+    ///
+    /// # Safety
+    /// `event` is a live event of the device, and of the driver that the device was opened with, as long as the `Event`
+    /// lives. A use after its owner destroyed it is refused by the emulator and the validation layer; HIP may crash.
+    pub unsafe fn from_raw(device: &Device, event: RawEvent) -> Event {
+        let adopted = Event { device: device.clone(), raw: event, adopted: true };
+        adopted.note(&Note::EventAdopt { device: device.id(), event });
+        adopted
+    }
+
+    /// Tells whoever observes the driver.
+    fn note(&self, note: &Note) {
+        if let Some(observer) = self.device.raw().observer() {
+            observer.note(note);
+        }
+    }
+
+    /// The driver's handle (`hipEvent_t`), for libraries that record or wait for it themselves; good as long as the event
+    /// lives.
     #[inline]
-    pub fn raw(&self) -> RawEvent {
+    pub fn as_raw(&self) -> RawEvent {
+        self.raw
+    }
+
+    #[inline]
+    pub(crate) fn raw(&self) -> RawEvent {
         self.raw
     }
 
@@ -40,8 +67,9 @@ impl Event {
                 "the stream is on another device than the event",
             ));
         }
-        // SAFETY: both are owned and live, of one device.
-        unsafe { self.device.raw().event_record(self.device.id(), self.raw, stream.raw()) }
+        stream.core().check()?;
+        // SAFETY: both are live, of one device.
+        unsafe { self.device.raw().event_record(self.device.id(), self.raw, stream.core().raw()) }
             .map_err(|e| self.device.error(e))
     }
 
@@ -51,8 +79,9 @@ impl Event {
     /// The driver's.
     pub fn wait_on(&self, stream: &Stream) -> Result<()> {
         let device = stream.device();
-        // SAFETY: both are owned and live; the event may be another device's.
-        unsafe { device.raw().stream_wait_event(device.id(), stream.raw(), self.raw) }
+        stream.core().check()?;
+        // SAFETY: both are live; the event may be another device's.
+        unsafe { device.raw().stream_wait_event(device.id(), stream.core().raw(), self.raw) }
             .map_err(|e| device.error(e))
     }
 
@@ -61,7 +90,7 @@ impl Event {
     /// # Errors
     /// The driver's.
     pub fn is_reached(&self) -> Result<bool> {
-        // SAFETY: owned and live.
+        // SAFETY: live.
         unsafe { self.device.raw().event_query(self.device.id(), self.raw) }.map_err(|e| self.device.error(e))
     }
 
@@ -70,7 +99,7 @@ impl Event {
     /// # Errors
     /// The driver's.
     pub fn synchronize(&self) -> Result<()> {
-        // SAFETY: owned and live.
+        // SAFETY: live.
         unsafe { self.device.raw().event_synchronize(self.device.id(), self.raw) }
             .map_err(|e| self.device.error(e))
     }
@@ -80,7 +109,7 @@ impl Event {
     /// # Errors
     /// The driver's.
     pub fn elapsed_ms(&self, end: &Event) -> Result<f32> {
-        // SAFETY: both are owned and live.
+        // SAFETY: both are live.
         unsafe { self.device.raw().event_elapsed_ms(self.device.id(), self.raw, end.raw) }
             .map_err(|e| self.device.error(e))
     }
@@ -88,6 +117,9 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
+        if self.adopted {
+            return self.note(&Note::EventRelease { device: self.device.id(), event: self.raw });
+        }
         // SAFETY: nobody else has the event any more.
         if let Err(e) = unsafe { self.device.raw().event_destroy(self.device.id(), self.raw) } {
             log::warn!("destroying an event of {}: {e}", self.device.id());

@@ -1,16 +1,29 @@
-//! A driver's stream that is destroyed with its last owner.
+//! A driver's stream that is destroyed with its last owner, unless others made it.
 
 use std::sync::Arc;
+use std::thread::ThreadId;
 
-use hip_driver::{DeviceId, Driver, DriverResult, RawStream, StreamOptions};
+use hip_driver::{DeviceId, Driver, DriverResult, Note, RawStream, StreamOptions};
 
-/// An owned raw stream. Whoever keeps it alive may enqueue on it.
+/// Who made a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    /// This library, which destroys it.
+    Own,
+    /// Others, or nobody: the null stream.
+    Adopted,
+    /// Nobody. The raw handle means this stream on this thread alone.
+    Thread(ThreadId),
+}
+
+/// A raw stream, its own or an adopted one. Whoever keeps it alive may enqueue on it.
 #[derive(Debug)]
 pub(crate) struct OwnedStream {
     driver: Arc<dyn Driver>,
     device: DeviceId,
     raw: RawStream,
     number: u64,
+    origin: Origin,
 }
 
 impl OwnedStream {
@@ -22,7 +35,35 @@ impl OwnedStream {
         number: u64,
     ) -> DriverResult<OwnedStream> {
         let raw = driver.stream_create(device, options)?;
-        Ok(OwnedStream { driver: driver.clone(), device, raw, number })
+        Ok(OwnedStream { driver: driver.clone(), device, raw, number, origin: Origin::Own })
+    }
+
+    /// Uses a stream that others made, or a default stream of the calling thread.
+    ///
+    /// # Safety
+    /// `raw` is a live stream of the device as long as the value lives.
+    pub(crate) unsafe fn adopt(
+        driver: &Arc<dyn Driver>,
+        device: DeviceId,
+        raw: RawStream,
+        number: u64,
+    ) -> OwnedStream {
+        let origin = match raw {
+            RawStream::PER_THREAD => Origin::Thread(std::thread::current().id()),
+            _ => Origin::Adopted,
+        };
+        let stream = OwnedStream { driver: driver.clone(), device, raw, number, origin };
+        stream.note(&Note::StreamAdopt { device, stream: raw });
+        stream
+    }
+
+    /// Tells whoever observes the driver about an adopted stream; default streams are known.
+    fn note(&self, note: &Note) {
+        if !self.raw.is_default()
+            && let Some(observer) = self.driver.observer()
+        {
+            observer.note(note);
+        }
     }
 
     #[inline]
@@ -40,15 +81,53 @@ impl OwnedStream {
         self.number
     }
 
-    /// Waits for all work on the stream.
+    /// Whether others may enqueue on the stream beside this library.
+    pub(crate) fn is_adopted(&self) -> bool {
+        self.origin != Origin::Own
+    }
+
+    /// Whether the raw handle means this stream on the calling thread.
+    #[inline]
+    pub(crate) fn is_of_this_thread(&self) -> bool {
+        !matches!(self.origin, Origin::Thread(own) if own != std::thread::current().id())
+    }
+
+    /// Waits for all work on the stream. On a thread that cannot name the stream, for all work on the device.
     pub(crate) fn synchronize(&self) -> DriverResult<()> {
-        // SAFETY: the stream is owned by `self` and made by this driver for this device.
+        if !self.is_of_this_thread() {
+            return self.driver.device_synchronize(self.device);
+        }
+        // SAFETY: the stream is alive, and of this driver and device.
         unsafe { self.driver.stream_synchronize(self.device, self.raw) }
+    }
+
+    /// Whether all work on the stream has finished; never waits. `false` on a thread that cannot name the stream.
+    pub(crate) fn query(&self) -> DriverResult<bool> {
+        if !self.is_of_this_thread() {
+            return Ok(false);
+        }
+        // SAFETY: as in `synchronize`.
+        unsafe { self.driver.stream_query(self.device, self.raw) }
+    }
+
+    /// Waits for all work, of a stream that is let go of. One that its owner has destroyed cannot be named any more; its
+    /// work is waited for with the device's.
+    pub(crate) fn finish(&self) -> DriverResult<()> {
+        match self.synchronize() {
+            Err(e) if self.is_adopted() && !e.code.is_sticky() => {
+                log::warn!("an adopted stream of {} can't be waited for ({e})", self.device);
+                self.driver.device_synchronize(self.device)
+            }
+            result => result,
+        }
     }
 }
 
 impl Drop for OwnedStream {
     fn drop(&mut self) {
+        if self.is_adopted() {
+            return self.note(&Note::StreamRelease { device: self.device, stream: self.raw });
+        }
         // SAFETY: nobody else has the stream any more.
         if let Err(e) = unsafe { self.driver.stream_destroy(self.device, self.raw) } {
             log::warn!("destroying a stream of {}: {e}", self.device);

@@ -17,10 +17,11 @@ pub(crate) fn next_number() -> u64 {
     NUMBER.fetch_add(1, Ordering::Relaxed)
 }
 
-/// An owned stream. Counts what is enqueued, so that what the host once saw finish is never waited for again.
+/// A stream, owned or adopted. Counts what is enqueued, so that what the host once saw finish is never waited for again.
 #[derive(Debug)]
 pub(crate) struct StreamCore {
     device: Device,
+    raw: RawStream,
     owned: Arc<OwnedStream>,
     progress: Progress,
     /// Its memory in the device's pool.
@@ -37,9 +38,60 @@ impl StreamCore {
         let number = next_number();
         let owned =
             OwnedStream::new(device.driver(), device.id(), options, number).map_err(|e| device.error(e))?;
+        Ok(StreamCore::with(device, owned))
+    }
+
+    /// Uses a stream that others made.
+    ///
+    /// # Errors
+    /// The device is lost.
+    ///
+    /// # Safety
+    /// As [`Stream::from_raw`](crate::Stream::from_raw).
+    pub(crate) unsafe fn adopt(device: &Device, raw: RawStream) -> Result<StreamCore> {
+        device.check()?;
+        // SAFETY: the caller's promise.
+        let adopted = unsafe { OwnedStream::adopt(device.driver(), device.id(), raw, next_number()) };
+        Ok(StreamCore::with(device, adopted))
+    }
+
+    fn with(device: &Device, owned: OwnedStream) -> StreamCore {
+        let raw = owned.raw();
         let owned = Arc::new(owned);
         let arena = device.pool_core().join(&owned);
-        Ok(StreamCore { device: device.clone(), owned, progress: Progress::new(), arena })
+        StreamCore { device: device.clone(), raw, owned, progress: Progress::new(), arena }
+    }
+
+    /// Fails once the device is lost, and on a thread on which the driver's handle means another stream. Makes no device
+    /// call.
+    ///
+    /// # Errors
+    /// As [`Device::check`]; [`Error::Invalid`](crate::Error::Invalid) for a per-thread stream of another thread.
+    #[inline]
+    pub(crate) fn check(&self) -> Result<()> {
+        self.device.check()?;
+        if self.raw == RawStream::PER_THREAD { self.check_thread() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn check_thread(&self) -> Result<()> {
+        if self.owned.is_of_this_thread() {
+            return Ok(());
+        }
+        Err(crate::Error::invalid(
+            "Stream",
+            "a per-thread default stream is used on another thread than its own",
+        ))
+    }
+
+    /// Whether the driver's handle means this stream on the calling thread.
+    pub(crate) fn is_of_this_thread(&self) -> bool {
+        self.owned.is_of_this_thread()
+    }
+
+    /// Whether others may enqueue on the stream beside this library.
+    pub(crate) fn is_adopted(&self) -> bool {
+        self.owned.is_adopted()
     }
 
     /// Its device.
@@ -51,7 +103,7 @@ impl StreamCore {
     /// The driver's handle; good as long as the stream lives.
     #[inline]
     pub(crate) fn raw(&self) -> RawStream {
-        self.owned.raw()
+        self.raw
     }
 
     /// A number that no other stream of the process has.
@@ -134,9 +186,7 @@ impl StreamCore {
     pub(crate) fn is_idle(&self) -> Result<bool> {
         self.device.check()?;
         let upto = self.enqueued();
-        // SAFETY: the stream is owned by `self` and made by this driver for this device.
-        let idle = unsafe { self.device.raw().stream_query(self.device.id(), self.raw()) }
-            .map_err(|e| self.device.error(e))?;
+        let idle = self.owned.query().map_err(|e| self.device.error(e))?;
         if idle {
             self.mark_completed(upto);
         }
@@ -173,7 +223,7 @@ impl Drop for StreamCore {
     fn drop(&mut self) {
         // A lost device runs nothing any more, and has said so.
         if self.device.check().is_ok()
-            && let Err(e) = self.owned.synchronize()
+            && let Err(e) = self.owned.finish()
         {
             log::warn!("waiting for a stream of {} that is dropped: {e}", self.device.id());
             // Then it is not gone for the pool: whoever takes its memory waits for it first.

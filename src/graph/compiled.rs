@@ -139,7 +139,7 @@ impl CompiledGraph {
     /// As [`submit`](CompiledGraph::submit) and [`Graph::compute_by`].
     pub fn submit_by(&mut self, way: Submission) -> Result<Ticket> {
         let recorded = &mut self.recorded;
-        recorded.graph.device.check()?;
+        recorded.stream.core().check()?;
         let changes = recorded.graph.launcher.graphs().changes();
         if recorded.kernels != changes {
             recorded.graph.check_kernels()?;
@@ -301,7 +301,7 @@ impl CachedGraph {
     pub fn submit(&mut self, bind: impl FnOnce(&mut Binding<'_>)) -> Result<bool> {
         let Some(instance) = self.instance.upgrade() else { return Ok(false) };
         let recorded = &mut self.recorded;
-        recorded.graph.device.check()?;
+        recorded.stream.core().check()?;
         let graphs = recorded.graph.launcher.graphs();
         if recorded.kernels != graphs.changes() {
             return Ok(false);

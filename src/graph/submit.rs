@@ -77,7 +77,7 @@ impl Graph {
     }
 
     pub(super) fn check_stream(&self, stream_state: &StreamState) -> Result<()> {
-        self.device.check()?;
+        stream_state.core.check()?;
         if *stream_state.core.device() != self.device {
             return Err(problem(None, GraphProblem::WrongDevice));
         }

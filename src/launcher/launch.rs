@@ -141,7 +141,7 @@ pub(super) fn launch<R: Receipt>(
         let (kernel_device, stream) = (kernel.device().id(), device.id());
         return Err(kernel.refuse(LaunchProblem::WrongDevice { kernel: kernel_device, stream }));
     }
-    device.check()?;
+    stream_state.core.check()?;
     request.dims.dynamic_lds = kernel.with_layout(request.dims.dynamic_lds)?;
     kernel.check_dims(&request.dims)?;
     let request = &request;

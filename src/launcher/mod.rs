@@ -36,7 +36,7 @@ use crate::error::{Error, Result};
 use crate::graph::{Graph, GraphCache};
 use crate::memory::PoolOptions;
 use crate::module::Module;
-use hip_driver::{DeviceId, Driver, StreamOptions};
+use hip_driver::{DeviceId, Driver, RawStream, StreamOptions};
 use hip_driver_layers::timeline::Timeline;
 use hip_driver_layers::validation::ValidationDriver;
 pub use kernel::Kernel;
@@ -252,6 +252,19 @@ impl Launcher {
     pub fn stream_with(&self, device: &Device, options: StreamOptions) -> Result<Stream> {
         self.own(device)?;
         Stream::with_staging(device, options, self.0.stream_state)
+    }
+
+    /// Uses a stream that others made; as [`Stream::from_raw`], with the launcher's staging memory.
+    ///
+    /// # Safety
+    /// As [`Stream::from_raw`].
+    ///
+    /// # Errors
+    /// As [`Stream::from_raw`]; [`Error::Invalid`] for a device of another launcher.
+    pub unsafe fn stream_from_raw(&self, device: &Device, stream: RawStream) -> Result<Stream> {
+        self.own(device)?;
+        // SAFETY: the caller's promise.
+        unsafe { Stream::from_raw_with_staging(device, stream, self.0.stream_state) }
     }
 
     fn own(&self, device: &Device) -> Result<()> {

@@ -53,6 +53,56 @@ impl Stream {
         Stream::with_staging(device, options, StagingOptions::default())
     }
 
+    /// Uses a stream that others made, without owning it: launches, copies, events and memory work on it as on a stream of
+    /// this library's, and stand in one order with what its owner enqueues. The [null stream](RawStream::NULL) and the
+    /// [calling thread's own](RawStream::PER_THREAD) can be used, too. [`Launcher::stream_from_raw`](crate::Launcher::stream_from_raw)
+    /// gives it the launcher's staging memory.
+    ///
+    /// A raw stream has one `Stream` on a device: as long as that is alive, this gives a clone of it, and so it does for
+    /// the raw handle of a stream that this library made. Devices of two launchers have one each, which do not disturb each
+    /// other.
+    ///
+    /// Dropping the last clone waits for all work on the stream, its owner's included, and does not destroy it. Its
+    /// device memory goes back to the pool then; let go of what the owner's code still uses afterwards.
+    ///
+    /// The stream of a thread can be used on that thread alone; launches, copies and events on others are
+    /// [`Error::Invalid`](crate::Error::Invalid). Its tickets can be read anywhere.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost).
+    ///
+    /// # Safety
+    /// `stream` is a live stream of the device, and of the driver that the device was opened with, as long as the `Stream`
+    /// lives: all its clones, tickets and outputs. It is not being captured. If its owner destroys it earlier, the emulator
+    /// and the validation layer refuse later calls with [`INVALID_HANDLE`](crate::driver::ErrorCode::INVALID_HANDLE); HIP
+    /// may do that, crash, or use another stream that has the handle by then.
+    pub unsafe fn from_raw(device: &Device, stream: RawStream) -> Result<Stream> {
+        // SAFETY: the caller's promise.
+        unsafe { Stream::from_raw_with_staging(device, stream, StagingOptions::default()) }
+    }
+
+    /// # Safety
+    /// As [`from_raw`](Stream::from_raw).
+    pub(super) unsafe fn from_raw_with_staging(
+        device: &Device,
+        stream: RawStream,
+        staging: StagingOptions,
+    ) -> Result<Stream> {
+        // One stream, two names, of which HIP 5 does not know this one.
+        let stream = if stream == RawStream::LEGACY { RawStream::NULL } else { stream };
+        let _adopting = device.streams().adopting.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |s: &Arc<StreamState>| s.core.raw() == stream && s.core.is_of_this_thread();
+        if let Some(known) = device.streams().live().into_iter().find(is_it) {
+            device.check()?;
+            return Ok(Stream(known));
+        }
+        // SAFETY: the caller's promise.
+        let core = unsafe { StreamCore::adopt(device, stream) }?;
+        let state = StreamState::with(core, StreamOptions::default(), staging);
+        device.streams().add(&state);
+        Ok(Stream(state))
+    }
+
     pub(super) fn with_staging(
         device: &Device,
         options: StreamOptions,
@@ -74,10 +124,22 @@ impl Stream {
         self.core().device()
     }
 
-    /// The driver's handle; good as long as the stream lives.
+    /// The driver's handle (`hipStream_t`), for libraries that enqueue work of their own; good as long as the stream
+    /// lives. What they enqueue stands in one order with launches. Memory of this library that they use must live until
+    /// their work is done, or be freed in the order of this stream, as buffers allocated on it are.
     #[inline]
-    pub fn raw(&self) -> RawStream {
+    pub fn as_raw(&self) -> RawStream {
         self.core().raw()
+    }
+
+    #[inline]
+    pub(crate) fn raw(&self) -> RawStream {
+        self.core().raw()
+    }
+
+    /// Whether others made the stream.
+    pub fn is_adopted(&self) -> bool {
+        self.core().is_adopted()
     }
 
     /// A number that no other stream of the process has.
@@ -155,17 +217,21 @@ impl Default for StagingOptions {
 
 /// The streams of a device that are alive.
 #[derive(Debug, Default)]
-pub(crate) struct StreamStates(Mutex<Vec<Weak<StreamState>>>);
+pub(crate) struct StreamStates {
+    all: Mutex<Vec<Weak<StreamState>>>,
+    /// Held while a stream is looked for and adopted, so that two threads find one state.
+    adopting: Mutex<()>,
+}
 
 impl StreamStates {
     fn add(&self, stream_state: &Arc<StreamState>) {
-        let mut states = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut states = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         states.retain(|l| l.strong_count() > 0);
         states.push(Arc::downgrade(stream_state));
     }
 
     pub(crate) fn live(&self) -> Vec<Arc<StreamState>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect()
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect()
     }
 
     /// The launches on them that are not known to have finished.
@@ -241,14 +307,18 @@ impl StreamState {
         stream: StreamOptions,
         options: StagingOptions,
     ) -> Result<Arc<StreamState>> {
-        let core = StreamCore::new(device, stream)?;
+        Ok(StreamState::with(StreamCore::new(device, stream)?, stream, options))
+    }
+
+    /// The state of a stream; those beside it are made with `stream`.
+    fn with(core: StreamCore, stream: StreamOptions, options: StagingOptions) -> Arc<StreamState> {
         let state = EnqueueState {
             ring: StagingRing::new(options.buffer_bytes, options.max_buffers),
             entries: HashMap::default(),
             recent: RecentLaunches::new(),
             retired: Vec::new(),
         };
-        Ok(Arc::new(StreamState {
+        Arc::new(StreamState {
             state: Mutex::new(state),
             slots: Mutex::new(ResultBuffers::default()),
             retired: AtomicUsize::new(0),
@@ -256,7 +326,7 @@ impl StreamState {
             core,
             side: Mutex::default(),
             options: stream,
-        }))
+        })
     }
 
     /// A panic while enqueuing leaves nothing half-changed that matters: the next launch packs everything anew.
@@ -275,7 +345,9 @@ impl StreamState {
         let mut side = self.side.lock().unwrap_or_else(PoisonError::into_inner);
         let device = self.core.device();
         while side.len() < count {
-            let stream = OwnedStream::new(device.driver(), device.id(), self.options, next_number());
+            // Ordered by events alone, whatever the null stream does meanwhile.
+            let options = StreamOptions { blocking: false, ..self.options };
+            let stream = OwnedStream::new(device.driver(), device.id(), options, next_number());
             side.push(stream.map_err(|e| device.error(e))?);
         }
         Ok(side.iter().take(count).map(OwnedStream::raw).collect())

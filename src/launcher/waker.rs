@@ -43,8 +43,13 @@ impl AwaitedTicket {
         match self.event {
             Some(event) => self.stream_state.core.reached(self.sequence, event).unwrap_or(true),
             None => {
-                self.stream_state.core.completed() >= self.sequence
-                    || self.stream_state.core.is_idle().unwrap_or(true)
+                let core = &self.stream_state.core;
+                // This thread can't ask about another thread's default stream.
+                core.completed() >= self.sequence
+                    || match core.is_of_this_thread() {
+                        true => core.is_idle().unwrap_or(true),
+                        false => core.synchronize().map_or(true, |()| true),
+                    }
             }
         }
     }

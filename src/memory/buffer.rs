@@ -110,7 +110,7 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 
     fn allocate(device: &Device, stream: Option<&Stream>, len: usize) -> Result<DeviceBuffer<T>> {
-        device.check()?;
+        stream.map_or_else(|| device.check(), |stream| stream.core().check())?;
         let bytes = bytes_of::<T>(len, "DeviceBuffer::new")?;
         let layout = Layout::contiguous(0, &[len])?;
         if bytes == 0 {
@@ -230,7 +230,7 @@ impl<T: Pod> DeviceBuffer<T> {
     /// # Errors
     /// As [`ensure_len`](DeviceBuffer::ensure_len).
     pub fn ensure_shape(&mut self, stream: &Stream, shape: &[usize]) -> Result<bool> {
-        stream.device().check()?;
+        stream.core().check()?;
         let (len, layout) = (elements(shape)?, Layout::contiguous(0, shape)?);
         if self.fits(stream, len) {
             self.layout = layout;
@@ -438,7 +438,7 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 
     fn check(&self, stream: &Stream, len: usize, what: &'static str) -> Result<()> {
-        self.device.check()?;
+        stream.core().check()?;
         if *stream.device() != self.device {
             let problem =
                 format!("the stream is on {}, the buffer on {}", stream.device().id(), self.device.id());

@@ -93,7 +93,7 @@ impl<T: Pod> DeviceView<T> {
     }
 
     fn check(&self, stream: &Stream, len: usize, what: &'static str) -> Result<()> {
-        self.device().check()?;
+        stream.core().check()?;
         if stream.device() != self.device() {
             let problem =
                 format!("the stream is on {}, the view on {}", stream.device().id(), self.device().id());

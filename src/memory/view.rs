@@ -120,7 +120,7 @@ impl<T: Pod> DeviceView<T> {
     /// # Errors
     /// [`Error::Invalid`] for a stream of another device; the driver's.
     pub fn to_vec(&self, stream: &Stream) -> Result<Vec<T>> {
-        self.device.check()?;
+        stream.core().check()?;
         if *stream.device() != self.device {
             let problem =
                 format!("the stream is on {}, the view on {}", stream.device().id(), self.device.id());

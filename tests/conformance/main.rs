@@ -1,5 +1,6 @@
 //! What every driver must do: one set of cases, run over each driver of this machine, with and without the layers. A driver that is not here, or lacks what a case needs, is skipped with the reason printed.
 
+mod default_streams;
 mod graph_rig;
 mod graphs;
 mod launch;
@@ -82,6 +83,19 @@ conformance!({
         a_destroyed_stream_finishes_its_work,
         host_functions_run_in_order,
         a_free_waits_for_work_in_flight,
+    ]
+    default_streams: [
+        the_null_stream_waits_for_blocking_streams,
+        blocking_streams_wait_for_the_null_stream,
+        other_streams_take_no_notice_of_the_null_stream,
+        blocking_streams_take_no_notice_of_each_other,
+        a_threads_own_stream_is_a_blocking_stream,
+        each_thread_has_a_stream_of_its_own,
+        waiting_for_the_null_stream_covers_blocking_streams,
+        the_null_stream_joins_blocking_streams,
+        a_blocking_copy_waits_for_blocking_streams,
+        each_device_has_a_null_stream,
+        default_streams_are_not_destroyed,
     ]
     ordering: [
         an_event_orders_two_streams,

@@ -96,7 +96,8 @@ pub(crate) fn priorities_are_accepted(rig: &Rig) {
     }
     let probe = rig.load(&PROBE);
     for priority in [-1, 0, 1] {
-        let stream = rig.stream_with(D0, StreamOptions { priority: Some(priority) });
+        let stream =
+            rig.stream_with(D0, StreamOptions { priority: Some(priority), ..StreamOptions::default() });
         let counter = rig.upload(&[0u32], stream);
         probe.launch("atomic_count", 1, 64, stream, &[output(counter, 4)]).unwrap();
         assert_eq!(rig.read::<u32>(counter, 1, stream), [64]);

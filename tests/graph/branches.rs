@@ -292,7 +292,7 @@ fn a_fault_in_a_branch_comes_out_where_the_graph_is_waited_for() {
     unsafe {
         rig.launcher.driver().enqueue(
             rig.device.id(),
-            rig.stream.raw(),
+            rig.stream.as_raw(),
             &Work::HostFunction(&HostFunction::new(hold)),
         )
     }
@@ -325,7 +325,7 @@ fn a_fault_while_a_graph_is_submitted_names_the_launches_before_it() {
                 unsafe {
                     rig.launcher.driver().enqueue(
                         rig.device.id(),
-                        rig.stream.raw(),
+                        rig.stream.as_raw(),
                         &Work::HostFunction(&HostFunction::new(hold)),
                     )
                 }

@@ -1,5 +1,6 @@
 //! The launcher's contract, on every backend that is there, with the validation layer on.
 
+mod adopted;
 mod arguments;
 mod combinations;
 mod concurrency;

@@ -158,7 +158,7 @@ fn use_after_free() {
     assert!(matches!(rig.violation(), Violation::UseAfterFree { call: CallKind::NotePoolRecord, .. }));
     // SAFETY: refused by the layer.
     let refused = unsafe {
-        rig.layer.enqueue(rig.device.id(), a.raw(), &Work::FillBytes { dst: ptr, value: 0, bytes: 1000 })
+        rig.layer.enqueue(rig.device.id(), a.as_raw(), &Work::FillBytes { dst: ptr, value: 0, bytes: 1000 })
     };
     assert!(refused.is_err());
     match rig.violation() {

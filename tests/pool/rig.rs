@@ -66,7 +66,7 @@ impl Rig {
         unsafe {
             self.layer.enqueue(
                 self.device.id(),
-                stream.raw(),
+                stream.as_raw(),
                 &Work::FillBytes { dst: block.ptr(), value: 7, bytes: bytes as usize },
             )
         }
@@ -80,7 +80,7 @@ impl Rig {
         unsafe {
             self.layer.enqueue(
                 self.device.id(),
-                stream.raw(),
+                stream.as_raw(),
                 &Work::CopyWithin { dst: to.ptr(), src: from.ptr(), bytes },
             )
         }
@@ -116,7 +116,11 @@ impl Rig {
         });
         // SAFETY: a live stream; the function calls no driver.
         unsafe {
-            self.layer.enqueue(self.device.id(), stream.raw(), &Work::HostFunction(&HostFunction::new(wait)))
+            self.layer.enqueue(
+                self.device.id(),
+                stream.as_raw(),
+                &Work::HostFunction(&HostFunction::new(wait)),
+            )
         }
         .expect("a host function");
         Gate(sender)

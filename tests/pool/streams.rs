@@ -324,7 +324,7 @@ fn buffers_note_the_streams_that_launches_use_them_on() {
         let _ = wait.recv();
     });
     // SAFETY: a live stream; the function calls no driver.
-    unsafe { layer.enqueue(device.id(), b.raw(), &Work::HostFunction(&HostFunction::new(hold))) }.unwrap();
+    unsafe { layer.enqueue(device.id(), b.as_raw(), &Work::HostFunction(&HostFunction::new(hold))) }.unwrap();
     // SAFETY: as above.
     unsafe { launcher.launch(saxpy, &b, LaunchDims::linear(4, 256), &args![3.0f32, &x, &y, n as i32]) }
         .unwrap();

@@ -138,7 +138,7 @@ fn memory_that_is_adopted_while_it_is_taken_over_is_waited_for() {
                 unsafe {
                     layer.enqueue(
                         device.id(),
-                        stream.raw(),
+                        stream.as_raw(),
                         &Work::FillBytes { dst: address, value: 1, bytes: MIB as usize },
                     )
                 }

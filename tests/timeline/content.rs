@@ -177,7 +177,7 @@ fn work_is_where_the_host_saw_it() {
                 .driver()
                 .enqueue(
                     rig.device.id(),
-                    rig.stream.raw(),
+                    rig.stream.as_raw(),
                     &DriverWork::HostFunction(&HostFunction::new(wait)),
                 )
                 .unwrap();

@@ -2,23 +2,19 @@
 
 use std::ffi::CStr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use super::command::Command;
-use super::device::{lock, memory_error, wait};
+use super::device::{memory_error, wait};
 use super::event::{Event, NoTime};
 use super::module::Module;
 use super::pinned::Owner;
-use super::stream::Stream;
+use super::stream::StreamKind;
 use super::{EmulatedDriver, belongs, check_host, exhausted, push, stale, synchronize, unmap, utf8};
 use hip_driver::{
     Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
     DriverResult, ErrorCode, EventOptions, MemInfo, Observer, PinnedAllocation, RawEvent, RawFunction,
     RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions, Work,
 };
-
-/// Stack of a worker, in bytes; host functions run on it.
-const WORKER_STACK: usize = 2 << 20;
 
 // SAFETY of the unsafe methods below: handles and device addresses are checked here, whatever the caller promised; what
 // is left to the caller is host memory, which `HostSource` and `HostTarget` carry to the worker.
@@ -119,7 +115,7 @@ impl Driver for EmulatedDriver {
         stream: RawStream,
     ) -> DriverResult<DevicePtr> {
         let call = "hipMallocAsync";
-        let stream = self.stream(call, device, stream)?;
+        let stream = self.ordered_stream(call, device, stream)?;
         match stream.device.allocate(call, bytes) {
             // What the stream is about to free may be enough, and is free for this call by then.
             Err(error) if error.code == ErrorCode::OUT_OF_MEMORY && !stream.is_idle() => {
@@ -133,11 +129,11 @@ impl Driver for EmulatedDriver {
     unsafe fn free_async(&self, device: DeviceId, ptr: DevicePtr, stream: RawStream) -> DriverResult<()> {
         let call = "hipFreeAsync";
         self.any_device(call, device)?;
-        let stream = self.streams.get(stream.0).ok_or_else(|| stale(call, "stream", stream.0))?;
-        belongs(call, "stream", stream.device.id, device)?;
+        let stream = self.any_stream(call, device, stream)?;
         if ptr.is_null() {
             return Ok(());
         }
+        stream.order_with_null();
         stream.device.begin_free(call, ptr)?;
         push(call, &stream, |_| Command::Free(ptr)).inspect_err(|_| stream.device.cancel_free(ptr)).map(drop)
     }
@@ -173,13 +169,14 @@ impl Driver for EmulatedDriver {
     }
 
     unsafe fn enqueue(&self, device: DeviceId, stream: RawStream, work: &Work<'_>) -> DriverResult<()> {
-        let stream = self.stream(work.kind().name(), device, stream)?;
+        let stream = self.ordered_stream(work.kind().name(), device, stream)?;
         self.enqueue_work(&stream, work)
     }
 
     unsafe fn copy_blocking(&self, device: DeviceId, work: &Work<'_>) -> DriverResult<()> {
         let call = work.blocking_kind().name();
         let device = self.device(call, device)?;
+        device.synchronize_with_null(call)?;
         let done = match *work {
             Work::CopyToDevice { bytes: 0, .. } | Work::CopyToHost { bytes: 0, .. } => return Ok(()),
             Work::CopyToDevice { dst, src, bytes } => {
@@ -197,27 +194,11 @@ impl Driver for EmulatedDriver {
         done.map_err(|error| memory_error(call, &error))
     }
 
-    fn stream_create(&self, device: DeviceId, _options: StreamOptions) -> DriverResult<RawStream> {
+    fn stream_create(&self, device: DeviceId, options: StreamOptions) -> DriverResult<RawStream> {
         let call = "hipStreamCreateWithFlags";
         let device = self.device(call, device)?;
-        self.reap();
-        let stream = Arc::new(Stream::new(Arc::clone(device)));
-        let number = self.streams_made.fetch_add(1, Ordering::Relaxed);
-        let worker = Arc::clone(&stream);
-        // Known to the device before it runs: a worker that leaves takes itself off the list.
-        device.add_stream(&stream);
-        let spawned = std::thread::Builder::new()
-            .name(format!("emu{}-stream{number}", device.id.0))
-            .stack_size(WORKER_STACK)
-            .spawn(move || worker.run());
-        match spawned {
-            Ok(handle) => lock(&self.workers).push(handle),
-            Err(error) => {
-                device.forget_stream(&stream);
-                let detail = format!("no thread for the stream: {error}");
-                return Err(DriverError::with_detail(call, ErrorCode::OUT_OF_MEMORY, detail));
-            }
-        }
+        let kind = if options.blocking { StreamKind::Blocking } else { StreamKind::NonBlocking };
+        let stream = self.start_stream(call, device, kind)?;
         self.streams.insert(Arc::clone(&stream)).map(RawStream).ok_or_else(|| {
             stream.close();
             exhausted(call)
@@ -235,12 +216,12 @@ impl Driver for EmulatedDriver {
 
     unsafe fn stream_synchronize(&self, device: DeviceId, stream: RawStream) -> DriverResult<()> {
         let call = "hipStreamSynchronize";
-        synchronize(call, &self.stream(call, device, stream)?)
+        synchronize(call, &self.observed_stream(call, device, stream)?)
     }
 
     unsafe fn stream_query(&self, device: DeviceId, stream: RawStream) -> DriverResult<bool> {
         let call = "hipStreamQuery";
-        let stream = self.stream(call, device, stream)?;
+        let stream = self.observed_stream(call, device, stream)?;
         let idle = stream.is_idle();
         // Looked at after the counter: a fault of the work that the counter counts must not be missed.
         stream.device.check(call)?;
@@ -254,7 +235,7 @@ impl Driver for EmulatedDriver {
         event: RawEvent,
     ) -> DriverResult<()> {
         let call = "hipStreamWaitEvent";
-        let stream = self.stream(call, device, stream)?;
+        let stream = self.ordered_stream(call, device, stream)?;
         let event = self.event(call, event)?;
         match event.mark() {
             // A stream's own past, and what is reached already, need no waiting.
@@ -281,7 +262,7 @@ impl Driver for EmulatedDriver {
 
     unsafe fn event_record(&self, device: DeviceId, event: RawEvent, stream: RawStream) -> DriverResult<()> {
         let call = "hipEventRecord";
-        let stream = self.stream(call, device, stream)?;
+        let stream = self.ordered_stream(call, device, stream)?;
         if self.event_of(call, device, event)?.record(&stream) {
             return Ok(());
         }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use gfx9_emulator::{AddressSpace, Machine, Profile};
 
-use super::stream::{Mark, Stream, on_worker};
+use super::stream::{Mark, Stream, StreamKind, on_worker};
 use super::watch::{Watch, Watched};
 use hip_driver::{DeviceId, DeviceProperties, DevicePtr, DriverError, DriverResult, ErrorCode, MemInfo};
 
@@ -15,6 +15,11 @@ enum Allocation {
     Live,
     /// `hipFreeAsync` was called; the stream has not come to it.
     FreeEnqueued,
+}
+
+thread_local! {
+    /// Tells threads apart, and which are gone.
+    static THREAD: Arc<()> = Arc::new(());
 }
 
 /// What ended a device.
@@ -32,6 +37,9 @@ pub(super) struct Device {
     poison: OnceLock<Poison>,
     /// Every stream whose worker has not left, destroyed ones included.
     streams: Mutex<Vec<Arc<Stream>>>,
+    null_stream: Mutex<Option<Arc<Stream>>>,
+    /// The threads' default streams, whose workers have not left.
+    thread_streams: Mutex<Vec<(Weak<()>, Arc<Stream>)>>,
     allocations: Mutex<HashMap<u64, Allocation>>,
     /// Devices whose kernels may use this device's memory.
     accessors: Mutex<Vec<Weak<Device>>>,
@@ -55,6 +63,8 @@ impl Device {
             machine,
             poison: OnceLock::new(),
             streams: Mutex::default(),
+            null_stream: Mutex::default(),
+            thread_streams: Mutex::default(),
             allocations: Mutex::default(),
             accessors: Mutex::default(),
             watch,
@@ -95,9 +105,77 @@ impl Device {
         lock(&self.streams).push(Arc::clone(stream));
     }
 
+    /// Takes a stream without a worker off the list.
+    pub(super) fn remove_stream(&self, stream: &Arc<Stream>) {
+        lock(&self.streams).retain(|s| !Arc::ptr_eq(s, stream));
+    }
+
     /// Called by a worker that leaves.
     pub(super) fn forget_stream(&self, stream: &Arc<Stream>) {
-        lock(&self.streams).retain(|s| !Arc::ptr_eq(s, stream));
+        self.remove_stream(stream);
+        lock(&self.null_stream).take_if(|s| Arc::ptr_eq(s, stream));
+        lock(&self.thread_streams).retain(|(_, s)| !Arc::ptr_eq(s, stream));
+    }
+
+    /// The null stream, if it was ever used.
+    pub(super) fn existing_null_stream(&self) -> Option<Arc<Stream>> {
+        lock(&self.null_stream).clone()
+    }
+
+    /// The null stream; `start` makes it.
+    pub(super) fn null_stream(
+        &self,
+        start: impl FnOnce() -> DriverResult<Arc<Stream>>,
+    ) -> DriverResult<Arc<Stream>> {
+        let mut null = lock(&self.null_stream);
+        let stream = match &*null {
+            Some(stream) => Arc::clone(stream),
+            None => Arc::clone(null.insert(start()?)),
+        };
+        Ok(stream)
+    }
+
+    /// The default stream of the calling thread; `start` makes it.
+    pub(super) fn thread_stream(
+        &self,
+        start: impl FnOnce() -> DriverResult<Arc<Stream>>,
+    ) -> DriverResult<Arc<Stream>> {
+        let mut streams = lock(&self.thread_streams);
+        let thread = THREAD.try_with(Arc::downgrade).unwrap_or_default();
+        if let Some((_, stream)) = streams.iter().find(|(owner, _)| owner.ptr_eq(&thread)) {
+            return Ok(Arc::clone(stream));
+        }
+        // Those of threads that are gone end with their last work.
+        streams.retain(|(owner, stream)| {
+            let alive = owner.strong_count() > 0;
+            if !alive {
+                stream.close();
+            }
+            alive
+        });
+        let stream = start()?;
+        streams.push((thread, Arc::clone(&stream)));
+        Ok(stream)
+    }
+
+    /// The streams for which the null stream waits, destroyed ones included that still have work.
+    pub(super) fn blocking_streams(&self) -> Vec<Arc<Stream>> {
+        let streams = lock(&self.streams);
+        streams.iter().filter(|s| s.kind() == StreamKind::Blocking).map(Arc::clone).collect()
+    }
+
+    /// Waits for what work on the null stream would wait for.
+    pub(super) fn synchronize_with_null(&self, call: &'static str) -> DriverResult<()> {
+        let streams = lock(&self.streams);
+        let waited_for = streams.iter().filter(|s| s.kind() != StreamKind::NonBlocking);
+        let marks: Vec<Mark> = waited_for.map(Stream::mark).collect();
+        drop(streams);
+        marks.iter().try_for_each(|mark| wait(call, mark))
+    }
+
+    /// Nothing more may be enqueued on any stream.
+    pub(super) fn close_streams(&self) {
+        lock(&self.streams).iter().for_each(|stream| stream.close());
     }
 
     /// Waits for all work enqueued so far, on destroyed streams too.

@@ -35,6 +35,7 @@ mod module;
 mod options;
 mod pinned;
 mod stream;
+mod streams;
 mod watch;
 
 use std::ffi::CStr;
@@ -60,9 +61,7 @@ pub use self::options::{DEVICES_VARIABLE, EmulatorOptions, THREADS_VARIABLE};
 use self::pinned::PinnedMemory;
 use self::stream::{Batch, Stream, on_worker};
 use self::watch::Watch;
-use hip_driver::{
-    DeviceId, DriverError, DriverResult, ErrorCode, RawEvent, RawFunction, RawModule, RawStream,
-};
+use hip_driver::{DeviceId, DriverError, DriverResult, ErrorCode, RawEvent, RawFunction, RawModule};
 
 /// What one kernel did on one device, in all its launches.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -163,14 +162,6 @@ impl EmulatedDriver {
         Ok(device)
     }
 
-    /// A stream of a device that had no fault.
-    fn stream(&self, call: &'static str, device: DeviceId, stream: RawStream) -> DriverResult<Arc<Stream>> {
-        self.device(call, device)?;
-        let found = self.streams.get(stream.0).ok_or_else(|| stale(call, "stream", stream.0))?;
-        belongs(call, "stream", found.device.id, device)?;
-        Ok(found)
-    }
-
     fn event(&self, call: &'static str, event: RawEvent) -> DriverResult<Arc<Event>> {
         self.events.get(event.0).ok_or_else(|| stale(call, "event", event.0))
     }
@@ -200,28 +191,13 @@ impl EmulatedDriver {
         belongs(call, "module", found.device.id, device)?;
         Ok(found)
     }
-
-    /// Joins the workers that have left.
-    fn reap(&self) {
-        let mut workers = lock(&self.workers);
-        let mut index = 0;
-        while index < workers.len() {
-            if workers[index].is_finished() {
-                // It has left, so this does not wait; a panic would have been logged where it happened.
-                drop(workers.swap_remove(index).join());
-            } else {
-                index += 1;
-            }
-        }
-    }
 }
 
 impl Drop for EmulatedDriver {
     fn drop(&mut self) {
         // Destroyed streams are closed already; their workers are among those joined.
-        for stream in self.streams.drain() {
-            stream.close();
-        }
+        self.streams.drain();
+        self.devices.iter().for_each(|device| device.close_streams());
         let remains = Remains {
             workers: std::mem::take(&mut *lock(&self.workers)),
             pinned: ManuallyDrop::new(self.pinned.drain()),

@@ -4,6 +4,9 @@
 //! waiting for a counter, and an event is a stream and a number, whatever happens to the stream later. Since a number
 //! names only work that is enqueued already, streams that wait for each other cannot wait in a circle.
 //!
+//! Work on the null stream waits for the blocking streams of its device, and theirs for it: before such work, a wait for the
+//! other stream's last command is enqueued ([`Stream::order_with_null`]).
+//!
 //! Commands and the bytes they carry (kernel arguments, staged copies) go into a batch; the worker takes the batch as a
 //! whole and leaves its last one, emptied, in exchange. Once the two have grown, enqueuing allocates nothing.
 
@@ -118,9 +121,25 @@ struct Queue {
     closed: bool,
 }
 
+/// Which streams wait for each other without being told to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StreamKind {
+    /// A device's null stream, which waits for blocking streams.
+    Null,
+    /// A stream that waits for the null stream.
+    Blocking,
+    /// Any other stream.
+    NonBlocking,
+}
+
 /// See the [module](self).
 pub(super) struct Stream {
     pub(super) device: Arc<Device>,
+    kind: StreamKind,
+    /// Of a blocking stream: the last command of the null stream that it waits for, and the last of its own that the null
+    /// stream waits for.
+    waits_for_null: AtomicU64,
+    null_waits_for: AtomicU64,
     queue: Mutex<Queue>,
     work: Condvar,
     enqueued: AtomicU64,
@@ -148,9 +167,12 @@ impl Mark {
 }
 
 impl Stream {
-    pub(super) fn new(device: Arc<Device>) -> Self {
+    pub(super) fn new(device: Arc<Device>, kind: StreamKind) -> Self {
         Stream {
             device,
+            kind,
+            waits_for_null: AtomicU64::new(0),
+            null_waits_for: AtomicU64::new(0),
             queue: Mutex::new(Queue { batch: Batch::new(), parked: false, closed: false }),
             work: Condvar::new(),
             enqueued: AtomicU64::new(0),
@@ -177,6 +199,42 @@ impl Stream {
             self.work.notify_one();
         }
         Some(sequence)
+    }
+
+    /// Which streams it waits for.
+    pub(super) fn kind(&self) -> StreamKind {
+        self.kind
+    }
+
+    /// Makes what is enqueued from now on wait for what the rule of the null stream says. A mark names only work that is
+    /// enqueued already, so two threads that do this at once make no circle.
+    #[inline]
+    pub(super) fn order_with_null(self: &Arc<Self>) {
+        match self.kind {
+            StreamKind::NonBlocking => {}
+            StreamKind::Blocking => {
+                if let Some(null) = self.device.existing_null_stream() {
+                    self.wait_behind(null.mark(), &self.waits_for_null);
+                }
+            }
+            StreamKind::Null => {
+                for stream in self.device.blocking_streams() {
+                    self.wait_behind(stream.mark(), &stream.null_waits_for);
+                }
+            }
+        }
+    }
+
+    /// Enqueues a wait for `mark`, unless there is nothing to wait for or one is enqueued already: `waits_for` is the last
+    /// command of the mark's stream that this one waits for.
+    fn wait_behind(&self, mark: Mark, waits_for: &AtomicU64) {
+        let sequence = mark.sequence;
+        if sequence > waits_for.load(Ordering::SeqCst) && !mark.is_reached() {
+            // A stream that was destroyed meanwhile has no work to come.
+            let _ = self.push(|_| Command::Wait(mark));
+            // Behind the wait, so that no thread relies on one that is not enqueued.
+            waits_for.fetch_max(sequence, Ordering::SeqCst);
+        }
     }
 
     /// All work enqueued so far.

@@ -8,6 +8,7 @@
 //! * [`timeline`] records what the host calls and what the device does, and when.
 
 pub mod counts;
+mod default_streams;
 mod inject;
 mod intercept;
 mod pinned;

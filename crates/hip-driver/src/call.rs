@@ -144,6 +144,10 @@ macro_rules! define_calls {
                 NotePoolAllocate = "note of a pool allocation" [];
                 NotePoolFree = "note of a pool free" [];
                 NotePoolRecord = "note of a pool block's use" [];
+                NoteStreamAdopt = "note of a stream's adoption" [];
+                NoteStreamRelease = "note of an adopted stream's release" [];
+                NoteEventAdopt = "note of an event's adoption" [];
+                NoteEventRelease = "note of an adopted event's release" [];
             }
             groups {
                 /// Group: whatever adds a node to a graph.
@@ -650,7 +654,7 @@ mod tests {
         for (i, kind) in CallKind::ALL.iter().enumerate() {
             assert_eq!(*kind as usize, i, "{kind:?}");
         }
-        assert!(!CallKind::NotePoolRecord.is_group() && CallKind::GraphNode.is_group());
+        assert!(!CallKind::NoteEventRelease.is_group() && CallKind::GraphNode.is_group());
     }
 
     #[test]
@@ -662,7 +666,7 @@ mod tests {
                 || kind.name().starts_with("note")
                 || ["info", "capabilities"].contains(&kind.name())
         }));
-        assert_eq!(others.iter().filter(|kind| !kind.is_group()).count(), 2 + 6);
+        assert_eq!(others.iter().filter(|kind| !kind.is_group()).count(), 2 + 10);
     }
 
     #[test]

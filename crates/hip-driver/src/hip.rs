@@ -293,7 +293,8 @@ impl Driver for HipDriver {
 
     fn stream_create(&self, device: DeviceId, options: StreamOptions) -> DriverResult<RawStream> {
         let mut stream = ptr::null_mut();
-        let flags = bindings::hipStreamNonBlocking;
+        // The other flag, `hipStreamDefault`, is 0.
+        let flags = if options.blocking { 0 } else { bindings::hipStreamNonBlocking };
         match options.priority {
             None => {
                 const CALL: &str = "hipStreamCreateWithFlags";

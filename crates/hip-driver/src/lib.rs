@@ -11,6 +11,12 @@
 //! * **Capabilities.** A call that needs a [`Capability`] which the driver lacks returns `NOT_SUPPORTED`.
 //! * **Order.** Work on one stream runs in the order in which it was enqueued; work on two streams is ordered only by
 //!   [`event_record`](Driver::event_record) and [`stream_wait_event`](Driver::stream_wait_event), or by the host.
+//! * **Default streams.** Each device has a [null stream](RawStream::NULL), and one for each thread
+//!   ([`PER_THREAD`](RawStream::PER_THREAD)). Work on the null stream waits for all earlier work on the device's
+//!   [blocking](StreamOptions::blocking) streams, and later work on those waits for it. A per-thread stream is a blocking
+//!   stream. A [blocking copy](Driver::copy_blocking) waits as work on the null stream does. Other streams take no notice of
+//!   these. `NULL` and `PER_THREAD` may be given wherever a stream is asked for, but to
+//!   [`stream_destroy`](Driver::stream_destroy).
 //! * **Asynchrony.** A copy from pinned memory reads it when the copy runs, not when it is called. A copy from pageable
 //!   memory has read it when the call returns. A copy to pageable host memory waits for the whole stream.
 //! * **Graphs.** A node runs after those it depends on; which of the others it runs beside is the driver's choice, none
@@ -221,7 +227,7 @@ pub trait Driver: Send + Sync + Debug + 'static {
     /// What the kind of [`Work`] asks for.
     unsafe fn enqueue(&self, device: DeviceId, stream: RawStream, work: &Work<'_>) -> DriverResult<()>;
     /// Does a [`CopyToDevice`](Work::CopyToDevice) or a [`CopyToHost`](Work::CopyToHost) and waits for it; no other work.
-    /// It runs on no stream, which is why it is a call of its own, and comes after what the host has waited for. Needs
+    /// It comes after what the host has waited for, and after all work on the null stream and on blocking streams. Needs
     /// [`Capability::BlockingCopy`].
     ///
     /// # Safety

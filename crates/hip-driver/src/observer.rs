@@ -3,9 +3,9 @@
 use std::sync::Weak;
 
 use crate::activity::ActivityObserver;
-use crate::{CallKind, DeviceId, DevicePtr};
+use crate::{CallKind, DeviceId, DevicePtr, RawEvent, RawStream};
 
-/// What callers do to memory without a call of the driver.
+/// What callers do without a call of the driver: accesses to memory, blocks of pools, streams and events of others.
 #[derive(Clone, Copy, Debug)]
 pub enum Note {
     /// The host is about to write pinned memory. The validation layer reports copies and kernels in flight that may
@@ -56,6 +56,35 @@ pub enum Note {
         /// The start of the block.
         block: DevicePtr,
     },
+    /// The caller begins to use a stream that somebody else made, perhaps by other means than this driver. Comes once
+    /// for each user.
+    StreamAdopt {
+        /// The stream's device.
+        device: DeviceId,
+        /// The stream; none of the default streams.
+        stream: RawStream,
+    },
+    /// A user of an adopted stream has done with it.
+    StreamRelease {
+        /// The stream's device.
+        device: DeviceId,
+        /// The stream.
+        stream: RawStream,
+    },
+    /// The caller begins to use an event that somebody else made, and may have recorded. Comes once for each user.
+    EventAdopt {
+        /// The event's device.
+        device: DeviceId,
+        /// The event.
+        event: RawEvent,
+    },
+    /// A user of an adopted event has done with it.
+    EventRelease {
+        /// The event's device.
+        device: DeviceId,
+        /// The event.
+        event: RawEvent,
+    },
 }
 
 impl Note {
@@ -68,6 +97,10 @@ impl Note {
             Note::PoolAllocate { .. } => CallKind::NotePoolAllocate,
             Note::PoolFree { .. } => CallKind::NotePoolFree,
             Note::PoolRecord { .. } => CallKind::NotePoolRecord,
+            Note::StreamAdopt { .. } => CallKind::NoteStreamAdopt,
+            Note::StreamRelease { .. } => CallKind::NoteStreamRelease,
+            Note::EventAdopt { .. } => CallKind::NoteEventAdopt,
+            Note::EventRelease { .. } => CallKind::NoteEventRelease,
         }
     }
 }
@@ -75,8 +108,8 @@ impl Note {
 /// Whom a driver wants to be told of what happens beside its calls. Got from
 /// [`Driver::observer`](crate::Driver::observer).
 pub trait Observer: Send + Sync {
-    /// Whether notes are listened to, here or in a layer below. It never changes: launchers and pools ask once, and send
-    /// notes only where it is `true`.
+    /// Whether notes about memory are listened to, here or in a layer below. It never changes: launchers and pools ask
+    /// once, and send them only where it is `true`. Notes about streams and events are sent in any case.
     fn takes_notes(&self) -> bool {
         false
     }

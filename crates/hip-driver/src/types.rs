@@ -81,6 +81,22 @@ raw_handle! {
     RawGraphExec;
 }
 
+/// Streams that every device has, without being made. See the contract of the [crate](super).
+impl RawStream {
+    /// The null stream of the device: what HIP's calls without a stream use.
+    pub const NULL: RawStream = RawStream(0);
+    /// Another name of the [null stream](RawStream::NULL) (`hipStreamLegacy`). HIP 5 does not know it.
+    pub const LEGACY: RawStream = RawStream(1);
+    /// The calling thread's own default stream on the device (`hipStreamPerThread`): another one on each thread.
+    pub const PER_THREAD: RawStream = RawStream(2);
+
+    /// Whether the handle names a default stream, which nobody makes or destroys.
+    #[inline]
+    pub const fn is_default(self) -> bool {
+        self.0 <= RawStream::PER_THREAD.0
+    }
+}
+
 /// Page-locked host memory that the device can address too (`hipHostMalloc` with flags 0: coherent, mapped).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PinnedAllocation {
@@ -98,11 +114,14 @@ unsafe impl Send for PinnedAllocation {}
 // SAFETY: as above; nothing can be changed through a shared `PinnedAllocation`.
 unsafe impl Sync for PinnedAllocation {}
 
-/// How a stream is made. Streams never synchronize with the null stream (`hipStreamNonBlocking`).
+/// How a stream is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamOptions {
     /// HIP's priority, lower is more urgent; `None` for the default. Needs [`Capability::StreamPriority`](super::Capability).
     pub priority: Option<i32>,
+    /// Whether the stream and the device's null stream wait for each other (`hipStreamDefault`); `false`:
+    /// `hipStreamNonBlocking`, a stream of which the null stream takes no notice.
+    pub blocking: bool,
 }
 
 /// How an event is made.

@@ -41,7 +41,7 @@ pub extern "C" fn hiplaunch_stream_open_with_priority(
     stream: Option<&mut MaybeUninit<*mut hiplaunch_stream>>,
 ) -> hiplaunch_status {
     call("hiplaunch_stream_open_with_priority", || {
-        open(launcher, device, StreamOptions { priority: Some(priority) }, stream)
+        open(launcher, device, StreamOptions { priority: Some(priority), ..StreamOptions::default() }, stream)
     })
 }
 

@@ -160,6 +160,12 @@ impl PoolShared {
     pub(crate) fn release(&self, address: u64, bytes: u64, stream: Option<&OwnedStream>) -> DriverResult<()> {
         count(&self.calls.frees);
         let ptr = DevicePtr(address);
+        if let Some(stream) = stream
+            && !stream.is_of_this_thread()
+        {
+            // What the free can't be ordered behind has to be done.
+            self.driver.device_synchronize(self.device)?;
+        }
         let result = match stream {
             // SAFETY: this pool's own memory, and work that uses it comes before this on the stream.
             Some(stream) => unsafe { self.driver.free_async(self.device, ptr, stream.raw()) },
@@ -190,6 +196,11 @@ impl PoolShared {
     /// Makes `thief` wait for everything enqueued on `owner` so far. A stream that is gone has nothing to wait for.
     pub(crate) fn order(&self, owner: &StreamRef, thief: &OwnedStream) -> DriverResult<()> {
         let Some(owner) = owner.stream.upgrade() else { return Ok(()) };
+        // No event can be recorded on another thread's default stream, and none be waited for there.
+        if !owner.is_of_this_thread() || !thief.is_of_this_thread() {
+            count(&self.calls.synchronizes);
+            return self.driver.device_synchronize(owner.device());
+        }
         let (event, own) = self.event(owner.device())?;
         let driver = &self.driver;
         count(&self.calls.records);
@@ -282,6 +293,9 @@ impl Fences for PoolShared {
     fn record(&self, stream: &StreamRef) -> Recorded<Fence> {
         // Streams wait for their work before they go.
         let Some(stream) = stream.stream.upgrade() else { return Recorded::Nothing };
+        if !stream.is_of_this_thread() {
+            return Recorded::Fence(Fence::Stream(stream));
+        }
         count(&self.calls.records);
         let recorded = self.event(stream.device()).and_then(|(event, own)| {
             // SAFETY: a live stream and an event of its device.
@@ -305,8 +319,7 @@ impl Fences for PoolShared {
             }
             Fence::Stream(stream) => {
                 count(&self.calls.queries);
-                // SAFETY: the stream is kept alive by the fence.
-                has_finished(unsafe { self.driver.stream_query(stream.device(), stream.raw()) })
+                has_finished(stream.query())
             }
         }
     }

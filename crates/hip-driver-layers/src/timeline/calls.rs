@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use hip_driver::activity::{Correlated, correlated};
-use hip_driver::{Call, DriverError, DriverResult, ErrorCode, Output, RawStream, Work as DriverWork};
+use hip_driver::{
+    Call, DeviceId, DriverError, DriverResult, ErrorCode, Note, Output, RawStream, Work as DriverWork,
+};
 
 use super::events::Track;
 use super::layer::{BetweenEvents, TimelineLayer, Times};
 use super::record::CallDetail;
 use super::work::DeviceWork;
 use crate::Layer;
+use crate::default_streams::identity;
 use crate::pinned::Released;
 
 /// What is known of a call when it is made.
@@ -34,8 +37,11 @@ enum Taken {
 impl TimelineLayer {
     /// Before work is put on a stream.
     #[inline]
-    fn before_work(&self, stream: RawStream, work: &DriverWork<'_>) -> StartedCall {
+    fn before_work(&self, device: DeviceId, stream: RawStream, work: &DriverWork<'_>) -> StartedCall {
         let timeline = &*self.0;
+        if stream.is_default() {
+            timeline.add_others_stream(device, stream);
+        }
         let mut begun = StartedCall {
             begin: 0,
             correlation: timeline.recorder.correlate(),
@@ -50,7 +56,7 @@ impl TimelineLayer {
             Times::Observed => begun.correlated = Some(correlated(begun.correlation)),
             Times::Events => {
                 begun.pageable = timeline.pinned.is_pageable(work);
-                begun.events = timeline.before_work(stream, begun.pageable);
+                begun.events = timeline.before_work(device, stream, begun.pageable);
             }
         }
         begun.begin = timeline.recorder.now();
@@ -67,7 +73,7 @@ impl Layer for TimelineLayer {
     fn before(&self, call: &Call<'_>) -> DriverResult<StartedCall> {
         let timeline = &*self.0;
         let taken = match *call {
-            Call::Enqueue { stream, work, .. } => return Ok(self.before_work(stream, work)),
+            Call::Enqueue { device, stream, work } => return Ok(self.before_work(device, stream, work)),
             Call::StreamDestroy { stream, .. } => Taken::Stream(timeline.take_stream(stream)),
             Call::GraphDestroy { graph, .. } => Taken::Graph(timeline.take_graph(graph)),
             _ if timeline.times == Times::Events => Taken::Pinned(timeline.pinned.before(call)),
@@ -106,7 +112,9 @@ impl Layer for TimelineLayer {
             (Call::StreamDestroy { stream, .. }, Err(_), Taken::Stream(Some(track))) => {
                 timeline.put_back_stream(stream, track);
             }
-            (Call::StreamSynchronize { stream, .. }, Ok(_), _) => timeline.collect_stream(stream),
+            (Call::StreamSynchronize { device, stream }, Ok(_), _) => {
+                timeline.collect_stream(identity(device, stream));
+            }
             (Call::DeviceSynchronize { .. }, Ok(_), _) => timeline.collect(),
             (Call::ModuleGetFunction { name, .. }, Ok(Output::Function(function)), _) => {
                 timeline.add_kernel(function, name);
@@ -123,13 +131,24 @@ impl Layer for TimelineLayer {
             _ => {}
         }
     }
+
+    // On a driver without an observer no note comes, and a stream of others is taken in with its first work.
+    fn note(&self, note: &Note) {
+        match *note {
+            Note::StreamAdopt { device, stream } => self.0.add_others_stream(device, stream),
+            Note::StreamRelease { stream, .. } => self.0.release_stream(stream),
+            _ => {}
+        }
+    }
 }
 
 /// What a call is about.
 #[inline]
 fn detail_of(call: &Call<'_>) -> CallDetail {
     match *call {
-        Call::Enqueue { stream, work, .. } => CallDetail::Enqueued(stream, work.summary()),
+        Call::Enqueue { device, stream, work } => {
+            CallDetail::Enqueued(identity(device, stream), work.summary())
+        }
         Call::CopyBlocking { work, .. } => CallDetail::Done(work.summary()),
         Call::Malloc { bytes, .. } | Call::HostMalloc { bytes, .. } => CallDetail::Bytes(bytes as u64),
         Call::HostFree { allocation, .. } => CallDetail::Bytes(allocation.bytes as u64),

@@ -10,7 +10,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use hip_driver::{DeviceId, Driver, DriverResult, EventOptions, RawEvent, RawStream};
+use hip_driver::{DeviceId, Driver, DriverResult, EventOptions, RawEvent, RawStream, StreamOptions};
 
 use super::record::WorkRecord;
 use super::recorder::{Recorder, lock};
@@ -135,8 +135,34 @@ impl Track {
         device: DeviceId,
         stream: RawStream,
     ) -> DriverResult<Track> {
+        Track::anchored(driver, device, stream, |event| anchor(driver, recorder, device, stream, event))
+    }
+
+    /// Takes the time of a stream that others made, on an idle stream beside it: theirs may be busy for long.
+    pub(super) fn of_others(
+        driver: &dyn Driver,
+        recorder: &Recorder,
+        device: DeviceId,
+        stream: RawStream,
+    ) -> DriverResult<Track> {
+        Track::anchored(driver, device, stream, |event| {
+            let beside = driver.stream_create(device, StreamOptions::default())?;
+            let time = anchor(driver, recorder, device, beside, event);
+            // SAFETY: made above, and used by nobody else.
+            let destroyed = unsafe { driver.stream_destroy(device, beside) };
+            time.and_then(|time| destroyed.map(|()| time))
+        })
+    }
+
+    /// A track whose first event `record` records, and says when that was.
+    fn anchored(
+        driver: &dyn Driver,
+        device: DeviceId,
+        stream: RawStream,
+        record: impl FnOnce(RawEvent) -> DriverResult<f64>,
+    ) -> DriverResult<Track> {
         let event = driver.event_create(device, EventOptions { timing: true })?;
-        match anchor(driver, recorder, device, stream, event) {
+        match record(event) {
             Ok(time) => {
                 let state = TrackState {
                     last: (event, time),

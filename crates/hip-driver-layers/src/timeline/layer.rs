@@ -5,12 +5,12 @@ use std::ffi::CStr;
 use std::fmt;
 use std::sync::{Arc, Mutex, Weak};
 
-use dashmap::DashMap;
+use dashmap::{DashMap, DashSet};
 
 use hip_driver::activity::ActivityObserver;
 use hip_driver::{
-    CallKind, Capability, DeviceId, Driver, ErrorCode, RawFunction, RawGraph, RawGraphExec, RawStream,
-    WorkSummary,
+    CallKind, Capability, DeviceId, Driver, DriverResult, ErrorCode, RawFunction, RawGraph, RawGraphExec,
+    RawStream, WorkSummary,
 };
 
 use super::events::{StartedCall, Track, Turn};
@@ -18,6 +18,7 @@ use super::record::{CallDetail, CallRecord, WorkKind};
 use super::recorder::{DeviceTimes, Recorder, lock};
 use super::work::DeviceWork;
 use crate::Intercepted;
+use crate::default_streams::identity;
 use crate::pinned::PinnedRanges;
 
 /// How the times of the device's work are got.
@@ -47,7 +48,10 @@ pub(super) struct Recording {
     number: u32,
     pub(super) recorder: Arc<Recorder>,
     pub(super) times: Times,
+    /// By the streams' [identity].
     tracks: DashMap<RawStream, Arc<Track>>,
+    /// Streams that have a name and were made by others, by identity.
+    others: DashSet<RawStream>,
     /// Of streams that were destroyed before their work was reached.
     left: Mutex<Vec<Arc<Track>>>,
     /// Tells copies that wait from those that do not.
@@ -82,6 +86,7 @@ impl Recording {
             recorder,
             times,
             tracks: DashMap::new(),
+            others: DashSet::new(),
             left: Mutex::default(),
             pinned: PinnedRanges::default(),
             graphs: Mutex::default(),
@@ -89,9 +94,14 @@ impl Recording {
     }
 
     /// Records the event before a piece of work; `None` where its times are lost.
-    pub(super) fn before_work(&self, stream: RawStream, pageable: bool) -> Option<BetweenEvents> {
+    pub(super) fn before_work(
+        &self,
+        device: DeviceId,
+        stream: RawStream,
+        pageable: bool,
+    ) -> Option<BetweenEvents> {
         let begun = || {
-            let track = self.tracks.get(&stream).map(|track| Arc::clone(&track))?;
+            let track = self.track(device, stream)?;
             // Nobody else's work comes between the events; but for a call that waits, whose end another thread's work on
             // the stream may have to bring about.
             let turn = (!pageable).then(|| Turn::take(Arc::clone(&track)));
@@ -141,20 +151,65 @@ impl Recording {
 
     // Streams.
 
+    /// Takes in a stream of others, unless it is known.
+    pub(super) fn add_others_stream(&self, device: DeviceId, stream: RawStream) {
+        let id = identity(device, stream);
+        if self.tracks.contains_key(&id) || !self.others.insert(id) {
+            return;
+        }
+        let known = self.recorder.names().stream(self.number, id, self.recorder.now()).is_some();
+        if !known {
+            self.name_stream(device, id);
+        }
+    }
+
+    /// Forgets a stream of others; its handle may be given out again.
+    pub(super) fn release_stream(&self, stream: RawStream) {
+        if self.others.remove(&stream).is_some()
+            && let Some(track) = self.take_stream(stream)
+        {
+            self.leave_stream(track);
+        }
+    }
+
+    /// The track of a stream; one that is not known is another's.
+    fn track(&self, device: DeviceId, stream: RawStream) -> Option<Arc<Track>> {
+        let find = || self.tracks.get(&identity(device, stream)).map(|track| Arc::clone(&track));
+        find().or_else(|| {
+            self.add_others_stream(device, stream);
+            let track = Track::of_others(&*self.inner, &self.recorder, device, stream);
+            self.add_track(identity(device, stream), track);
+            find()
+        })
+    }
+
+    fn add_track(&self, stream: RawStream, track: DriverResult<Track>) {
+        match track {
+            Ok(track) => {
+                // A stream of others that had the handle before.
+                if let Some(before) = self.tracks.insert(stream, Arc::new(track)) {
+                    self.leave_stream(before);
+                }
+            }
+            Err(error) => log::debug!("the timeline has no times of {stream:?}: {error}"),
+        }
+    }
+
     /// Takes in a stream that was made.
     pub(super) fn add_stream(&self, device: DeviceId, stream: RawStream) {
+        self.name_stream(device, stream);
+        if self.times == Times::Events {
+            self.add_track(stream, Track::new(&*self.inner, &self.recorder, device, stream));
+        }
+    }
+
+    fn name_stream(&self, device: DeviceId, stream: RawStream) {
         let unnamed = !self.recorder.names().devices.contains_key(&(self.number, device));
         if unnamed && let Ok(properties) = self.inner.device_properties(device) {
             let name = format!("{device}: {}", properties.name);
             self.recorder.names().devices.insert((self.number, device), name);
         }
         self.recorder.names().add_stream(self.number, device, stream, self.recorder.now());
-        if self.times == Times::Events {
-            match Track::new(&*self.inner, &self.recorder, device, stream) {
-                Ok(track) => drop(self.tracks.insert(stream, Arc::new(track))),
-                Err(error) => log::debug!("the timeline has no times of {stream:?} on {device}: {error}"),
-            }
-        }
     }
 
     /// Takes a stream out that is about to be destroyed.
@@ -194,6 +249,13 @@ impl Recording {
         let tracks: Vec<Arc<Track>> = self.tracks.iter().map(|track| Arc::clone(&track)).collect();
         for track in tracks {
             track.collect(&mut track.lock(), &*self.inner, &self.recorder);
+        }
+        // Nobody destroys these streams, so their events go when all was read and no call stands between two of them.
+        for id in self.others.iter() {
+            let done = |track: &Arc<Track>| Arc::strong_count(track) == 1 && track.is_empty();
+            if let Some((_, track)) = self.tracks.remove_if(&id, |_, track| done(track)) {
+                self.leave_stream(track);
+            }
         }
         self.collect_left();
     }

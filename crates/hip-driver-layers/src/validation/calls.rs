@@ -10,10 +10,10 @@ use hip_driver::{
 };
 
 use super::Validation;
-use super::clock::Clock;
+use super::clock::{Clock, StreamKind};
 use super::graph::{ExecState, GraphState, Node};
 use super::memory::Region;
-use super::state::{EventState, ModuleState, RemovedModule, State, refusal};
+use super::state::{EventState, ModuleState, RemovedModule, State, StreamEntry, refusal};
 use super::violation::{Operation, Violation};
 use crate::Layer;
 
@@ -29,7 +29,7 @@ pub(super) enum Held {
     /// Memory that is being freed, and what the host knows then. It was taken out of the tables before the driver can
     /// give its address out again, and goes back if the call fails; so do handles.
     Region(Option<Region>, Option<Clock>),
-    Stream(Option<(DeviceId, u32)>),
+    Stream(Option<(DeviceId, StreamEntry)>),
     Event(Option<(DeviceId, EventState)>),
     Module(Option<RemovedModule>),
     Graph(Option<(DeviceId, GraphState)>),
@@ -100,6 +100,10 @@ impl Layer for Validation {
             Note::PoolRecord { device, block } => {
                 state.pool_note(|regions| regions.check_block(kind, device, block));
             }
+            Note::StreamAdopt { device, stream } => state.adopt_stream(device, stream),
+            Note::StreamRelease { stream, .. } => state.release_stream(stream),
+            Note::EventAdopt { device, event } => state.adopt_event(device, event),
+            Note::EventRelease { event, .. } => state.release_event(event),
         }
     }
 }
@@ -115,11 +119,11 @@ impl State {
                 Held::Stream(self.streams.remove(stream.0))
             }
             Call::StreamSynchronize { device, stream } | Call::StreamQuery { device, stream } => {
-                self.streams.of(kind, device, stream.0)?;
-                Held::Learns(vec![self.snapshot(stream)])
+                self.slot_of(kind, device, stream)?;
+                Held::Learns(vec![self.snapshot(device, stream)])
             }
             Call::StreamWaitEvent { device, stream, event } => {
-                self.streams.of(kind, device, stream.0)?;
+                self.slot_of(kind, device, stream)?;
                 self.events.any(kind, event.0)?;
                 Held::Point(self.recorded(event))
             }
@@ -129,8 +133,8 @@ impl State {
             }
             Call::EventRecord { device, event, stream } => {
                 self.events.of(kind, device, event.0)?;
-                self.streams.of(kind, device, stream.0)?;
-                Held::Point(Some(self.snapshot(stream)))
+                self.slot_of(kind, device, stream)?;
+                Held::Point(Some(self.record(device, stream)))
             }
             Call::EventQuery { device, event } | Call::EventSynchronize { device, event } => {
                 self.events.of(kind, device, event.0)?;
@@ -172,17 +176,19 @@ impl State {
         match (*call, output, held) {
             (_, Output::Answer(false), Held::Learns(_)) => {}
             (Call::Enqueue { device, stream, work }, _, Held::Learns(clocks)) => {
-                self.waited_for(work.kind(), stream, work.access_ranges(device));
+                self.waited_for(work.kind(), device, stream, work.access_ranges(device));
                 clocks.iter().for_each(|clock| self.order.host_learns(clock));
             }
             (_, _, Held::Learns(clocks)) => clocks.iter().for_each(|clock| self.order.host_learns(clock)),
-            (Call::StreamCreate { device, .. }, Output::Stream(stream), _) => {
-                let slot = self.order.add_stream(device, stream);
-                self.streams.add(stream.0, device, slot);
+            (Call::StreamCreate { device, options }, Output::Stream(stream), _) => {
+                let kind = if options.blocking { StreamKind::Blocking } else { StreamKind::NonBlocking };
+                self.add_stream(device, stream, kind, 0);
             }
-            (Call::StreamDestroy { .. }, _, Held::Stream(Some((_, slot)))) => self.order.remove_stream(slot),
-            (Call::StreamWaitEvent { stream, .. }, _, Held::Point(Some(recorded))) => {
-                if let Some(&slot) = self.streams.get(stream.0) {
+            (Call::StreamDestroy { .. }, _, Held::Stream(Some((_, entry)))) => {
+                self.order.remove_stream(entry.slot);
+            }
+            (Call::StreamWaitEvent { device, stream, .. }, _, Held::Point(Some(recorded))) => {
+                if let Some(slot) = self.known_slot(device, stream) {
                     self.order.stream_waits(slot, &recorded);
                 }
             }
@@ -206,7 +212,7 @@ impl State {
             (Call::EnablePeerAccess { device, peer }, ..) => self.regions.add_peer(device, peer),
             (Call::Enqueue { device, stream, work }, _, held) => self.enqueued(device, stream, work, held),
             (Call::CopyBlocking { device, work }, ..) => {
-                self.blocking(call.kind(), work.access_ranges(device))
+                self.blocking(call.kind(), device, work.access_ranges(device))
             }
             (
                 Call::GraphCreate { .. } | Call::GraphAdd { .. } | Call::GraphInstantiate { .. },
@@ -246,7 +252,7 @@ impl State {
         stream: RawStream,
         work: &Work<'_>,
     ) -> Checked<Held> {
-        self.streams.of(kind, device, stream.0)?;
+        self.slot_of(kind, device, stream)?;
         if let Work::Graph(exec) = *work {
             return self.check_graph_launch(kind, device, exec).map(Held::Nodes);
         }
@@ -255,7 +261,7 @@ impl State {
         // A copy to memory that is not pinned waits for the stream.
         Ok(match *work {
             Work::CopyToHost { dst, .. } if !self.regions.is_pinned(dst) => {
-                Held::Learns(vec![self.snapshot(stream)])
+                Held::Learns(vec![self.snapshot(device, stream)])
             }
             _ => Held::Nothing,
         })
@@ -278,8 +284,10 @@ impl State {
     /// Takes in work that a stream has taken.
     fn enqueued(&mut self, device: DeviceId, stream: RawStream, work: &Work<'_>, held: Held) {
         match (work, held) {
-            (Work::Graph(exec), Held::Nodes(nodes)) => self.commit_graph(*exec, stream, &nodes),
-            _ => self.commit(Operation::of_work(work.kind(), work), stream, work.access_ranges(device)),
+            (Work::Graph(exec), Held::Nodes(nodes)) => self.commit_graph(*exec, device, stream, &nodes),
+            _ => {
+                self.commit(Operation::of_work(work.kind(), work), device, stream, work.access_ranges(device))
+            }
         }
     }
 }

@@ -46,9 +46,21 @@ pub(super) struct WorkPosition {
     pub(super) seq: u64,
 }
 
+/// Which streams wait for each other without being told to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StreamKind {
+    /// A device's null stream, which waits for blocking streams.
+    Null,
+    /// A stream that waits for the null stream.
+    Blocking,
+    /// Any other stream.
+    NonBlocking,
+}
+
 #[derive(Debug)]
 struct StreamClock {
     device: DeviceId,
+    kind: StreamKind,
     stream: RawStream,
     /// The number of the last work.
     seq: u64,
@@ -72,12 +84,13 @@ pub(super) struct HappensBefore {
 impl HappensBefore {
     /// A slot for a new stream. One of a destroyed stream is used again, its numbers going on, but only when the host
     /// knows all its work to have finished: then the new stream's work does come after it.
-    pub(super) fn add_stream(&mut self, device: DeviceId, stream: RawStream) -> u32 {
+    pub(super) fn add_stream(&mut self, device: DeviceId, stream: RawStream, kind: StreamKind) -> u32 {
         let free = (0..self.slots.len() as u32)
             .find(|&i| !self.slots[i as usize].live && self.host.get(i) >= self.slots[i as usize].seq);
         let seq = free.map_or(0, |i| self.slots[i as usize].seq);
         let slot = StreamClock {
             device,
+            kind,
             stream,
             seq,
             base: seq,
@@ -108,6 +121,32 @@ impl HappensBefore {
         (slot.stream, work.seq.saturating_sub(slot.base))
     }
 
+    /// All work on streams of the device for which `waited_for` holds.
+    fn all_work(&self, device: DeviceId, waited_for: impl Fn(StreamKind) -> bool) -> Clock {
+        let mut all = Clock::default();
+        for (i, slot) in self.slots.iter().enumerate() {
+            if slot.device == device && waited_for(slot.kind) {
+                all.merge(&slot.clock);
+                all.raise(i as u32, slot.seq);
+            }
+        }
+        all
+    }
+
+    /// What happens before everything enqueued from now on: what the host knows, and by the rule of the null stream.
+    fn order(&mut self, slot: u32) -> &mut StreamClock {
+        let StreamClock { device, kind, .. } = self.slots[slot as usize];
+        let other = match kind {
+            StreamKind::Null => StreamKind::Blocking,
+            StreamKind::Blocking => StreamKind::Null,
+            StreamKind::NonBlocking => return self.take_host(slot),
+        };
+        let before = self.all_work(device, |kind| kind == other);
+        let slot = self.take_host(slot);
+        slot.clock.merge(&before);
+        slot
+    }
+
     /// What the host knows happens before everything enqueued from now on.
     fn take_host(&mut self, slot: u32) -> &mut StreamClock {
         let slot = &mut self.slots[slot as usize];
@@ -120,14 +159,14 @@ impl HappensBefore {
 
     /// Numbers new work on a stream.
     pub(super) fn enqueue(&mut self, slot: u32) -> WorkPosition {
-        let s = self.take_host(slot);
+        let s = self.order(slot);
         s.seq += 1;
         WorkPosition { slot, seq: s.seq }
     }
 
-    /// Lets the stream know what the host knows.
+    /// Lets the stream know what happens before everything enqueued on it from now on.
     pub(super) fn catch_up(&mut self, slot: u32) {
-        self.take_host(slot);
+        self.order(slot);
     }
 
     /// Whether `earlier` happens before everything enqueued on `slot` from now on; the stream has
@@ -143,22 +182,30 @@ impl HappensBefore {
         work.seq <= self.host.get(work.slot)
     }
 
-    /// Puts into `into` all that happens before the point where the stream is now.
+    /// Puts into `into` all that happens before an event that is recorded on the stream now.
+    pub(super) fn record_into(&mut self, slot: u32, into: &mut Clock) {
+        self.order(slot);
+        self.snapshot_into(slot, into);
+    }
+
+    /// Puts into `into` all that has happened when the stream is idle. The null stream's work is not in it where no work
+    /// of a blocking stream has waited for it.
     pub(super) fn snapshot_into(&mut self, slot: u32, into: &mut Clock) {
-        let s = self.take_host(slot);
+        let is_null = self.slots[slot as usize].kind == StreamKind::Null;
+        let s = if is_null { self.order(slot) } else { self.take_host(slot) };
         into.0.clone_from(&s.clock.0);
         let seq = s.seq;
         into.raise(slot, seq);
     }
 
     /// All that happens before the point where all streams of the device are now.
-    pub(super) fn snapshot_device(&mut self, device: DeviceId) -> Clock {
-        let mut all = Clock::default();
-        for (i, slot) in self.slots.iter().enumerate().filter(|(_, s)| s.device == device) {
-            all.merge(&slot.clock);
-            all.raise(i as u32, slot.seq);
-        }
-        all
+    pub(super) fn snapshot_device(&self, device: DeviceId) -> Clock {
+        self.all_work(device, |_| true)
+    }
+
+    /// All that happens before a blocking copy.
+    pub(super) fn snapshot_null(&self, device: DeviceId) -> Clock {
+        self.all_work(device, |kind| kind != StreamKind::NonBlocking)
     }
 
     /// The work of a lost device: none of it runs any more.
@@ -179,7 +226,7 @@ impl HappensBefore {
 
     /// Later work on the stream waits for everything in `clock`.
     pub(super) fn stream_waits(&mut self, slot: u32, clock: &Clock) {
-        self.take_host(slot).clock.merge(clock);
+        self.order(slot).clock.merge(clock);
     }
 }
 
@@ -191,7 +238,8 @@ mod tests {
 
     fn streams<const N: usize>() -> (HappensBefore, [u32; N]) {
         let mut order = HappensBefore::default();
-        let slots = std::array::from_fn(|i| order.add_stream(DEVICE, RawStream(i as u64)));
+        let slots =
+            std::array::from_fn(|i| order.add_stream(DEVICE, RawStream(i as u64), StreamKind::NonBlocking));
         (order, slots)
     }
 
@@ -228,12 +276,12 @@ mod tests {
         let (mut order, [a]) = streams();
         let work = order.enqueue(a);
         order.remove_stream(a);
-        let b = order.add_stream(DEVICE, RawStream(7));
+        let b = order.add_stream(DEVICE, RawStream(7), StreamKind::NonBlocking);
         assert_ne!(a, b);
         assert!(!order.is_before(work, b));
         let all = order.snapshot_device(DEVICE);
         order.host_learns(&all);
-        let c = order.add_stream(DEVICE, RawStream(8));
+        let c = order.add_stream(DEVICE, RawStream(8), StreamKind::NonBlocking);
         assert_eq!(a, c);
         assert_eq!(order.enqueue(c).seq, 2);
     }

@@ -140,9 +140,15 @@ impl State {
     }
 
     /// Takes in a launch that the driver has accepted: its nodes are one piece of work, touch after touch.
-    pub(super) fn commit_graph(&mut self, exec: RawGraphExec, stream: RawStream, nodes: &[Node]) {
+    pub(super) fn commit_graph(
+        &mut self,
+        exec: RawGraphExec,
+        device: DeviceId,
+        stream: RawStream,
+        nodes: &[Node],
+    ) {
         let call = CallKind::GraphLaunch;
-        let Some(&slot) = self.streams.get(stream.0) else { return };
+        let Some(slot) = self.known_slot(device, stream) else { return };
         let work = self.order.enqueue(slot);
         self.report_in_flight(call, exec, Some(slot));
         if let Some(state) = self.execs.get_mut(exec.0) {

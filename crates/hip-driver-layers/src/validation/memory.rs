@@ -480,7 +480,7 @@ impl State {
             Call::Malloc { bytes, .. } | Call::HostMalloc { bytes, .. } => nonzero(kind, bytes)?,
             Call::MallocAsync { device, bytes, stream } => {
                 nonzero(kind, bytes)?;
-                self.streams.of(kind, device, stream.0)?;
+                self.slot_of(kind, device, stream)?;
                 Held::Nothing
             }
             // Null is no memory, and drivers free it as C does.
@@ -490,7 +490,7 @@ impl State {
                 Held::Region(self.regions.remove(key), Some(self.order.snapshot_device(device)))
             }
             Call::FreeAsync { device, ptr, stream } => {
-                self.streams.of(kind, device, stream.0)?;
+                self.slot_of(kind, device, stream)?;
                 if ptr.is_null() {
                     return Ok(Held::Nothing);
                 }
@@ -535,7 +535,7 @@ impl State {
                 self.regions.add_device(MemoryKind::StreamOrdered, device, ptr, bytes);
                 // The memory is there from this point of the stream on: as if this work had written all of it.
                 let all = AccessRange::device(device, ptr, bytes, true);
-                self.commit(Operation::of(call.kind()), stream, [all].into_iter());
+                self.commit(Operation::of(call.kind()), device, stream, [all].into_iter());
             }
             (Call::HostMalloc { device, .. }, Output::Pinned(pinned), _) => {
                 self.regions.add_pinned(MemoryKind::Pinned, device, &pinned)

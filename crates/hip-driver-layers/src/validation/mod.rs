@@ -20,6 +20,7 @@
 //! launch does not name is not checked. These order work:
 //!
 //! * the stream, and an event recorded on one stream and waited for by another;
+//! * the null stream, which waits for the device's blocking streams, and they for it;
 //! * the host: it knows what [`stream_synchronize`](Driver::stream_synchronize),
 //!   [`event_synchronize`](Driver::event_synchronize), [`device_synchronize`](Driver::device_synchronize), a query that
 //!   says `true`, a copy to pageable memory and a [`free`](Driver::free) have waited for, and what is enqueued
@@ -27,6 +28,10 @@
 //!
 //! A driver that fails with a [sticky](hip_driver::ErrorCode::is_sticky) code runs nothing any more: all work of
 //! that device then counts as finished. An injected failure is no such sign.
+//!
+//! Streams and events that others made are known by [notes](hip_driver::Note). What their owners enqueue, record or wait for
+//! beside this layer is not seen: order that comes from it alone is missed, and work that relies on it is reported. An event
+//! that was never recorded here counts as recorded behind all work on its device, and such a stream as blocking.
 //!
 //! A host function's own accesses, and what kernels do beyond their launch's `accesses`, are not seen.
 //!

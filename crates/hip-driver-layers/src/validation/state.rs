@@ -8,11 +8,12 @@ use hip_driver::{
     AccessRange, CallKind, DeviceId, ErrorCode, KernelLaunch, RawEvent, RawFunction, RawModule, RawStream,
 };
 
-use super::clock::{Clock, HappensBefore, WorkPosition};
+use super::clock::{Clock, HappensBefore, StreamKind, WorkPosition};
 use super::graph::{ExecState, GraphState};
 use super::memory::{MemoryInfo, Region, RegionKey, Regions};
 use super::ranges::AccessRecord;
 use super::violation::{AccessInfo, ByteRange, HandleKind, Leak, Operation, Violation};
+use crate::default_streams::identity;
 
 /// Violations kept; more are only counted.
 const KEPT: usize = 1024;
@@ -69,6 +70,11 @@ impl<T> Handles<T> {
         self.live.get(&handle).map(|(_, value)| value)
     }
 
+    /// The live object behind a handle, and its device.
+    fn entry(&self, handle: u64) -> Option<(DeviceId, &T)> {
+        self.live.get(&handle).map(|(device, value)| (*device, value))
+    }
+
     pub(super) fn get_mut(&mut self, handle: u64) -> Option<&mut T> {
         self.live.get_mut(&handle).map(|(_, value)| value)
     }
@@ -89,14 +95,29 @@ impl<T> Handles<T> {
     }
 
     fn leaks(&self) -> impl Iterator<Item = Leak> + '_ {
-        self.live.iter().map(|(&handle, &(device, _))| Leak::Handle { kind: self.kind, device, handle })
+        self.leaks_of(|_| true)
     }
+
+    /// What is alive of those that somebody has to destroy.
+    fn leaks_of(&self, owned: impl Fn(&T) -> bool) -> impl Iterator<Item = Leak> {
+        let owned = self.live.iter().filter(move |(_, (_, value))| owned(value));
+        owned.map(|(&handle, &(device, _))| Leak::Handle { kind: self.kind, device, handle })
+    }
+}
+
+/// A stream's slot in the order, and how many use the stream that others made; 0 for a stream of this driver.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StreamEntry {
+    pub(super) slot: u32,
+    adopted: u32,
 }
 
 /// An event: what happens before its last record; `None` before the first.
 #[derive(Debug, Default)]
 pub(super) struct EventState {
     pub(super) recorded: Option<Clock>,
+    /// How many use the event that others made, and may record; 0 for an event of this driver.
+    adopted: u32,
 }
 
 #[derive(Debug)]
@@ -126,8 +147,8 @@ pub(super) struct FunctionState {
 pub(super) struct State {
     pub(super) order: HappensBefore,
     pub(super) regions: Regions,
-    /// Streams with their slots in the order.
-    pub(super) streams: Handles<u32>,
+    /// Streams by their [identity].
+    pub(super) streams: Handles<StreamEntry>,
     pub(super) events: Handles<EventState>,
     pub(super) modules: Handles<ModuleState>,
     pub(super) functions: Handles<FunctionState>,
@@ -173,9 +194,77 @@ impl State {
 
     pub(super) fn leaks(&self) -> Vec<Leak> {
         let memory = self.regions.owned().map(Leak::Memory);
-        let ordering = self.streams.leaks().chain(self.events.leaks());
+        let streams = self.streams.leaks_of(|stream| stream.adopted == 0);
+        let ordering = streams.chain(self.events.leaks_of(|event| event.adopted == 0));
         let graphs = self.graphs.leaks().chain(self.execs.leaks());
         memory.chain(ordering).chain(self.modules.leaks()).chain(graphs).collect()
+    }
+
+    /// The slot of the stream that a call names; a default stream gets one when it is first named.
+    pub(super) fn slot_of(
+        &mut self,
+        call: CallKind,
+        device: DeviceId,
+        stream: RawStream,
+    ) -> Result<u32, Box<Violation>> {
+        let key = identity(device, stream);
+        if stream.is_default() && self.streams.get(key.0).is_none() {
+            let kind = if stream == RawStream::PER_THREAD { StreamKind::Blocking } else { StreamKind::Null };
+            // Nobody has to destroy it, as if it were another's.
+            self.add_stream(device, stream, kind, 1);
+        }
+        self.streams.of(call, device, key.0).map(|entry| entry.slot)
+    }
+
+    /// The slot of a stream that was checked before.
+    pub(super) fn known_slot(&self, device: DeviceId, stream: RawStream) -> Option<u32> {
+        self.streams.get(identity(device, stream).0).map(|entry| entry.slot)
+    }
+
+    /// Takes a stream in.
+    pub(super) fn add_stream(&mut self, device: DeviceId, stream: RawStream, kind: StreamKind, adopted: u32) {
+        let slot = self.order.add_stream(device, stream, kind);
+        self.streams.add(identity(device, stream).0, device, StreamEntry { slot, adopted });
+    }
+
+    /// Somebody uses a stream that others made; whether it is blocking is not known, and more order finds no race that
+    /// is none.
+    pub(super) fn adopt_stream(&mut self, device: DeviceId, stream: RawStream) {
+        match self.streams.get_mut(stream.0) {
+            None => self.add_stream(device, stream, StreamKind::Blocking, 1),
+            Some(entry) if entry.adopted > 0 => entry.adopted += 1,
+            Some(_) => {}
+        }
+    }
+
+    /// Somebody has done with a stream that others made.
+    pub(super) fn release_stream(&mut self, stream: RawStream) {
+        match self.streams.get_mut(stream.0) {
+            Some(entry) if entry.adopted > 1 => entry.adopted -= 1,
+            Some(&mut StreamEntry { slot, adopted: 1 }) => {
+                self.streams.remove(stream.0);
+                self.order.remove_stream(slot);
+            }
+            _ => {}
+        }
+    }
+
+    /// Somebody uses an event that others made.
+    pub(super) fn adopt_event(&mut self, device: DeviceId, event: RawEvent) {
+        match self.events.get_mut(event.0) {
+            None => self.events.add(event.0, device, EventState { recorded: None, adopted: 1 }),
+            Some(state) if state.adopted > 0 => state.adopted += 1,
+            Some(_) => {}
+        }
+    }
+
+    /// Somebody has done with an event that others made.
+    pub(super) fn release_event(&mut self, event: RawEvent) {
+        match self.events.get_mut(event.0) {
+            Some(state) if state.adopted > 1 => state.adopted -= 1,
+            Some(EventState { adopted: 1, .. }) => drop(self.events.remove(event.0)),
+            _ => {}
+        }
     }
 
     pub(super) fn add_function(
@@ -256,10 +345,11 @@ impl State {
     pub(super) fn commit(
         &mut self,
         operation: Operation,
+        device: DeviceId,
         stream: RawStream,
         access_ranges: impl Iterator<Item = AccessRange>,
     ) {
-        let Some(&slot) = self.streams.get(stream.0) else { return };
+        let Some(slot) = self.known_slot(device, stream) else { return };
         let work = self.order.enqueue(slot);
         self.take_in(operation, work, access_ranges);
     }
@@ -304,8 +394,15 @@ impl State {
         }
     }
 
-    /// A blocking copy: it comes after what the host knows, and the host knows it at once.
-    pub(super) fn blocking(&mut self, call: CallKind, access_ranges: impl Iterator<Item = AccessRange>) {
+    /// A blocking copy: it comes after what the host knows and what the null stream waits for, and the host knows it at once.
+    pub(super) fn blocking(
+        &mut self,
+        call: CallKind,
+        device: DeviceId,
+        access_ranges: impl Iterator<Item = AccessRange>,
+    ) {
+        let waited_for = self.order.snapshot_null(device);
+        self.order.host_learns(&waited_for);
         for touch in access_ranges {
             let found = self.regions.find(call, &touch);
             let Ok(Some((key, range))) = found else { continue };
@@ -341,10 +438,11 @@ impl State {
     pub(super) fn waited_for(
         &mut self,
         call: CallKind,
+        device: DeviceId,
         stream: RawStream,
         access_ranges: impl Iterator<Item = AccessRange>,
     ) {
-        let Some(&slot) = self.streams.get(stream.0) else { return };
+        let Some(slot) = self.known_slot(device, stream) else { return };
         let work = self.order.enqueue(slot);
         let sequence = self.order.place(work).1;
         for touch in access_ranges {
@@ -374,7 +472,7 @@ impl State {
     /// free on a stream what is not ordered before it.
     pub(super) fn free_in_flight(&mut self, call: CallKind, key: RegionKey, stream: Option<RawStream>) {
         let Some(memory) = self.regions.memory(key) else { return };
-        let slot = stream.and_then(|s| self.streams.get(s.0).copied());
+        let slot = stream.and_then(|s| self.known_slot(memory.device, s));
         for (in_flight, memory, _) in self.unordered(key, (0, memory.bytes), true, slot) {
             self.report(Violation::FreeInFlight { call, memory, in_flight });
         }
@@ -417,18 +515,32 @@ impl State {
         AccessInfo { call, kernel, node, stream: None, sequence: 0, write }
     }
 
-    /// What happens before the point where the stream is now.
-    pub(super) fn snapshot(&mut self, stream: RawStream) -> Clock {
+    /// What has happened when the stream is idle.
+    pub(super) fn snapshot(&mut self, device: DeviceId, stream: RawStream) -> Clock {
         let mut clock = Clock::default();
-        if let Some(&slot) = self.streams.get(stream.0) {
+        if let Some(slot) = self.known_slot(device, stream) {
             self.order.snapshot_into(slot, &mut clock);
         }
         clock
     }
 
-    /// What happens before the event's last record.
+    /// What happens before an event that is recorded on the stream now.
+    pub(super) fn record(&mut self, device: DeviceId, stream: RawStream) -> Clock {
+        let mut clock = Clock::default();
+        if let Some(slot) = self.known_slot(device, stream) {
+            self.order.record_into(slot, &mut clock);
+        }
+        clock
+    }
+
+    /// What happens before the event's last record. One of others that was not recorded here may have been recorded
+    /// anywhere: everything on its device may happen before.
     pub(super) fn recorded(&self, event: RawEvent) -> Option<Clock> {
-        self.events.get(event.0).and_then(|e| e.recorded.clone())
+        let (device, state) = self.events.entry(event.0)?;
+        match &state.recorded {
+            None if state.adopted > 0 => Some(self.order.snapshot_device(device)),
+            recorded => recorded.clone(),
+        }
     }
 }
 

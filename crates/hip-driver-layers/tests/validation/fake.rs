@@ -406,6 +406,10 @@ impl Observer for FakeDriver {
             Note::PoolAllocate { .. } => "note_pool_allocate",
             Note::PoolFree { .. } => "note_pool_free",
             Note::PoolRecord { .. } => "note_pool_record",
+            Note::StreamAdopt { .. } => "note_stream_adopt",
+            Note::StreamRelease { .. } => "note_stream_release",
+            Note::EventAdopt { .. } => "note_event_adopt",
+            Note::EventRelease { .. } => "note_event_release",
         });
     }
 }

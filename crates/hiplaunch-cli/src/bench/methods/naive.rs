@@ -141,7 +141,7 @@ impl MethodStream for StreamOrdered {
     /// An error leaves memory to the process's exit: the bench ends with it.
     fn launch(&mut self) -> Result<(), Error> {
         let (slot, block) = self.work.next();
-        let (device, stream) = (self.raw.device, self.raw.stream.raw());
+        let (device, stream) = (self.raw.device, self.raw.stream.as_raw());
         let result = match self.results {
             0 => DevicePtr::NULL,
             // SAFETY: a live stream of the device.

@@ -100,7 +100,7 @@ impl Raw {
         // SAFETY: the segment has the size and offsets of the metadata; the addresses in it are of live memory as large as
         // the kernel's contract (hip/bench.hip) asks for.
         unsafe {
-            self.driver.enqueue(self.device, self.stream.raw(), &DriverWork::Kernel(&self.as_launch()))
+            self.driver.enqueue(self.device, self.stream.as_raw(), &DriverWork::Kernel(&self.as_launch()))
         }?;
         Ok(())
     }
@@ -108,7 +108,7 @@ impl Raw {
     #[inline]
     pub(super) fn wait(&self) -> Result<(), Error> {
         // SAFETY: the stream is live.
-        unsafe { self.driver.stream_synchronize(self.device, self.stream.raw()) }?;
+        unsafe { self.driver.stream_synchronize(self.device, self.stream.as_raw()) }?;
         Ok(())
     }
 }
@@ -118,7 +118,7 @@ impl Drop for Raw {
         // After an error something may still run.
         // SAFETY: stream and module are live, and nothing of the module runs after the wait, or the device is lost.
         let gone = unsafe {
-            let waited = self.driver.stream_synchronize(self.device, self.stream.raw());
+            let waited = self.driver.stream_synchronize(self.device, self.stream.as_raw());
             waited.and(self.driver.module_unload(self.device, self.module))
         };
         if let Err(e) = gone {
@@ -290,7 +290,7 @@ impl Calls {
         unsafe {
             driver.enqueue(
                 *device,
-                stream.raw(),
+                stream.as_raw(),
                 &DriverWork::CopyToDevice { dst: self.block.ptr, src: self.staged.host(slot), bytes },
             )
         }?;
@@ -324,7 +324,7 @@ impl MethodStream for Calls {
             unsafe {
                 driver.enqueue(
                     *device,
-                    stream.raw(),
+                    stream.as_raw(),
                     &DriverWork::CopyToHost { dst: to, src: self.result.ptr, bytes: self.results },
                 )
             }?;

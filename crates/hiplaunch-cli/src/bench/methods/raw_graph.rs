@@ -135,7 +135,7 @@ impl MethodStream for Replayed {
     fn submit(&mut self) -> Result<(), Error> {
         let Raw { driver, device, stream, .. } = &self.raw;
         // SAFETY: the nodes' memory is this stream's; the launch before it was waited for.
-        unsafe { driver.enqueue(*device, stream.raw(), &DriverWork::Graph(self.exec)) }?;
+        unsafe { driver.enqueue(*device, stream.as_raw(), &DriverWork::Graph(self.exec)) }?;
         Ok(())
     }
 
