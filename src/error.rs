@@ -207,6 +207,16 @@ impl fmt::Display for OutOfMemory {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchProblem {
+    /// A cooperative launch has more workgroups than the device runs at once.
+    #[error(
+        "{blocks} workgroups in a cooperative launch; the device runs at most {limit} of this size at once"
+    )]
+    CooperativeGrid {
+        /// Workgroups of the grid.
+        blocks: u64,
+        /// The most that fit.
+        limit: u64,
+    },
     /// Too few or too many arguments.
     #[error("takes {expected} arguments, got {got}")]
     ArgumentCount {

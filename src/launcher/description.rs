@@ -16,6 +16,7 @@ use crate::module::Module;
 /// |---|---|
 /// | [`args`](Launch::args) or [`packed`](Launch::packed) | no arguments |
 /// | [`staging`](Launch::staging) | [`Staging::Copy`] |
+/// | [`cooperative`](Launch::cooperative) | workgroups run in any order and do not wait for each other |
 /// | [`destination`](Launch::destination) | none: the kernel writes where its arguments say |
 ///
 /// ```
@@ -50,6 +51,7 @@ pub struct Launch<'a> {
     pub(super) dims: LaunchDims,
     pub(super) source: ArgumentSource<'a>,
     pub(super) staging: Staging,
+    pub(super) cooperative: bool,
     pub(super) placement: Option<Placement<'a>>,
 }
 
@@ -57,7 +59,13 @@ impl<'a> Launch<'a> {
     /// A launch without arguments.
     #[inline]
     pub const fn new(dims: LaunchDims) -> Launch<'a> {
-        Launch { dims, source: ArgumentSource::Args(&[]), staging: Staging::Copy, placement: None }
+        Launch {
+            dims,
+            source: ArgumentSource::Args(&[]),
+            staging: Staging::Copy,
+            cooperative: false,
+            placement: None,
+        }
     }
 
     /// The arguments, one for each of the kernel's explicit parameters. Replaces packed arguments.
@@ -83,6 +91,19 @@ impl<'a> Launch<'a> {
     #[inline]
     pub const fn staging(mut self, staging: Staging) -> Launch<'a> {
         self.staging = staging;
+        self
+    }
+
+    /// Launches all workgroups at the same time, so that the kernel can wait for the whole grid
+    /// (`cooperative_groups::this_grid().sync()`).
+    ///
+    /// Before anything is enqueued, the grid is compared with the most workgroups that the device runs at once, by the
+    /// kernel's occupancy: more are [`LaunchProblem::CooperativeGrid`](crate::LaunchProblem::CooperativeGrid). A driver
+    /// without [`Capability::CooperativeLaunch`](crate::driver::Capability::CooperativeLaunch), as HIP before 5.5, refuses
+    /// with `NOT_SUPPORTED`.
+    #[inline]
+    pub const fn cooperative(mut self) -> Launch<'a> {
+        self.cooperative = true;
         self
     }
 

@@ -123,9 +123,9 @@ pub(super) fn launch_into<R: Receipt>(
     description: Launch<'_>,
     placement: Placement<'_>,
 ) -> Result<R> {
-    let Launch { mut dims, source, staging, .. } = description;
+    let Launch { mut dims, source, staging, cooperative, .. } = description;
     let device = stream.device();
-    device.check()?;
+    stream.core().check()?;
     let Placement { to: Some(Destination(to)), shape, parameter } = placement else {
         return refuse(kernel, "a parameter was named for it, but no memory was given");
     };
@@ -133,13 +133,16 @@ pub(super) fn launch_into<R: Receipt>(
     let parameter = parameter_of(kernel, source, parameter)?;
     dims.dynamic_lds = kernel.with_layout(dims.dynamic_lds)?;
     kernel.check_dims(&dims)?;
+    if cooperative {
+        kernel.check_cooperative(&dims)?;
+    }
     match source {
         ArgumentSource::Args(args) => kernel.check_args(args)?,
         ArgumentSource::Packed(bytes) => kernel.check_packed(bytes.len())?,
     }
     let enqueue = |target: BufferArg<'_>| {
         let destination = Some(Target { parameter, buffer: target });
-        launch(kernel, &stream.0, Request { dims, staging, source, destination })
+        launch(kernel, &stream.0, Request { dims, staging, source, cooperative, destination })
     };
     match to {
         Kind::View { layout: view, device: of_view, target } => {

@@ -8,7 +8,7 @@ use code_object::{KernelSignature, ValueKind};
 use crate::device::Device;
 use crate::error::{Error, LaunchProblem, Result};
 use crate::module::Module;
-use hip_driver::RawFunction;
+use hip_driver::{CallKind, Capability, DriverError, ErrorCode, RawFunction};
 
 use super::args::{Arg, LaunchDims};
 use super::description::{Launch, Registration};
@@ -47,6 +47,10 @@ pub struct Kernel {
     pub(crate) name: Arc<str>,
     pub(crate) function: RawFunction,
     pub(crate) parameters: Vec<Parameter>,
+    /// The parameters' offsets.
+    pub(super) offsets: Box<[u32]>,
+    /// The last answer about how many workgroups fit on a compute unit: for a block's size and dynamic LDS.
+    occupancy: Mutex<Option<(u32, u32, u32)>>,
     pub(crate) kernarg_bytes: u32,
     pub(crate) explicit_bytes: u32,
     /// Most bytes of packed arguments, padding included.
@@ -115,6 +119,8 @@ impl Kernel {
             id: ID.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
             name,
             function,
+            offsets: parameters.iter().map(|p| p.offset).collect(),
+            occupancy: Mutex::new(None),
             parameters,
             // None where all arguments are hidden: `KernelLaunch::kernarg` says why.
             kernarg_bytes: if signature.explicit_args().is_empty() { 0 } else { signature.kernarg_size },
@@ -168,11 +174,44 @@ impl Kernel {
     fn launch_on<R: Receipt>(&self, stream: &Stream, mut description: Launch<'_>) -> Result<R> {
         match description.placement.take() {
             None => {
-                let Launch { dims, staging, source, .. } = description;
-                launch(self, &stream.0, Request { dims, staging, source, destination: None })
+                let Launch { dims, staging, source, cooperative, .. } = description;
+                launch(self, &stream.0, Request { dims, staging, source, cooperative, destination: None })
             }
             Some(placement) => launch_into(self, stream, description, placement),
         }
+    }
+
+    /// Checks that all workgroups of a cooperative launch are on the device at once.
+    #[cold]
+    pub(super) fn check_cooperative(&self, dims: &LaunchDims) -> Result<()> {
+        let (device, block) = (self.device(), dims.block.iter().product::<u32>());
+        let capabilities = device.raw().capabilities();
+        if !capabilities.has(Capability::CooperativeLaunch) {
+            let detail = "this driver has no cooperative launches";
+            let call = CallKind::LaunchCooperative.name();
+            return Err(DriverError::with_detail(call, ErrorCode::NOT_SUPPORTED, detail).into());
+        }
+        if dims.is_empty() || !capabilities.has(Capability::Occupancy) {
+            return Ok(());
+        }
+        let mut known = self.occupancy.lock().unwrap_or_else(PoisonError::into_inner);
+        let per_unit = match *known {
+            Some((of_block, lds, per_unit)) if (of_block, lds) == (block, dims.dynamic_lds) => per_unit,
+            _ => {
+                // SAFETY: the module, which this kernel keeps, has the function.
+                let asked =
+                    unsafe { device.raw().occupancy(device.id(), self.function, block, dims.dynamic_lds) };
+                let per_unit = asked.map_err(|e| device.error(e))?;
+                *known = Some((block, dims.dynamic_lds, per_unit));
+                per_unit
+            }
+        };
+        let limit = u64::from(per_unit) * u64::from(device.properties().compute_units);
+        let blocks = dims.grid.iter().map(|&n| u64::from(n)).fold(1, u64::saturating_mul);
+        if blocks > limit {
+            return Err(self.refuse(LaunchProblem::CooperativeGrid { blocks, limit }));
+        }
+        Ok(())
     }
 
     #[inline]

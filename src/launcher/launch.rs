@@ -42,6 +42,7 @@ pub(super) struct Request<'a> {
     pub(super) dims: LaunchDims,
     pub(super) staging: Staging,
     pub(super) source: ArgumentSource<'a>,
+    pub(super) cooperative: bool,
     pub(super) destination: Option<Target<'a>>,
 }
 
@@ -144,6 +145,9 @@ pub(super) fn launch<R: Receipt>(
     stream_state.core.check()?;
     request.dims.dynamic_lds = kernel.with_layout(request.dims.dynamic_lds)?;
     kernel.check_dims(&request.dims)?;
+    if request.cooperative {
+        kernel.check_cooperative(&request.dims)?;
+    }
     let request = &request;
     let image = match request.source {
         ArgumentSource::Args(args) => check_args(kernel, stream_state, args, request.destination.is_some())?,
@@ -720,9 +724,13 @@ fn submit(
             kernarg: &entry.kernarg,
             accesses,
         };
+        let work = match request.cooperative {
+            false => Work::Kernel(&launch),
+            true => Work::CooperativeKernel { launch: &launch, offsets: &kernel.offsets },
+        };
         // SAFETY: the segment is as long as the metadata say, and was packed after every argument was checked against
         // them; what the caller's own pointers are good for is the caller's promise.
-        unsafe { driver.enqueue(id, stream, &Work::Kernel(&launch)) }.map_err(free)?;
+        unsafe { driver.enqueue(id, stream, &work) }.map_err(free)?;
     }
     let Some(slot) = &staged.slot else { return Ok(()) };
     if !mapped {

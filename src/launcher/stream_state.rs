@@ -13,7 +13,7 @@ use crate::memory::{DeviceScratchBuffer, PoolBlock, ResultBuffers, StagingRing};
 use crate::module::Module;
 use crate::owned_stream::OwnedStream;
 use crate::stream::{StreamCore, next_number};
-use hip_driver::{EventOptions, RawStream, StreamOptions};
+use hip_driver::{Capability, DriverError, ErrorCode, EventOptions, RawStream, StreamOptions};
 
 use super::args::LaunchDims;
 use super::kernel::Kernel;
@@ -69,7 +69,8 @@ impl Stream {
     /// [`Error::Invalid`](crate::Error::Invalid). Its tickets can be read anywhere.
     ///
     /// # Errors
-    /// [`Error::DeviceLost`](crate::Error::DeviceLost).
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost); `NOT_SUPPORTED` for the stream of a thread where the driver lacks
+    /// [`Capability::PerThreadStream`].
     ///
     /// # Safety
     /// `stream` is a live stream of the device, and of the driver that the device was opened with, as long as the `Stream`
@@ -95,6 +96,12 @@ impl Stream {
         if let Some(known) = device.streams().live().into_iter().find(is_it) {
             device.check()?;
             return Ok(Stream(known));
+        }
+        if stream == RawStream::PER_THREAD && !device.raw().capabilities().has(Capability::PerThreadStream) {
+            let detail = "this driver does not launch kernels there";
+            return Err(
+                DriverError::with_detail("hipStreamPerThread", ErrorCode::NOT_SUPPORTED, detail).into()
+            );
         }
         // SAFETY: the caller's promise.
         let core = unsafe { StreamCore::adopt(device, stream) }?;

@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 
 use hiplaunch::driver::validation::Violation;
-use hiplaunch::driver::{DevicePtr, RawStream, StreamOptions, Work};
+use hiplaunch::driver::{Capability, DevicePtr, ErrorCode, RawStream, StreamOptions, Work};
 
 use crate::rig::{D0, D1, Hold, PROBE, Rig, output, value};
 
@@ -61,6 +61,9 @@ pub(crate) fn blocking_streams_take_no_notice_of_each_other(rig: &Rig) {
 }
 
 pub(crate) fn a_threads_own_stream_is_a_blocking_stream(rig: &Rig) {
+    if !rig.has(Capability::PerThreadStream) {
+        return;
+    }
     holds_up(rig, OWN, NULL, true);
     holds_up(rig, NULL, OWN, true);
     holds_up(rig, OWN, blocking(rig), false);
@@ -68,6 +71,9 @@ pub(crate) fn a_threads_own_stream_is_a_blocking_stream(rig: &Rig) {
 }
 
 pub(crate) fn each_thread_has_a_stream_of_its_own(rig: &Rig) {
+    if !rig.has(Capability::PerThreadStream) {
+        return;
+    }
     let (probe, here, there) = (rig.load(&PROBE), rig.malloc(400), rig.malloc(400));
     rig.fill_words(here, 1, 100, OWN);
     rig.sync(OWN);
@@ -173,7 +179,7 @@ pub(crate) fn default_streams_are_not_destroyed(rig: &Rig) {
     for stream in [NULL, OWN] {
         // SAFETY: the driver refuses it.
         let error = unsafe { rig.driver.stream_destroy(D0, stream) }.unwrap_err();
-        assert_eq!(error.code, hiplaunch::driver::ErrorCode::INVALID_HANDLE);
+        assert_eq!(error.code, ErrorCode::INVALID_HANDLE);
         rig.expect_violation(|found| matches!(found, Violation::UnknownHandle { .. }));
     }
     rig.sync(NULL);

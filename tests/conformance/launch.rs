@@ -3,7 +3,7 @@
 use hiplaunch::driver::validation::Violation;
 use hiplaunch::driver::{Capability, Driver, ErrorCode, KernelLaunch, Work};
 
-use crate::rig::{Arg, D0, D1, JIT, MATMUL, PROBE, REDUCE, Rig, VECTOR, code, input, output, value};
+use crate::rig::{Arg, D0, D1, GRID, JIT, MATMUL, PROBE, REDUCE, Rig, VECTOR, code, input, output, value};
 use crate::subject::Subject;
 
 /// Floats whose sums and products show every bit that is wrong.
@@ -315,4 +315,53 @@ pub(crate) fn a_trap_is_an_error(rig: &Rig) {
     rig.lose_device();
     assert!(error.code.is_sticky(), "{error}");
     assert!(error.to_string().contains("trap_kernel"), "{error}");
+}
+
+pub(crate) fn a_cooperative_grid_waits_for_itself(rig: &Rig) {
+    if !rig.has(Capability::CooperativeLaunch) {
+        return;
+    }
+    const N: usize = 1000;
+    let (stream, grid) = (rig.stream(), rig.load(&GRID));
+    let (a, b) = (rig.upload(&[1u32; N], stream), rig.malloc(4 * N));
+    for (round, groups) in [1u32, 2, 7, 16].into_iter().enumerate() {
+        let args = [output(a, 4 * N), output(b, 4 * N), value(N as i32), value(4i32)];
+        grid.launch_cooperative("grid_stencil", groups, 64, stream, &args).unwrap();
+        // Each step makes every value four times as large.
+        let expected = 1u32.wrapping_shl(8 * (round as u32 + 1));
+        let expected = if 8 * (round as u32 + 1) < 32 { expected } else { 0 };
+        assert_eq!(rig.read::<u32>(a, N, stream), [expected; N], "{groups} workgroups");
+    }
+}
+
+pub(crate) fn a_cooperative_grid_that_does_not_fit_is_refused(rig: &Rig) {
+    if !rig.has(Capability::CooperativeLaunch) {
+        return;
+    }
+    let (stream, grid) = (rig.stream(), rig.load(&GRID));
+    let a = rig.upload(&[1u32; 4], stream);
+    let args = [output(a, 16), value(a), value(4i32), value(1i32)];
+    let refused = grid.launch_cooperative("grid_stencil", 1 << 20, 64, stream, &args);
+    assert_eq!(code(refused), ErrorCode::COOPERATIVE_LAUNCH_TOO_LARGE);
+    assert_eq!(rig.read::<u32>(a, 4, stream), [1; 4]);
+}
+
+pub(crate) fn no_graph_takes_a_cooperative_launch(rig: &Rig) {
+    if !rig.has(Capability::Graphs) {
+        return;
+    }
+    let (probe, graph) = (rig.load(&PROBE), rig.graph());
+    let (function, kernarg) = (probe.function("no_args"), probe.kernarg("no_args", &[]));
+    let launch = KernelLaunch {
+        function,
+        grid: [1; 3],
+        block: [64, 1, 1],
+        dynamic_lds: 0,
+        kernarg: &kernarg,
+        accesses: &[],
+    };
+    let work = Work::CooperativeKernel { launch: &launch, offsets: &[] };
+    // SAFETY: the graph is live; the driver refuses the work.
+    let refused = unsafe { rig.driver.graph_add(D0, graph, &[], &work) };
+    assert_eq!(code(refused), ErrorCode::NOT_SUPPORTED);
 }

@@ -134,6 +134,9 @@ conformance!({
         configurations_out_of_limits_are_refused,
         a_fault_is_an_error_on_its_device_alone,
         a_trap_is_an_error,
+        a_cooperative_grid_waits_for_itself,
+        a_cooperative_grid_that_does_not_fit_is_refused,
+        no_graph_takes_a_cooperative_launch,
     ]
     graphs: [
         a_chain_gives_what_streams_give,

@@ -40,6 +40,7 @@ pub(crate) static REDUCE: Image = image!("reduce");
 pub(crate) static MATMUL: Image = image!("matmul");
 pub(crate) static PROBE: Image = image!("probe");
 pub(crate) static JIT: Image = image!("jit");
+pub(crate) static GRID: Image = image!("grid");
 
 /// What a case made, to be given back at its end.
 #[derive(Debug, Default)]
@@ -570,6 +571,25 @@ impl Kernels<'_> {
             KernelLaunch { function, grid, block, dynamic_lds, kernarg: &kernarg, accesses: &accesses };
         // SAFETY: the kernarg segment is complete, and the case gives the kernel what it asks for.
         unsafe { self.rig.driver.enqueue(self.device, stream, &Work::Kernel(&launch)) }
+    }
+
+    /// Launches workgroups that can wait for each other.
+    pub(crate) fn launch_cooperative(
+        &self,
+        name: &str,
+        grid: u32,
+        block: u32,
+        stream: RawStream,
+        args: &[Arg],
+    ) -> DriverResult<()> {
+        let (function, kernarg, accesses) = (self.function(name), self.kernarg(name, args), accesses(args));
+        let offsets: Vec<u32> = self.signature(name).explicit_args().iter().map(|a| a.offset).collect();
+        let (grid, block) = ([grid, 1, 1], [block, 1, 1]);
+        let launch =
+            KernelLaunch { function, grid, block, dynamic_lds: 0, kernarg: &kernarg, accesses: &accesses };
+        let work = Work::CooperativeKernel { launch: &launch, offsets: &offsets };
+        // SAFETY: as in `launch_with`.
+        unsafe { self.rig.driver.enqueue(self.device, stream, &work) }
     }
 }
 

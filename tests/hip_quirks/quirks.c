@@ -262,6 +262,30 @@ static void destroy_beside_a_blocked_host_function(void) {
   say("returns");
 }
 
+/* ---- default streams ---- */
+
+static void launch_on_a_threads_stream(void) {
+  unsigned count, *p = zeroed(1);
+  Handle of_this_thread = (Handle)2; /* hipStreamPerThread */
+  launch_bump(p, of_this_thread);
+  CHECK(hipStreamSynchronize(of_this_thread));
+  CHECK(hipMemcpyDtoH(&count, p, 4));
+  say(count == 1 ? "right" : "wrong");
+}
+
+static void query_beside_the_null_stream(void) {
+  Handle idle;
+  unsigned *p = zeroed(1);
+  CHECK(hipStreamCreateWithFlags(&idle, 0));
+  launch_bump(p, idle);
+  CHECK(hipStreamSynchronize(idle));
+  if (!hipLaunchHostFunc) say("no-host-functions");
+  CHECK(hipLaunchHostFunc(NULL, block, NULL));
+  sem_wait(&blocked);
+  int code = hipStreamQuery(idle);
+  say(code == 0 ? "idle" : code == 600 ? "not-ready" : "wrong");
+}
+
 static void run(void *ran) { sem_post(ran); }
 
 static void host_function_beside_a_blocked_one(void) {
@@ -284,6 +308,8 @@ static const struct {
     {"subnormal-quotient", subnormal_quotient, 1},
     {"memset-node", memset_node, 1},
     {"launches-beside-graphs", launches_beside_graphs, 5},
+    {"launch-on-a-threads-stream", launch_on_a_threads_stream, 1},
+    {"query-beside-the-null-stream", query_beside_the_null_stream, 1},
     {"host-function-beside-a-blocked-one", host_function_beside_a_blocked_one, 1},
     {"query-beside-device-synchronize", query_beside_device_synchronize, 1},
     {"destroy-beside-a-blocked-host-function", destroy_beside_a_blocked_host_function, 1},

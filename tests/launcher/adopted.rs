@@ -113,11 +113,24 @@ fn launches_and_their_owners_work_stand_in_one_order() {
 fn default_streams_are_adopted_as_well() {
     on_each(|rig| {
         alternate(&rig, RawStream::NULL);
-        alternate(&rig, RawStream::PER_THREAD);
         let (null, legacy) = (adopt(&rig, RawStream::NULL), adopt(&rig, RawStream::LEGACY));
         assert_eq!(null, legacy);
+        rig.assert_clean();
+    });
+}
+
+#[test]
+fn a_threads_own_stream_is_used_on_that_thread_alone() {
+    on_each(|rig| {
+        if !rig.launcher.driver().capabilities().has(Capability::PerThreadStream) {
+            // SAFETY: it is refused.
+            let refused = unsafe { Stream::from_raw(&rig.device, RawStream::PER_THREAD) };
+            assert_eq!(refused.unwrap_err().code(), Some(ErrorCode::NOT_SUPPORTED));
+            return;
+        }
+        alternate(&rig, RawStream::PER_THREAD);
         let own = adopt(&rig, RawStream::PER_THREAD);
-        assert_ne!(null, own);
+        assert_ne!(adopt(&rig, RawStream::NULL), own);
         let buffer = DeviceBuffer::<u32>::on(&own, 16).unwrap();
         bump(&rig, &own, &buffer).unwrap();
         std::thread::scope(|scope| {

@@ -4,6 +4,7 @@ mod adopted;
 mod arguments;
 mod combinations;
 mod concurrency;
+mod cooperative;
 mod destination;
 mod faults;
 mod lds;

@@ -68,6 +68,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let kernarg = pack(&[buffers[2]], &[0]);
         for (grid, block) in [(1, 64), (1, 1024), (16, 256)] {
             let dispatch = Dispatch {
+                cooperative: false,
                 kernel,
                 grid: [grid, 1, 1],
                 block: [block, 1, 1],
@@ -99,7 +100,10 @@ fn load(machine: &Machine, out: u64) -> Result<(), Box<dyn Error>> {
         let mapped = now(begin, true);
         let kernel = program.kernel_index("xorshift").ok_or("no such kernel")?;
         let (grid, block) = ([1, 1, 1], [64, 1, 1]);
-        machine.dispatch(&program, &Dispatch { kernel, grid, block, dynamic_lds: 0, kernarg: &kernarg })?;
+        machine.dispatch(
+            &program,
+            &Dispatch { cooperative: false, kernel, grid, block, dynamic_lds: 0, kernarg: &kernarg },
+        )?;
         parse += parsed - start;
         map += mapped - parsed;
         run += now(begin, true) - mapped;
@@ -137,7 +141,14 @@ fn measure(
 ) -> Result<(f64, u64), Box<dyn Error>> {
     let kernel = program.kernel_index(name).ok_or("no such kernel")?;
     let kernarg = args(buffers);
-    let dispatch = Dispatch { kernel, grid: *grid, block: *block, dynamic_lds: 0, kernarg: &kernarg };
+    let dispatch = Dispatch {
+        cooperative: false,
+        kernel,
+        grid: *grid,
+        block: *block,
+        dynamic_lds: 0,
+        kernarg: &kernarg,
+    };
     let begin = Instant::now();
     let (mut best, mut instructions) = (f64::MAX, 0);
     while begin.elapsed() < Duration::from_secs(2) {

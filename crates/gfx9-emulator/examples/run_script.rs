@@ -116,6 +116,7 @@ fn run(
         let stats = machine.dispatch(
             &program,
             &Dispatch {
+                cooperative: false,
                 kernel,
                 grid: dims("grid"),
                 block: dims("block"),

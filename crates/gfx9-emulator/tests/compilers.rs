@@ -37,6 +37,7 @@ fn kernels_without_code() {
     rig.run("some", 1, 1, &[U64(out)]);
     assert_eq!(rig.read(out, 1), [7]);
     let dispatch = Dispatch {
+        cooperative: false,
         kernel: rig.program.kernel_index("none").unwrap(),
         grid: [1; 3],
         block: [1; 3],

@@ -46,6 +46,8 @@ impl Driver for EmulatedDriver {
             Capability::StreamOrderedAllocator,
             Capability::HostFunc,
             Capability::Graphs,
+            Capability::PerThreadStream,
+            Capability::CooperativeLaunch,
         ]
         .into_iter()
         .collect()

@@ -47,7 +47,14 @@ unsafe impl Sync for HostTarget {}
 #[derive(Clone)]
 pub(super) enum Step {
     /// A kernel; the bytes are its explicit arguments, the rest of the kernarg segment is zero.
-    Launch { function: Arc<Function>, grid: [u32; 3], block: [u32; 3], dynamic_lds: u32, kernarg: Staged },
+    Launch {
+        function: Arc<Function>,
+        grid: [u32; 3],
+        block: [u32; 3],
+        dynamic_lds: u32,
+        kernarg: Staged,
+        cooperative: bool,
+    },
     /// A copy that reads the host memory now.
     CopyIn { dst: DevicePtr, src: HostSource, bytes: usize },
     /// A copy that writes the host memory now.
@@ -117,12 +124,23 @@ impl EmulatedDriver {
         work: &Work<'a>,
     ) -> DriverResult<Option<Prepared<'a>>> {
         let step = match *work {
-            Work::Kernel(launch) => {
+            Work::Kernel(launch) | Work::CooperativeKernel { launch, .. } => {
                 let function = self.function(call, device.id, launch.function)?;
                 let KernelLaunch { grid, block, dynamic_lds, .. } = *launch;
                 function.check_configuration(call, grid, block, dynamic_lds)?;
+                let cooperative = matches!(work, Work::CooperativeKernel { .. });
+                if cooperative {
+                    check_residency(call, device, &function, launch)?;
+                }
                 let arguments = function.explicit(call, launch.kernarg)?;
-                let step = Step::Launch { function, grid, block, dynamic_lds, kernarg: Staged::NOTHING };
+                let step = Step::Launch {
+                    function,
+                    grid,
+                    block,
+                    dynamic_lds,
+                    kernarg: Staged::NOTHING,
+                    cooperative,
+                };
                 return Ok(Some(Prepared { step, arguments }));
             }
             Work::CopyToDevice { dst, src, bytes } if bytes > 0 => {
@@ -296,9 +314,10 @@ impl Device {
     /// Does a piece of work, whose kernel arguments stand in `arguments`. An error comes with what was being done.
     pub(super) fn run_step(&self, step: &Step, arguments: &[u8]) -> Ran {
         match *step {
-            Step::Launch { ref function, grid, block, dynamic_lds, kernarg } => {
+            Step::Launch { ref function, grid, block, dynamic_lds, kernarg, cooperative } => {
                 let kernarg = kernarg.of(arguments);
-                let dispatch = Dispatch { kernel: function.index, grid, block, dynamic_lds, kernarg };
+                let dispatch =
+                    Dispatch { cooperative, kernel: function.index, grid, block, dynamic_lds, kernarg };
                 let ran = self.machine.dispatch(&function.module.program, &dispatch).map_err(|error| {
                     let kernel = &function.signature().name;
                     (format!("launch of {kernel} with grid {grid:?} and block {block:?}"), error)
@@ -336,6 +355,24 @@ impl Device {
             }
         }
     }
+}
+
+/// Fails if the device does not have room for all workgroups at once.
+fn check_residency(
+    call: &'static str,
+    device: &Device,
+    function: &Function,
+    launch: &KernelLaunch<'_>,
+) -> DriverResult<()> {
+    // The block's size was checked: it fits.
+    let per_unit = function.occupancy(launch.block.iter().product(), launch.dynamic_lds);
+    let room = u64::from(per_unit) * u64::from(device.properties.compute_units);
+    let workgroups = launch.grid.iter().map(|&n| u64::from(n)).fold(1, u64::saturating_mul);
+    if workgroups <= room {
+        return Ok(());
+    }
+    let detail = format!("{workgroups} workgroups in a cooperative launch, {room} are on the device at once");
+    Err(DriverError::with_detail(call, ErrorCode::COOPERATIVE_LAUNCH_TOO_LARGE, detail))
 }
 
 fn copy_peer(

@@ -105,6 +105,9 @@ impl EmulatedDriver {
             let detail = format!("{foreign:?} is no node of {graph:?}");
             return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail));
         }
+        if let Work::CooperativeKernel { .. } = work {
+            return Err(work.unsupported(call));
+        }
         let step =
             self.prepare(call, &found.device, work)?.map(|prepared| prepared.stage(&mut recorded.arguments));
         if let Some((host, bytes)) = step.as_ref().and_then(Step::host_memory) {

@@ -106,7 +106,14 @@ impl Module {
 fn construct(call: &'static str, device: &Device, program: &LoadedProgram) -> DriverResult<()> {
     let kernels = program.kernels().iter().enumerate();
     for (kernel, _) in kernels.filter(|(_, kernel)| kernel.kind == KernelKind::Init) {
-        let launch = Dispatch { kernel, grid: [1; 3], block: [1; 3], dynamic_lds: 0, kernarg: &[] };
+        let launch = Dispatch {
+            cooperative: false,
+            kernel,
+            grid: [1; 3],
+            block: [1; 3],
+            dynamic_lds: 0,
+            kernarg: &[],
+        };
         device.machine.dispatch(program, &launch).map_err(|error| {
             DriverError::with_detail(call, ErrorCode::SHARED_OBJECT_INIT_FAILED, error.to_string())
         })?;

@@ -120,6 +120,7 @@ macro_rules! define_calls {
                 DeviceCount = "hipGetDeviceCount" [];
                 $($kind = $name [$($in_group)*];)*
                 LaunchKernel = "hipModuleLaunchKernel" [];
+                LaunchCooperative = "hipModuleLaunchCooperativeKernel" [];
                 MemcpyHtodAsync = "hipMemcpyHtoDAsync" [];
                 MemcpyDtohAsync = "hipMemcpyDtoHAsync" [];
                 MemcpyDtodAsync = "hipMemcpyDtoDAsync" [];
@@ -388,6 +389,15 @@ pub enum Work<'a> {
         /// How many words.
         count: usize,
     },
+    /// Runs a kernel whose workgroups are all on the device at the same time, so that they can wait for each other. Fails
+    /// with `COOPERATIVE_LAUNCH_TOO_LARGE` when they do not fit. Needs
+    /// [`Capability::CooperativeLaunch`](crate::Capability::CooperativeLaunch). No graph takes it.
+    CooperativeKernel {
+        /// The launch.
+        launch: &'a KernelLaunch<'a>,
+        /// Where each explicit argument begins in the kernarg segment, in their order. In bytes.
+        offsets: &'a [u32],
+    },
     /// Runs a function on a thread of the driver. No graph takes it.
     HostFunction(&'a HostFunction),
     /// Runs all nodes of a graph: after all earlier work on the stream, before all later. No graph takes it.
@@ -516,6 +526,7 @@ impl Work<'_> {
     pub const fn kind(&self) -> CallKind {
         match self {
             Work::Kernel(_) => CallKind::LaunchKernel,
+            Work::CooperativeKernel { .. } => CallKind::LaunchCooperative,
             Work::CopyToDevice { .. } => CallKind::MemcpyHtodAsync,
             Work::CopyToHost { .. } => CallKind::MemcpyDtohAsync,
             Work::CopyWithin { .. } => CallKind::MemcpyDtodAsync,
@@ -539,7 +550,10 @@ impl Work<'_> {
             Work::FillBytes { .. } => CallKind::GraphAddMemsetD8,
             Work::FillWords { .. } => CallKind::GraphAddMemsetD32,
             Work::Empty => CallKind::GraphAddEmpty,
-            Work::CopyFromPeer { .. } | Work::HostFunction(_) | Work::Graph(_) => CallKind::UnsupportedWork,
+            Work::CooperativeKernel { .. }
+            | Work::CopyFromPeer { .. }
+            | Work::HostFunction(_)
+            | Work::Graph(_) => CallKind::UnsupportedWork,
         }
     }
 
@@ -579,7 +593,7 @@ impl Work<'_> {
     pub fn access_ranges(&self, device: DeviceId) -> impl ExactSizeIterator<Item = AccessRange> + Clone {
         let on = |ptr, bytes, write| Some(AccessRange::device(device, ptr, bytes, write));
         let (read, written, accesses): (_, _, &[MemoryAccess]) = match *self {
-            Work::Kernel(launch) => (None, None, launch.accesses),
+            Work::Kernel(launch) | Work::CooperativeKernel { launch, .. } => (None, None, launch.accesses),
             Work::CopyToDevice { dst, src, bytes } => {
                 (Some(AccessRange::host(src, bytes, false)), on(dst, bytes, true), &[])
             }
@@ -602,7 +616,8 @@ impl Work<'_> {
     pub fn summary(&self) -> WorkSummary {
         let copy = |direction, bytes: usize| WorkSummary::Copy { direction, bytes: bytes as u64 };
         match *self {
-            Work::Kernel(&KernelLaunch { function, grid, block, dynamic_lds, .. }) => {
+            Work::Kernel(launch) | Work::CooperativeKernel { launch, .. } => {
+                let &KernelLaunch { function, grid, block, dynamic_lds, .. } = launch;
                 WorkSummary::Kernel { function, grid, block, dynamic_lds }
             }
             Work::CopyToDevice { bytes, .. } => copy(CopyDirection::HostToDevice, bytes),

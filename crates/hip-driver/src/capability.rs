@@ -36,11 +36,15 @@ pub enum Capability {
     HostFunc,
     /// Graphs made node by node, of kernels, copies and fills.
     Graphs,
+    /// Kernels on [`RawStream::PER_THREAD`](super::RawStream::PER_THREAD).
+    PerThreadStream,
+    /// [Cooperative launches](super::Work::CooperativeKernel).
+    CooperativeLaunch,
 }
 
 impl Capability {
     /// Every capability, in declaration order.
-    pub const ALL: [Capability; 15] = [
+    pub const ALL: [Capability; 17] = [
         Capability::StreamPriority,
         Capability::EventTiming,
         Capability::CopyDeviceToDevice,
@@ -56,6 +60,8 @@ impl Capability {
         Capability::StreamOrderedAllocator,
         Capability::HostFunc,
         Capability::Graphs,
+        Capability::PerThreadStream,
+        Capability::CooperativeLaunch,
     ];
 
     /// The first HIP version that has it, where that is later than 4.0.
@@ -65,6 +71,9 @@ impl Capability {
             Capability::HostFunc => Some("5.3"),
             // The calls are older; kernels of modules are known to be taken from here on.
             Capability::Graphs => Some("5.2"),
+            // The oldest seen to have it; 5.2.3 crashes.
+            Capability::PerThreadStream => Some("6.4"),
+            Capability::CooperativeLaunch => Some("5.5"),
             _ => None,
         }
     }

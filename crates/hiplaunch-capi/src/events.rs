@@ -1,8 +1,10 @@
 //! Events: order between streams, and times.
 
+use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
+use hip_driver::RawEvent;
 use hiplaunch::EventOptions;
 use hiplaunch::event::Event;
 
@@ -36,6 +38,44 @@ pub extern "C" fn hiplaunch_event_open(
         let Found { owner, value: launcher } = launcher_of(launcher)?;
         let event = Event::new(launcher.device(device)?, EventOptions { timing })?;
         out.write(insert_in(&EVENTS, owner, Arc::new(event))?);
+        Ok(())
+    })
+}
+
+/// An event that somebody else made (HIP's hipEvent_t), without owning it: it can be recorded and waited for, whoever
+/// recorded it last, and hiplaunch_event_close does not destroy it. It must be alive until then.
+///
+/// Ownership: the caller closes it, or the launcher. Threads: any. Errors: as hiplaunch_event_open.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hiplaunch_event_adopt(
+    launcher: *const hiplaunch_launcher,
+    device: u32,
+    raw: *mut c_void,
+    event: Option<&mut MaybeUninit<*mut hiplaunch_event>>,
+) -> hiplaunch_status {
+    call("hiplaunch_event_adopt", || {
+        let out = wanted(event, "event")?;
+        let Found { owner, value: launcher } = launcher_of(launcher)?;
+        let raw = RawEvent(raw.expose_provenance() as u64);
+        // SAFETY: the caller's promise.
+        let event = unsafe { Event::from_raw(launcher.device(device)?, raw) };
+        out.write(insert_in(&EVENTS, owner, Arc::new(event))?);
+        Ok(())
+    })
+}
+
+/// The driver's own handle of an event, which is HIP's hipEvent_t; good as long as the event is open.
+///
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_event_raw(
+    event: *const hiplaunch_event,
+    raw: Option<&mut MaybeUninit<*mut c_void>>,
+) -> hiplaunch_status {
+    call("hiplaunch_event_raw", || {
+        let out = wanted(raw, "raw")?;
+        let raw = EVENTS.get(event)?.value.as_raw();
+        out.write(std::ptr::with_exposed_provenance_mut(raw.0 as usize));
         Ok(())
     })
 }

@@ -66,12 +66,17 @@ pub struct hiplaunch_launch_options {
     pub rank: usize,
     /// Bytes of an element of the result.
     pub element: usize,
+    /// 1 for a cooperative launch, else 0: all workgroups are on the device at the same time, so that the kernel can wait
+    /// for the whole grid (cooperative groups' grid.sync). A grid that does not fit is HIPLAUNCH_STATUS_LAUNCH, whose message has the most
+    /// workgroups that do. HIPLAUNCH_STATUS_DRIVER where the driver has no such launches, as HIP before 5.5.
+    pub cooperative: u32,
 }
 
-// SAFETY: integers and pointers; the one version.
+// SAFETY: integers and pointers; a version ends where the next one's fields begin.
 unsafe impl Versioned for hiplaunch_launch_options {
     const NAME: &'static str = "hiplaunch_launch_options";
-    const SIZES: &'static [usize] = &[size_of::<hiplaunch_launch_options>()];
+    const SIZES: &'static [usize] =
+        &[std::mem::offset_of!(hiplaunch_launch_options, cooperative), size_of::<hiplaunch_launch_options>()];
 }
 
 /// A kernel and a stream of one launcher, which stay as they are meanwhile.
@@ -173,6 +178,11 @@ pub unsafe extern "C" fn hiplaunch_submit(
             hiplaunch_staging::Copy => Staging::Copy,
             hiplaunch_staging::Mapped => Staging::Mapped,
         };
+        let cooperative = match options.cooperative {
+            0 => false,
+            1 => true,
+            n => return Err(Failure::invalid(format!("`cooperative` is {n}; it is 0 or 1"))),
+        };
         let target = target(kernel, stream)?;
         let (Found { owner, value: KernelObject { kernel } }, stream) = target.get()?;
         // SAFETY: the caller's promises for arrays.
@@ -187,7 +197,7 @@ pub unsafe extern "C" fn hiplaunch_submit(
         if packed.is_some() && !args.is_empty() {
             return Err(Failure::invalid("`args` and `packed` are both given; give one of them"));
         }
-        let description = Description { options: &options, staging, packed };
+        let description = Description { options: &options, staging, cooperative, packed };
         let shape = in_bytes(shape, options.element);
         let (buffer, view) = (options.destination, options.destination_view);
         // SAFETY: the caller's promises for what arguments lead to, and for the kernel.
@@ -228,6 +238,7 @@ pub unsafe extern "C" fn hiplaunch_submit(
 struct Description<'a> {
     options: &'a hiplaunch_launch_options,
     staging: Staging,
+    cooperative: bool,
     packed: Option<&'a [u8]>,
 }
 
@@ -236,7 +247,10 @@ impl<'a> Description<'a> {
     where
         'a: 'b,
     {
-        let launch = Launch::new(self.options.dims.get()).staging(self.staging);
+        let mut launch = Launch::new(self.options.dims.get()).staging(self.staging);
+        if self.cooperative {
+            launch = launch.cooperative();
+        }
         match self.packed {
             Some(packed) => launch.packed(packed),
             None => launch.args(args),

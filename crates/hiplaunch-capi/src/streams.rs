@@ -1,7 +1,8 @@
 //! Streams.
 
-use hip_driver::StreamOptions;
+use hip_driver::{RawStream, StreamOptions};
 use hiplaunch::launcher::Stream;
+use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
 use super::handles::{Found, Kind, Table};
@@ -16,7 +17,7 @@ pub struct hiplaunch_stream {
 
 pub(super) static STREAMS: Table<Stream> = Table::new(Kind::Stream);
 
-/// Makes a stream on a device. Streams never synchronize with HIP's null stream.
+/// Makes a stream on a device. It does not wait for HIP's null stream, nor that for it.
 ///
 /// Ownership: the caller closes it, or the launcher. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE,
 /// HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DRIVER,
@@ -56,6 +57,52 @@ fn open(
     let stream = launcher.stream_with(launcher.device(device)?, options)?;
     out.write(insert_in(&STREAMS, owner, stream)?);
     Ok(())
+}
+
+/// A stream that somebody else made, without owning it: HIP's hipStream_t, or 0, 1 or 2 for the null stream (also called
+/// hipStreamLegacy) and hipStreamPerThread. Launches, copies, events and memory work on it as on a stream of this library's,
+/// and stand in one order with what its owner enqueues. A raw stream that is adopted twice, or was made by this library, is
+/// one stream with two handles. hiplaunch_stream_close waits for all its work, the owner's included, once the last handle
+/// and ticket goes, and does not destroy it.
+///
+/// The raw stream must be alive until then, and must not be captured. If its owner destroys it earlier, the emulator and the
+/// validation layer refuse later calls with HIPLAUNCH_STATUS_DRIVER; HIP may crash. The stream of hipStreamPerThread is that
+/// of the calling thread, and is refused on others with HIPLAUNCH_STATUS_INVALID_ARGUMENT.
+///
+/// Ownership: the caller closes it, or the launcher. Threads: any. Errors: as hiplaunch_stream_open.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hiplaunch_stream_adopt(
+    launcher: *const hiplaunch_launcher,
+    device: u32,
+    raw: *mut c_void,
+    stream: Option<&mut MaybeUninit<*mut hiplaunch_stream>>,
+) -> hiplaunch_status {
+    call("hiplaunch_stream_adopt", || {
+        let out = wanted(stream, "stream")?;
+        let Found { owner, value: launcher } = launcher_of(launcher)?;
+        let raw = RawStream(raw.expose_provenance() as u64);
+        // SAFETY: the caller's promise.
+        let stream = unsafe { launcher.stream_from_raw(launcher.device(device)?, raw) }?;
+        out.write(insert_in(&STREAMS, owner, stream)?);
+        Ok(())
+    })
+}
+
+/// The driver's own handle of a stream, which is HIP's hipStream_t, for libraries that enqueue work of their own; good as
+/// long as the stream is open. Their work stands in one order with launches.
+///
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_stream_raw(
+    stream: *const hiplaunch_stream,
+    raw: Option<&mut MaybeUninit<*mut c_void>>,
+) -> hiplaunch_status {
+    call("hiplaunch_stream_raw", || {
+        let out = wanted(raw, "raw")?;
+        let raw = STREAMS.get(stream)?.value.as_raw();
+        out.write(std::ptr::with_exposed_provenance_mut(raw.0 as usize));
+        Ok(())
+    })
 }
 
 /// Closes a stream. Waits for its work, unless tickets are open, which keep it until then.

@@ -74,6 +74,7 @@ fn launches_and_reads_through_the_c_api_allocate_nothing() {
         let by_block = [arg(hiplaunch_arg_kind::ArgumentBlock, 0, (&raw const block).cast(), 0)];
         for staging in [hiplaunch_staging::Copy, hiplaunch_staging::Mapped] {
             let options = hiplaunch_launch_options {
+                cooperative: 0,
                 struct_size: size_of::<hiplaunch_launch_options>(),
                 dims,
                 staging: staging as u32,

@@ -32,6 +32,8 @@ pub static REDUCE: Object = object!("reduce");
 pub static JIT: Object = object!("jit");
 /// `hip/probe.hip`.
 pub static PROBE: Object = object!("probe");
+/// Kernels whose workgroups wait for each other.
+pub static GRID: Object = object!("grid");
 
 impl Object {
     /// The code object that the device runs.

@@ -102,7 +102,10 @@ fn on_emulator(object: &[u8], job: &Job<'_>) -> Result<Vec<u8>, Box<dyn std::err
     kernarg.extend(job.shape.param.to_le_bytes());
     let kernel = program.kernel_index("k").ok_or("the code object has no kernel k")?;
     let Shape { grid, block, .. } = job.shape;
-    machine.dispatch(&program, &Dispatch { kernel, grid, block, dynamic_lds: 0, kernarg: &kernarg })?;
+    machine.dispatch(
+        &program,
+        &Dispatch { cooperative: false, kernel, grid, block, dynamic_lds: 0, kernarg: &kernarg },
+    )?;
     let mut all = Vec::new();
     for (at, size) in buffers {
         let mut bytes = vec![0; size];

@@ -35,7 +35,14 @@ pub fn load(bytes: &[u8]) {
     for kernel in 0..program.kernels().len().min(4) {
         let kernarg = vec![0; program.kernels()[kernel].explicit_size() as usize];
         let block = program.kernels()[kernel].reqd_workgroup_size.unwrap_or([65, 1, 1]);
-        let dispatch = Dispatch { kernel, grid: [2, 1, 1], block, dynamic_lds: 16, kernarg: &kernarg };
+        let dispatch = Dispatch {
+            cooperative: false,
+            kernel,
+            grid: [2, 1, 1],
+            block,
+            dynamic_lds: 16,
+            kernarg: &kernarg,
+        };
         // What it does is its own affair, but a panic is ours.
         if let Err(error @ Error::Incomplete { .. }) = machine.dispatch(&program, &dispatch) {
             panic!("{error}");

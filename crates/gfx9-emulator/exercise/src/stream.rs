@@ -177,6 +177,7 @@ impl Stream {
         let result = machine.load(&object).and_then(|program| {
             let kernarg = [mapped.to_le_bytes(), device.to_le_bytes(), 7u64.to_le_bytes()];
             let dispatch = Dispatch {
+                cooperative: false,
                 kernel: 0,
                 grid: self.grid,
                 block: self.block,

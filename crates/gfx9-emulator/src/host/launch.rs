@@ -46,6 +46,9 @@ pub struct Dispatch<'a> {
     /// The explicit arguments, each at its offset in the kernarg segment. If the bytes reach the hidden arguments, the
     /// emulator overwrites them there.
     pub kernarg: &'a [u8],
+    /// Whether the kernel is told that its workgroups can wait for each other (`cooperative_groups::grid_group::is_valid`).
+    /// They can in any dispatch: the emulator gives each workgroup that waits its turn.
+    pub cooperative: bool,
 }
 
 /// The state that all waves of a dispatch have in common.
@@ -341,7 +344,9 @@ fn write_hidden(k: &KernelSignature, d: &Dispatch<'_>, hostcall: u64, printf: u6
             HiddenArg::QueuePtr => QUEUE,
             HiddenArg::HostcallBuffer => hostcall,
             HiddenArg::PrintfBuffer => printf,
-            // Remainders and offsets are 0 in HIP; there is no heap, device queue or cooperative launch.
+            // What clr writes for a launch on one device.
+            HiddenArg::MultigridSyncArg => d.cooperative.into(),
+            // Remainders and offsets are 0 in HIP; there is no heap or device queue.
             _ => 0,
         };
         let bytes = value.to_le_bytes();

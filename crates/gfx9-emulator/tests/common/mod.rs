@@ -77,8 +77,10 @@ impl Rig {
             };
             kernarg[at.offset as usize..at.end() as usize].copy_from_slice(bytes);
         }
-        self.machine
-            .dispatch(&self.program, &Dispatch { kernel: index, grid, block, dynamic_lds, kernarg: &kernarg })
+        self.machine.dispatch(
+            &self.program,
+            &Dispatch { cooperative: false, kernel: index, grid, block, dynamic_lds, kernarg: &kernarg },
+        )
     }
 
     /// Launches a line of blocks and expects it to run.

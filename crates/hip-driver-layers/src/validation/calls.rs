@@ -270,7 +270,9 @@ impl State {
     /// Checks what work says of itself.
     pub(super) fn check_shape(&mut self, call: CallKind, device: DeviceId, work: &Work<'_>) -> Checked<()> {
         match *work {
-            Work::Kernel(launch) => self.check_kernel(call, device, launch),
+            Work::Kernel(launch) | Work::CooperativeKernel { launch, .. } => {
+                self.check_kernel(call, device, launch)
+            }
             Work::CopyWithin { dst, src, bytes } if dst.0.abs_diff(src.0) < bytes as u64 => {
                 Err(Box::new(Violation::Overlap { call, dst: dst.0, src: src.0, bytes: bytes as u64 }))
             }

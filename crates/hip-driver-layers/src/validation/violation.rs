@@ -24,7 +24,7 @@ impl Operation {
     /// Work that is enqueued or added by `call`.
     pub(super) const fn of_work(call: CallKind, work: &Work<'_>) -> Operation {
         let function = match work {
-            Work::Kernel(launch) => Some(launch.function),
+            Work::Kernel(launch) | Work::CooperativeKernel { launch, .. } => Some(launch.function),
             _ => None,
         };
         Operation { call, function, node: None }

@@ -332,6 +332,7 @@ impl Driver for FakeDriver {
     unsafe fn enqueue(&self, _: DeviceId, _: RawStream, work: &Work<'_>) -> DriverResult<()> {
         let state = self.call(match work {
             Work::Kernel(_) => "launch_kernel",
+            Work::CooperativeKernel { .. } => "launch_cooperative",
             Work::CopyToDevice { .. } => "memcpy_htod_async",
             Work::CopyToHost { .. } => "memcpy_dtoh_async",
             Work::CopyWithin { .. } => "memcpy_dtod_async",

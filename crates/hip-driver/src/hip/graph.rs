@@ -10,10 +10,12 @@ use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 
 use super::bindings::{dim3, hipGraphNode_t, hipKernelNodeParams, hipMemcpyKind, hipMemsetParams};
-use super::call::{check, number, pointer};
+use super::call::{check, number, pointer, unsupported};
+use super::process::MODULE_LAUNCHES_KNOW_THREAD_STREAMS;
 use super::{HipDriver, LAUNCHES_HOLD_THEIR_ARGUMENTS, extra_of};
 use crate::{
-    DeviceId, DevicePtr, DriverResult, KernelLaunch, RawGraph, RawGraphExec, RawGraphNode, RawStream,
+    Capability, DeviceId, DevicePtr, DriverResult, KernelLaunch, RawGraph, RawGraphExec, RawGraphNode,
+    RawStream,
 };
 
 /// Eight bytes of each value: where a fill that is a copy reads, at any later time.
@@ -55,11 +57,22 @@ impl Graphs {
 
 // SAFETY of the unsafe functions: as for the methods of `Driver` that they stand for.
 impl HipDriver {
-    /// Keeps graphs from touching the kernels' arguments while one is launched, where that is needed.
+    /// Keeps graphs from touching the kernels' arguments while one is launched, where that is needed, and a kernel from a
+    /// stream on which it would crash.
     #[inline]
-    pub(super) fn launching(&self) -> Option<RwLockReadGuard<'_, ()>> {
-        (self.loaded.version < LAUNCHES_HOLD_THEIR_ARGUMENTS)
-            .then(|| self.kernel_gate.read().unwrap_or_else(PoisonError::into_inner))
+    pub(super) fn launching(
+        &self,
+        call: &'static str,
+        stream: RawStream,
+    ) -> DriverResult<Option<RwLockReadGuard<'_, ()>>> {
+        const { assert!(LAUNCHES_HOLD_THEIR_ARGUMENTS >= MODULE_LAUNCHES_KNOW_THREAD_STREAMS) }
+        if self.loaded.version >= LAUNCHES_HOLD_THEIR_ARGUMENTS {
+            return Ok(None);
+        }
+        if stream == RawStream::PER_THREAD && !self.capabilities.has(Capability::PerThreadStream) {
+            return Err(unsupported(call));
+        }
+        Ok(Some(self.kernel_gate.read().unwrap_or_else(PoisonError::into_inner)))
     }
 
     /// Keeps everybody else from touching the kernels' arguments, where that is needed.

@@ -14,11 +14,15 @@ use super::call::{check, code_of, forked, ordinal, owned, unsupported};
 use super::graph::Graphs;
 use super::symbols::Api;
 use super::{HipDriver, LoadError, Symbol, load};
-use crate::{Capability, DeviceId, DriverResult, ErrorCode};
+use crate::{Capabilities, Capability, DeviceId, DriverResult, ErrorCode};
 
 /// From this version on kernels of modules are known to be taken as nodes of graphs (seen with 5.2); before, those that the
 /// program was linked with.
 const GRAPHS_TAKE_MODULE_KERNELS: i32 = 50_200_000;
+
+/// Below this version `hipModuleLaunchKernel` takes `hipStreamPerThread` for an address (5.2.3, seen: it crashes). This is the
+/// oldest that was seen to know it, 6.4.3; `tests/hip_quirks/` shows both.
+pub(super) const MODULE_LAUNCHES_KNOW_THREAD_STREAMS: i32 = 60_443_484;
 
 /// The driver of this process.
 pub(super) static DRIVER: OnceCell<Arc<HipDriver>> = OnceCell::new();
@@ -50,8 +54,12 @@ impl HipDriver {
         let works = |capability: &Capability| {
             *capability != Capability::Graphs || loaded.version >= GRAPHS_TAKE_MODULE_KERNELS
         };
+        let mut capabilities: Capabilities = loaded.api.capabilities().iter().filter(works).collect();
+        if loaded.version >= MODULE_LAUNCHES_KNOW_THREAD_STREAMS {
+            capabilities = capabilities.with(Capability::PerThreadStream);
+        }
         HipDriver {
-            capabilities: loaded.api.capabilities().iter().filter(works).collect(),
+            capabilities,
             loaded,
             images: Mutex::new(HashMap::new()),
             graphs: Graphs::default(),

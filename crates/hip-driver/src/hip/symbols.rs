@@ -198,6 +198,7 @@ table! {
     // Not in the header of HIP 5.2 that the bindings come from.
     newer {
         hipGetDevicePropertiesR0600(*mut c_void, c_int) since "6.0";
+        hipModuleLaunchCooperativeKernel(hipFunction_t, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, hipStream_t, *mut *mut c_void) since "5.5" for CooperativeLaunch;
     }
 }
 

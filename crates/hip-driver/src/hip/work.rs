@@ -8,8 +8,8 @@ use super::bindings::hipMemcpyKind;
 use super::call::{check, ordinal, pointer};
 use super::{HipDriver, extra_of};
 use crate::{
-    DeviceId, DevicePtr, DriverResult, HostFunc, HostFunction, KernelLaunch, RawGraph, RawGraphNode,
-    RawStream, Work,
+    DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, HostFunc, HostFunction, KernelLaunch,
+    RawGraph, RawGraphNode, RawStream, Work,
 };
 
 // SAFETY of the unsafe functions: as for the methods of `Driver` that they stand for.
@@ -25,6 +25,9 @@ impl HipDriver {
         unsafe {
             match *work {
                 Work::Kernel(launch) => self.launch_kernel(device, stream, launch),
+                Work::CooperativeKernel { launch, offsets } => {
+                    self.launch_cooperative(device, stream, launch, offsets)
+                }
                 Work::CopyToDevice { dst, src, bytes } => {
                     self.copy_to_device(device, stream, dst, src, bytes)
                 }
@@ -80,9 +83,10 @@ impl HipDriver {
                     self.add_fill(device, graph, dst, value, size_of::<u32>(), count)
                 }
                 Work::Empty => self.add_empty(device, graph),
-                Work::CopyFromPeer { .. } | Work::HostFunction(_) | Work::Graph(_) => {
-                    Err(work.unsupported("hipGraphAddNode"))
-                }
+                Work::CooperativeKernel { .. }
+                | Work::CopyFromPeer { .. }
+                | Work::HostFunction(_)
+                | Work::Graph(_) => Err(work.unsupported("hipGraphAddNode")),
             }
         }
     }
@@ -120,7 +124,7 @@ impl HipDriver {
         // clr from 7.0 refuses a buffer for a kernel without explicit arguments (`ihipLaunchKernelCommand`).
         let extra = if bytes == 0 { ptr::null_mut() } else { extra.as_mut_ptr() };
         let ([gx, gy, gz], [bx, by, bz]) = (launch.grid, launch.block);
-        let _gate = self.launching();
+        let _gate = self.launching(CALL, stream)?;
         let function = pointer(launch.function.0);
         let lds: c_uint = launch.dynamic_lds;
         // SAFETY: a live function and stream of the current device; the kernarg segment is as long as the metadata
@@ -138,6 +142,47 @@ impl HipDriver {
                 pointer(stream.0),
                 ptr::null_mut(),
                 extra,
+            )
+        })
+    }
+
+    /// HIP takes no kernarg segment here, but the address of each argument, whose size it knows.
+    unsafe fn launch_cooperative(
+        &self,
+        device: DeviceId,
+        stream: RawStream,
+        launch: &KernelLaunch<'_>,
+        offsets: &[u32],
+    ) -> DriverResult<()> {
+        const CALL: &str = "hipModuleLaunchCooperativeKernel";
+        let enqueue = self.optional(CALL, self.on(device, CALL)?.hipModuleLaunchCooperativeKernel)?;
+        let address = |&offset: &u32| launch.kernarg.get(offset as usize..).map(|argument| argument.as_ptr());
+        let arguments: Option<Vec<*mut c_void>> =
+            offsets.iter().map(|offset| Some(address(offset)?.cast_mut().cast())).collect();
+        let mut arguments = arguments.ok_or_else(|| {
+            DriverError::with_detail(
+                CALL,
+                ErrorCode::INVALID_VALUE,
+                "an argument lies outside the kernarg segment",
+            )
+        })?;
+        let ([gx, gy, gz], [bx, by, bz]) = (launch.grid, launch.block);
+        let _gate = self.launching(CALL, stream)?;
+        let function = pointer(launch.function.0);
+        // SAFETY: a live function and stream of the current device; HIP reads each argument before it returns, and the
+        // kernarg segment, as long as the metadata says, holds all of each (the caller's promises).
+        check(CALL, unsafe {
+            enqueue(
+                function,
+                gx,
+                gy,
+                gz,
+                bx,
+                by,
+                bz,
+                launch.dynamic_lds,
+                pointer(stream.0),
+                arguments.as_mut_ptr(),
             )
         })
     }
