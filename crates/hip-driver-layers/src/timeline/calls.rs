@@ -115,7 +115,7 @@ impl Layer for TimelineLayer {
             (Call::StreamSynchronize { device, stream }, Ok(_), _) => {
                 timeline.collect_stream(identity(device, stream));
             }
-            (Call::DeviceSynchronize { .. }, Ok(_), _) => timeline.collect(),
+            (Call::DeviceSynchronize { .. }, Ok(_), _) => timeline.let_go(),
             (Call::ModuleGetFunction { name, .. }, Ok(Output::Function(function)), _) => {
                 timeline.add_kernel(function, name);
             }

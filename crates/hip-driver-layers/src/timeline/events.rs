@@ -10,7 +10,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use hip_driver::{DeviceId, Driver, DriverResult, EventOptions, RawEvent, RawStream, StreamOptions};
+use hip_driver::{DeviceId, Driver, DriverResult, EventOptions, RawEvent, RawStream};
 
 use super::record::WorkRecord;
 use super::recorder::{Recorder, lock};
@@ -71,8 +71,9 @@ impl Drop for Turn {
 }
 
 pub(super) struct TrackState {
-    /// The last event whose time is known, and when that was, in nanoseconds of the timeline.
-    last: (RawEvent, f64),
+    /// The last event whose time is known, and when that was, in nanoseconds of the timeline; none before the first work of
+    /// a stream of others.
+    last: Option<(RawEvent, f64)>,
     /// When the last work that is known ended.
     end: u64,
     pending: VecDeque<Pending>,
@@ -135,54 +136,29 @@ impl Track {
         device: DeviceId,
         stream: RawStream,
     ) -> DriverResult<Track> {
-        Track::anchored(driver, device, stream, |event| anchor(driver, recorder, device, stream, event))
-    }
-
-    /// Takes the time of a stream that others made, on an idle stream beside it: theirs may be busy for long.
-    pub(super) fn of_others(
-        driver: &dyn Driver,
-        recorder: &Recorder,
-        device: DeviceId,
-        stream: RawStream,
-    ) -> DriverResult<Track> {
-        Track::anchored(driver, device, stream, |event| {
-            let beside = driver.stream_create(device, StreamOptions::default())?;
-            let time = anchor(driver, recorder, device, beside, event);
-            // SAFETY: made above, and used by nobody else.
-            let destroyed = unsafe { driver.stream_destroy(device, beside) };
-            time.and_then(|time| destroyed.map(|()| time))
-        })
-    }
-
-    /// A track whose first event `record` records, and says when that was.
-    fn anchored(
-        driver: &dyn Driver,
-        device: DeviceId,
-        stream: RawStream,
-        record: impl FnOnce(RawEvent) -> DriverResult<f64>,
-    ) -> DriverResult<Track> {
         let event = driver.event_create(device, EventOptions { timing: true })?;
-        match record(event) {
-            Ok(time) => {
-                let state = TrackState {
-                    last: (event, time),
-                    end: 0,
-                    pending: VecDeque::new(),
-                    free: Vec::new(),
-                    since_look: 0,
-                };
-                Ok(Track {
-                    device,
-                    stream,
-                    state: Mutex::new(state),
-                    turns: Mutex::default(),
-                    turn_ended: Condvar::new(),
-                })
-            }
+        match anchor(driver, recorder, device, stream, event) {
+            Ok(time) => Ok(Track::with(device, stream, Some((event, time)))),
             Err(error) => {
                 destroy(driver, device, event);
                 Err(error)
             }
+        }
+    }
+
+    /// For a stream that others made, which may be busy for long: its first work is taken to begin when it is asked for.
+    pub(super) fn of_others(device: DeviceId, stream: RawStream) -> Track {
+        Track::with(device, stream, None)
+    }
+
+    fn with(device: DeviceId, stream: RawStream, last: Option<(RawEvent, f64)>) -> Track {
+        let state = TrackState { last, end: 0, pending: VecDeque::new(), free: Vec::new(), since_look: 0 };
+        Track {
+            device,
+            stream,
+            state: Mutex::new(state),
+            turns: Mutex::default(),
+            turn_ended: Condvar::new(),
         }
     }
 
@@ -287,12 +263,15 @@ impl Track {
             let ms = unsafe { driver.event_elapsed_ms(self.device, from, to) }.ok()?;
             Some(f64::from(ms) * 1e6)
         };
-        let (last, last_time) = state.last;
         let took = match work.end {
             End::Event(end) => elapsed(work.begin, end),
             End::Seen(_) => Some(0.0),
         };
-        let (Some(before), Some(took)) = (elapsed(last, work.begin), took) else {
+        let began = match state.last {
+            Some((last, time)) => elapsed(last, work.begin).map(|after| time + after),
+            None => Some(work.asked as f64),
+        };
+        let (Some(began), Some(took)) = (began, took) else {
             state.free.extend(work.events());
             recorder.work.drop_one();
             return;
@@ -301,7 +280,7 @@ impl Track {
             End::Event(_) => recorder.now(),
             End::Seen(end) => end,
         };
-        let time = in_order(last_time + before, took, work.asked as f64, seen as f64);
+        let time = in_order(began, took, work.asked as f64, seen as f64);
         let begin = (time as u64).max(work.called).max(state.end);
         let end = match work.end {
             End::Event(_) => (time + took) as u64,
@@ -309,8 +288,8 @@ impl Track {
         };
         let end = end.max(begin + 1);
         state.end = end;
-        state.free.extend([last].into_iter().chain(work.events().skip(1)));
-        state.last = (work.begin, time);
+        let last = state.last.replace((work.begin, time));
+        state.free.extend(last.map(|(event, _)| event).into_iter().chain(work.events().skip(1)));
         let correlation = work.correlation;
         recorder.record_work(WorkRecord { correlation, begin, end, node: None, counts: None });
     }
@@ -325,7 +304,7 @@ impl Track {
         let mut state = self.lock();
         let state = &mut *state;
         state.lose(recorder);
-        destroy(driver, self.device, state.last.0);
+        state.free.extend(state.last.take().map(|(event, _)| event));
         state.free.drain(..).for_each(|event| destroy(driver, self.device, event));
     }
 }

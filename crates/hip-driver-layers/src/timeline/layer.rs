@@ -177,8 +177,7 @@ impl Recording {
         let find = || self.tracks.get(&identity(device, stream)).map(|track| Arc::clone(&track));
         find().or_else(|| {
             self.add_others_stream(device, stream);
-            let track = Track::of_others(&*self.inner, &self.recorder, device, stream);
-            self.add_track(identity(device, stream), track);
+            self.add_track(identity(device, stream), Ok(Track::of_others(device, stream)));
             find()
         })
     }
@@ -250,7 +249,13 @@ impl Recording {
         for track in tracks {
             track.collect(&mut track.lock(), &*self.inner, &self.recorder);
         }
-        // Nobody destroys these streams, so their events go when all was read and no call stands between two of them.
+        self.collect_left();
+    }
+
+    /// Lets go of what nobody else destroys, when the host has waited for the device.
+    pub(super) fn let_go(&self) {
+        self.collect();
+        // Events of others' streams go when all was read and no call stands between two of them.
         for id in self.others.iter() {
             let done = |track: &Arc<Track>| Arc::strong_count(track) == 1 && track.is_empty();
             if let Some((_, track)) = self.tracks.remove_if(&id, |_, track| done(track)) {
