@@ -784,6 +784,12 @@ typedef struct hiplaunch_launch_options {
    * Bytes of an element of the result.
    */
   size_t element;
+  /**
+   * 1 for a cooperative launch, else 0: all workgroups are on the device at the same time, so that the kernel can wait
+   * for the whole grid (cooperative groups' grid.sync). A grid that does not fit is HIPLAUNCH_STATUS_LAUNCH, whose message has the most
+   * workgroups that do. HIPLAUNCH_STATUS_DRIVER where the driver has no such launches, as HIP before 5.5.
+   */
+  uint32_t cooperative;
 } hiplaunch_launch_options;
 
 /**
@@ -1295,7 +1301,7 @@ enum hiplaunch_status hiplaunch_text_data(const struct hiplaunch_text *text,
 enum hiplaunch_status hiplaunch_text_close(struct hiplaunch_text *text);
 
 /**
- * Makes a stream on a device. Streams never synchronize with HIP's null stream.
+ * Makes a stream on a device. It does not wait for HIP's null stream, nor that for it.
  *
  * Ownership: the caller closes it, or the launcher. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE,
  * HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DRIVER,
@@ -1314,6 +1320,33 @@ enum hiplaunch_status hiplaunch_stream_open_with_priority(const struct hiplaunch
                                                           uint32_t device,
                                                           int32_t priority,
                                                           struct hiplaunch_stream **stream);
+
+/**
+ * A stream that somebody else made, without owning it: HIP's hipStream_t, or 0, 1 or 2 for the null stream (also called
+ * hipStreamLegacy) and hipStreamPerThread. Launches, copies, events and memory work on it as on a stream of this library's,
+ * and stand in one order with what its owner enqueues. A raw stream that is adopted twice, or was made by this library, is
+ * one stream with two handles. hiplaunch_stream_close waits for all its work, the owner's included, once the last handle
+ * and ticket goes, and does not destroy it.
+ *
+ * The raw stream must be alive until then, and must not be captured. If its owner destroys it earlier, the emulator and the
+ * validation layer refuse later calls with HIPLAUNCH_STATUS_DRIVER; HIP may crash. The stream of hipStreamPerThread is that
+ * of the calling thread, and is refused on others with HIPLAUNCH_STATUS_INVALID_ARGUMENT.
+ *
+ * Ownership: the caller closes it, or the launcher. Threads: any. Errors: as hiplaunch_stream_open.
+ */
+enum hiplaunch_status hiplaunch_stream_adopt(const struct hiplaunch_launcher *launcher,
+                                             uint32_t device,
+                                             void *raw,
+                                             struct hiplaunch_stream **stream);
+
+/**
+ * The driver's own handle of a stream, which is HIP's hipStream_t, for libraries that enqueue work of their own; good as
+ * long as the stream is open. Their work stands in one order with launches.
+ *
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
+ */
+enum hiplaunch_status hiplaunch_stream_raw(const struct hiplaunch_stream *stream,
+                                           void **raw);
 
 /**
  * Closes a stream. Waits for its work, unless tickets are open, which keep it until then.
@@ -1356,6 +1389,25 @@ enum hiplaunch_status hiplaunch_event_open(const struct hiplaunch_launcher *laun
                                            uint32_t device,
                                            bool timing,
                                            struct hiplaunch_event **event);
+
+/**
+ * An event that somebody else made (HIP's hipEvent_t), without owning it: it can be recorded and waited for, whoever
+ * recorded it last, and hiplaunch_event_close does not destroy it. It must be alive until then.
+ *
+ * Ownership: the caller closes it, or the launcher. Threads: any. Errors: as hiplaunch_event_open.
+ */
+enum hiplaunch_status hiplaunch_event_adopt(const struct hiplaunch_launcher *launcher,
+                                            uint32_t device,
+                                            void *raw,
+                                            struct hiplaunch_event **event);
+
+/**
+ * The driver's own handle of an event, which is HIP's hipEvent_t; good as long as the event is open.
+ *
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
+ */
+enum hiplaunch_status hiplaunch_event_raw(const struct hiplaunch_event *event,
+                                          void **raw);
 
 /**
  * Closes an event. Streams that wait for it go on waiting.
@@ -1895,7 +1947,7 @@ enum hiplaunch_status hiplaunch_graph_launch(const struct hiplaunch_graph *graph
                                              size_t arg_count);
 
 /**
- * Says that the node recorded last touches a value through an address that no argument of it holds: one in a block.
+ * Records that the node that was recorded last accesses a value through an address in an argument block.
  *
  * Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH, HIPLAUNCH_STATUS_INVALID_HANDLE,
  * HIPLAUNCH_STATUS_INVALID_ARGUMENT for a value that there is not.

@@ -68,6 +68,8 @@
 //! | `hipFuncGetAttributes` | [`Launcher::signature`]; before loading, [`code_object::CodeObject`] |
 //! | `hipModuleLaunchKernel` | [`Launcher::launch`] with [`args!`] and [`LaunchDims`]; with more options [`Launcher::submit`] and a [`Launch`] |
 //! | `hipStreamCreate`, `hipStreamDestroy` | [`Launcher::stream`], [`Launcher::stream_with`] a priority; dropping it waits for its work |
+//! | a `hipStream_t` or `hipEvent_t` of others | [`Launcher::stream_from_raw`], [`Event::from_raw`]; for them [`Stream::as_raw`], [`Event::as_raw`] |
+//! | `hipModuleLaunchCooperativeKernel` | [`Launch::cooperative`] |
 //! | `hipStreamSynchronize` | [`Ticket::read`] for one launch; [`Stream::synchronize`] for all |
 //! | `hipStreamQuery` | [`Ticket::is_ready`]; [`Stream::is_idle`] |
 //! | `hipEventCreate`, `hipEventRecord`, `hipStreamWaitEvent` | [`Event::new`], [`Event::record`], [`Event::wait_on`] |

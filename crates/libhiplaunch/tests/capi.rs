@@ -129,6 +129,12 @@ fn graphs_layouts_and_plans_from_c() {
 }
 
 #[test]
+fn streams_of_others_and_cooperative_launches_from_c() {
+    let Some(cc) = tool("CC", "cc") else { return };
+    program("others.c", &cc, "c99", Linked::Shared);
+}
+
+#[test]
 fn threads_from_cpp() {
     let Some(cxx) = tool("CXX", "c++") else { return };
     program("threads.cpp", &cxx, "c++17", Linked::Shared);

@@ -4,6 +4,7 @@ mod fake;
 mod graphs;
 mod lifetimes;
 mod ordering;
+mod others;
 mod pool;
 mod pool_property;
 mod property;

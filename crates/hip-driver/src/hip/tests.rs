@@ -457,7 +457,10 @@ fn launches_and_graphs_lock_each_other_out_only_below_6_4_3() {
     for (version, locks) in [(50_221_153, true), (60_443_483, true), (60_443_484, false), (70_253_211, false)]
     {
         let driver = driver(version);
-        assert_eq!(driver.launching().is_some(), locks, "{version}");
+        assert_eq!(driver.launching("test", STREAM).unwrap().is_some(), locks, "{version}");
+        // There `hipModuleLaunchKernel` would take the stream's number for an address.
+        let on_thread = driver.launching("test", RawStream::PER_THREAD).map(drop);
+        assert_eq!(on_thread.is_err(), locks, "{version}");
         assert_eq!(driver.handing_over().is_some(), locks, "{version}");
     }
 }
