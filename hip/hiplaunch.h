@@ -2346,7 +2346,7 @@ static inline hiplaunch_dims hiplaunch_dims_linear(uint32_t grid, uint32_t block
 /* A launch of `dims` without arguments, for hiplaunch_submit; what else it has is set in its fields. */
 static inline hiplaunch_launch_options hiplaunch_launch_options_of(hiplaunch_dims dims) {
   hiplaunch_launch_options options = {sizeof(hiplaunch_launch_options), {{0, 0, 0}, {0, 0, 0}, 0}, 0,
-                                      NULL, 0, NULL, 0, NULL, NULL, 0, NULL, 0, 0};
+                                      NULL, 0, NULL, 0, NULL, NULL, 0, NULL, 0, 0, 0};
   options.dims = dims;
   return options;
 }
