@@ -43,9 +43,9 @@ fn a_grid_waits_for_itself() {
             let values: Vec<u32> = (0..n as u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
             for staging in [Staging::Copy, Staging::Mapped] {
                 let other = DeviceBuffer::from_slice(&rig.stream, &vec![0u32; n]).unwrap();
-                let mut result = values.clone();
+                let result = values.clone();
                 let args =
-                    [Arg::inout(&mut result), Arg::from(&other), Arg::from(n as i32), Arg::from(rounds)];
+                    [Arg::inout(&result), Arg::from(&other), Arg::from(n as i32), Arg::from(rounds)];
                 let launch = Launch::new(LaunchDims::linear(grid, block)).args(&args).staging(staging);
                 let output = rig.submit(kernel, launch.cooperative()).unwrap().read().unwrap();
                 let got = match rounds % 2 {
