@@ -44,8 +44,7 @@ fn a_grid_waits_for_itself() {
             for staging in [Staging::Copy, Staging::Mapped] {
                 let other = DeviceBuffer::from_slice(&rig.stream, &vec![0u32; n]).unwrap();
                 let result = values.clone();
-                let args =
-                    [Arg::inout(&result), Arg::from(&other), Arg::from(n as i32), Arg::from(rounds)];
+                let args = [Arg::inout(&result), Arg::from(&other), Arg::from(n as i32), Arg::from(rounds)];
                 let launch = Launch::new(LaunchDims::linear(grid, block)).args(&args).staging(staging);
                 let output = rig.submit(kernel, launch.cooperative()).unwrap().read().unwrap();
                 let got = match rounds % 2 {

@@ -385,7 +385,10 @@ impl Driver for FakeDriver {
             Work::FillBytes { .. } => "graph_add_memset_d8",
             Work::FillWords { .. } => "graph_add_memset_d32",
             Work::Empty => "graph_add_empty",
-            Work::CooperativeKernel { .. } | Work::CopyFromPeer { .. } | Work::HostFunction(_) | Work::Graph(_) => {
+            Work::CooperativeKernel { .. }
+            | Work::CopyFromPeer { .. }
+            | Work::HostFunction(_)
+            | Work::Graph(_) => {
                 return Err(work.unsupported("graph_add"));
             }
         };
