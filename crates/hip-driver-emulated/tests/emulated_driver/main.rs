@@ -283,7 +283,7 @@ fn handles_and_addresses_are_checked() {
     let d = &rig.driver;
 
     assert_eq!(code(d.malloc(DeviceId(2), 4)), ErrorCode::INVALID_DEVICE);
-    assert_eq!(code(rig.sync(D0, RawStream(0))), ErrorCode::INVALID_HANDLE);
+    assert_eq!(code(rig.sync(D0, RawStream(3))), ErrorCode::INVALID_HANDLE);
     assert_eq!(code(rig.sync(D0, RawStream(event.0))), ErrorCode::INVALID_HANDLE);
     assert_eq!(code(rig.sync(D0, foreign_stream)), ErrorCode::INVALID_CONTEXT);
     assert_eq!(code(rig.record(D0, foreign_event, stream)), ErrorCode::INVALID_CONTEXT);
