@@ -1895,7 +1895,7 @@ enum hiplaunch_status hiplaunch_graph_launch(const struct hiplaunch_graph *graph
                                              size_t arg_count);
 
 /**
- * Says that the node recorded last touches a value through an address that no argument of it holds: one in a block.
+ * Records that the node that was recorded last accesses a value through an address in an argument block.
  *
  * Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH, HIPLAUNCH_STATUS_INVALID_HANDLE,
  * HIPLAUNCH_STATUS_INVALID_ARGUMENT for a value that there is not.
