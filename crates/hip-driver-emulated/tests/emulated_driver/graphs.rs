@@ -1,4 +1,4 @@
-//! What graphs of the emulated driver promise beyond those of every driver.
+//! Tests of graphs that hold for the emulated driver only.
 
 use hip_driver::{Driver, ErrorCode};
 
@@ -49,7 +49,7 @@ fn host_memory_of_a_node_is_pinned_when_it_is_added_and_when_it_is_launched() {
     // SAFETY: nothing uses it any more.
     unsafe { rig.driver.host_free(D0, pinned.allocation) }.unwrap();
     assert_eq!(code(rig.launch_graph(D0, exec, stream)), ErrorCode::INVALID_VALUE);
-    // The stream is as good as before.
+    // The stream works as before.
     rig.sync(D0, stream).unwrap();
 }
 
@@ -69,7 +69,7 @@ fn device_memory_that_is_gone_is_a_fault_of_the_node() {
     assert_eq!(fault.code, ErrorCode::ILLEGAL_ADDRESS);
     assert!(fault.to_string().contains("node 2 of 2 of a graph: fill of 262144 bytes"), "{fault}");
     assert_eq!(code(rig.launch_graph(D0, exec, stream)), ErrorCode::ILLEGAL_ADDRESS);
-    // On a lost device everything can still be given back.
+    // On a lost device, everything can still be freed.
     // SAFETY: checked by the driver.
     unsafe {
         rig.driver.graph_exec_destroy(D0, exec).unwrap();
@@ -107,7 +107,7 @@ fn a_kernel_of_a_graph_outlives_its_module() {
     let args = [&counter.0.to_le_bytes()[..]];
     rig.add_kernel(graph, &[], &probe, "atomic_count", (1, 64), &args).unwrap();
     let exec = rig.instantiate(D0, graph);
-    // SAFETY: the emulator keeps what graphs need, beyond what the trait asks.
+    // SAFETY: the emulator keeps what graphs need, beyond what the trait requires.
     unsafe { rig.driver.module_unload(D0, probe.module) }.unwrap();
     rig.launch_graph(D0, exec, stream).unwrap();
     rig.sync(D0, stream).unwrap();
