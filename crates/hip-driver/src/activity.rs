@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_holds_for_its_calls_alone() {
+    fn a_correlation_ends_with_its_guard() {
         {
             let _outer = correlated(7);
             assert_eq!(correlation(), 7);

@@ -6,7 +6,7 @@ use crate::ALLOCATIONS;
 use crate::rig::{D0, D1, PROBE, Rig, code};
 
 #[test]
-fn a_launch_is_one_entry_and_takes_no_memory() {
+fn a_launch_is_one_command_and_allocates_nothing() {
     let rig = Rig::one();
     let (stream, probe) = (rig.stream(D0), rig.load(D0, PROBE));
     let counter = rig.words(D0, &[0]);
@@ -54,7 +54,7 @@ fn host_memory_of_a_node_is_pinned_when_it_is_added_and_when_it_is_launched() {
 }
 
 #[test]
-fn device_memory_that_is_gone_is_a_fault_of_the_node() {
+fn a_node_that_accesses_freed_device_memory_is_a_fault() {
     let rig = Rig::one();
     let (stream, graph) = (rig.stream(D0), rig.graph(D0));
     let (kept, gone) = (rig.words(D0, &[0; 64]), rig.words(D0, &[0; 1 << 16]));

@@ -138,7 +138,7 @@ fn a_wait_keeps_the_record_that_it_saw() {
 }
 
 #[test]
-fn events_tell_the_time_between_two_places_of_a_stream() {
+fn events_measure_the_time_between_two_records() {
     let rig = Rig::one();
     let stream = rig.stream(D0);
     let timed = || rig.driver.event_create(D0, EventOptions { timing: true }).unwrap();
@@ -160,7 +160,7 @@ fn events_tell_the_time_between_two_places_of_a_stream() {
 }
 
 #[test]
-fn a_fault_ends_its_device_and_no_other() {
+fn a_fault_loses_its_device_and_no_other() {
     let rig = Rig::two();
     let (stream, second, healthy) = (rig.stream(D0), rig.stream(D0), rig.stream(D1));
     let (kernels, healthy_kernels) = (rig.load(D0, PROBE), rig.load(D1, PROBE));
@@ -471,7 +471,7 @@ fn kernels_use_pinned_memory_at_its_host_address() {
 }
 
 #[test]
-fn memory_runs_out_as_the_device_says() {
+fn allocations_beyond_the_devices_memory_fail() {
     let rig = Rig::new(EmulatorOptions { memory_bytes: 1 << 20, ..EmulatorOptions::default() });
     let stream = rig.stream(D0);
     let d = &rig.driver;

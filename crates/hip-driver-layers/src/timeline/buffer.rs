@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_come_back_in_order_up_to_the_budget() {
+    fn entries_are_read_in_order_up_to_the_budget() {
         let (buffer, other, budget) = (Buffer::new(), Buffer::new(), Budget::new(10_000));
         assert!(contents(&buffer).is_empty());
         // SAFETY: one thread.
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn readers_see_a_beginning_of_what_is_written() {
+    fn readers_see_the_first_entries_that_are_written() {
         let (buffer, budget) = (Buffer::new(), Budget::new(1 << 20));
         let count = if cfg!(miri) { 300 } else { 100_000 };
         std::thread::scope(|scope| {

@@ -348,7 +348,7 @@ mod tests {
     use super::in_order;
 
     #[test]
-    fn times_are_moved_only_where_an_effect_would_come_first() {
+    fn times_are_moved_only_if_they_contradict_the_host() {
         assert_eq!(in_order(100.0, 10.0, 90.0, 200.0), 100.0);
         assert_eq!(in_order(80.0, 10.0, 90.0, 200.0), 90.0);
         assert_eq!(in_order(195.0, 10.0, 90.0, 200.0), 190.0);

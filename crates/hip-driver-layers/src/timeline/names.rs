@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_handle_stands_for_what_it_was_at_the_time() {
+    fn a_handle_has_the_value_of_its_time() {
         let mut names = Names::default();
         names.add_kernel(0, RawFunction(5), 10, "old");
         names.add_kernel(0, RawFunction(5), 15, "old");
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_is_not_remembered() {
+    fn names_beyond_the_limit_are_not_kept() {
         let mut history = History::default();
         assert!(history.add((0, 1), 0, 'a', MOST - 1));
         assert!(!history.add((0, 2), 0, 'b', 2));

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_host_knows_is_let_go() {
+    fn finished_accesses_are_removed() {
         let mut ranges = Ranges::default();
         for seq in 1..=10_000 {
             let at = seq * 64;

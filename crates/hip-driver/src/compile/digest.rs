@@ -39,7 +39,7 @@ mod tests {
 
     /// The first example of FIPS 180-2's appendix B.
     #[test]
-    fn the_standards_example_comes_out() {
+    fn the_digest_is_that_of_the_standards_example() {
         let hex = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(digest(b"abc").hex(), hex);
     }

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn any_changed_cut_or_added_byte_is_found() {
+    fn changed_missing_and_added_bytes_are_detected() {
         let key = digest(b"key");
         let good = encode(&key, &Entry { log: "log".into(), code: vec![1, 2, 3, 4] });
         for at in 0..good.len() {
@@ -87,7 +87,7 @@ mod tests {
 
     /// Wrong lengths with a correct digest: a file that other software wrote.
     #[test]
-    fn lengths_that_do_not_fit_are_found() {
+    fn wrong_lengths_are_detected() {
         let key = digest(b"key");
         for (log_len, code_len) in [(u64::MAX, 0), (0, u64::MAX), (3, 1), (5, 5)] {
             let mut bytes = MAGIC.to_vec();

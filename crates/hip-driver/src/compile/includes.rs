@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_sources_and_given_headers_are_all_there_is() {
+    fn plain_sources_and_given_headers_can_be_cached() {
         let known = |name: &str| name == "mine.h";
         for text in [
             "",
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_reads_files_or_the_clock_is_found() {
+    fn sources_that_read_files_or_the_clock_are_detected() {
         let known = |name: &str| name == "mine.h";
         for text in [
             "#include \"other.h\"",

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cut_of_an_elf_file_is_noticed() {
+    fn every_cut_of_an_elf_file_is_detected() {
         for length in (4..ELF.len()).step_by(7).chain([ELF.len() - 1]) {
             let error = Image::new(&ELF[..length]).unwrap_err();
             assert!(error.contains("cut off"), "{length}: {error}");

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_with_a_hole_names_the_hole() {
+    fn a_missing_required_function_is_named() {
         let never = NonNull::new(std::ptr::dangling_mut::<c_void>());
         // SAFETY: none of the addresses is called; the test only inspects the table.
         let missing = unsafe { Api::resolve(|name| if name == "hipFree" { None } else { never }) };

@@ -260,7 +260,7 @@ fn a_device_that_could_not_be_set_is_not_taken_as_current() {
 }
 
 #[test]
-fn old_versions_empty_the_pool_before_a_stream_goes() {
+fn old_versions_empty_the_pool_before_a_stream_is_destroyed() {
     const EMPTYING: [&str; 4] =
         ["hipDeviceSynchronize", "hipDeviceGetDefaultMemPool", "hipMemPoolTrimTo", "hipStreamDestroy"];
     for (version, used, want) in [
@@ -284,7 +284,7 @@ fn old_versions_empty_the_pool_before_a_stream_goes() {
 }
 
 #[test]
-fn statuses_are_no_errors() {
+fn not_ready_already_enabled_and_no_device_are_no_errors() {
     let driver = driver(70_000_000);
     // SAFETY: the stand-ins do nothing.
     assert!(!unsafe { driver.stream_query(DEVICE, STREAM) }.unwrap());
@@ -412,7 +412,7 @@ fn nodes_of_a_graph_are_a_chain() {
 }
 
 #[test]
-fn fills_of_a_graph_have_the_headers_layout_and_short_ones_are_copies() {
+fn fills_of_a_graph_have_the_headers_layout_and_short_fills_are_copies() {
     let driver = driver(70_000_000);
     EDGES.take();
     // SAFETY: the stand-ins read the arguments and nothing else.
@@ -447,13 +447,13 @@ fn fills_of_a_graph_have_the_headers_layout_and_short_ones_are_copies() {
 }
 
 #[test]
-fn graphs_count_from_the_version_that_takes_kernels_of_modules() {
+fn graphs_are_a_capability_from_the_version_that_accepts_kernels_of_modules() {
     assert!(!driver(50_100_000).capabilities().has(Capability::Graphs));
     assert!(driver(50_221_153).capabilities().has(Capability::Graphs));
 }
 
 #[test]
-fn launches_and_graphs_lock_each_other_out_only_below_6_4_3() {
+fn launches_and_graphs_exclude_each_other_only_below_6_4_3() {
     for (version, locks) in [(50_221_153, true), (60_443_483, true), (60_443_484, false), (70_253_211, false)]
     {
         let driver = driver(version);

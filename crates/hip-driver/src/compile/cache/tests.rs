@@ -40,7 +40,7 @@ fn get(cache: &DiskCache, key: &Digest) -> Option<Entry> {
 }
 
 #[test]
-fn what_is_put_is_found_by_another_cache_in_the_same_folder() {
+fn an_entry_is_found_by_another_cache_in_the_same_folder() {
     let folder = Folder::new();
     let (one, other) = (DiskCache::new(&folder.0), DiskCache::new(&folder.0));
     let key = digest(b"a");
@@ -85,7 +85,7 @@ fn a_damaged_entry_is_removed_and_counted() {
 }
 
 #[test]
-fn entries_used_longest_ago_go_when_the_limit_is_reached() {
+fn the_least_recently_used_entries_are_evicted_at_the_limit() {
     let folder = Folder::new();
     let size = encode(&digest(b""), &entry(1000)).len() as u64;
     let cache = DiskCache::with_limit(&folder.0, 3 * size);
@@ -112,7 +112,7 @@ fn entries_used_longest_ago_go_when_the_limit_is_reached() {
 }
 
 #[test]
-fn files_that_dead_processes_left_go_and_others_stay() {
+fn files_of_dead_processes_are_removed_and_others_kept() {
     let folder = Folder::new();
     let cache = DiskCache::new(&folder.0);
     fs::create_dir_all(&folder.0).unwrap();
@@ -131,7 +131,7 @@ fn files_that_dead_processes_left_go_and_others_stay() {
 }
 
 #[test]
-fn a_folder_that_can_not_be_made_or_written_keeps_nothing_and_fails_nothing() {
+fn an_unusable_folder_stores_nothing_and_is_no_error() {
     let folder = Folder::new();
     fs::create_dir_all(&folder.0).unwrap();
     let file = folder.0.join("file");
@@ -153,7 +153,7 @@ fn a_folder_that_can_not_be_made_or_written_keeps_nothing_and_fails_nothing() {
 }
 
 #[test]
-fn no_cache_keeps_nothing() {
+fn a_cache_that_is_off_stores_nothing() {
     let cache = DiskCache::off();
     cache.put(&digest(b"a"), &entry(10));
     assert_eq!((get(&cache, &digest(b"a")), cache.folder()), (None, None));
@@ -181,7 +181,7 @@ fn threads_that_write_the_same_entry_leave_one() {
 }
 
 #[test]
-fn the_place_is_the_variables_or_the_platforms() {
+fn the_folder_is_that_of_the_variable_or_of_the_platform() {
     let of = |set: &[(&str, &str)]| {
         place(|name| set.iter().find(|(n, _)| *n == name).map(|(_, value)| OsString::from(value)))
     };
