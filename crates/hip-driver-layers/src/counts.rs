@@ -90,9 +90,7 @@ impl Layer for CallCounter {
         groups.iter().for_each(|&group| self.counters.add(group));
         match self.injections.tick([&[kind], groups]) {
             None => Ok(self.pinned.before(call)),
-            Some(code) => {
-                Err(DriverError::with_detail(kind.name(), code, "an injected fault"))
-            }
+            Some(code) => Err(DriverError::with_detail(kind.name(), code, "an injected fault")),
         }
     }
 

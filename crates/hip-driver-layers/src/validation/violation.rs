@@ -228,9 +228,7 @@ pub enum Violation {
         memory: MemoryInfo,
     },
     /// A pool allocated, or a caller pinned, bytes that overlap live memory.
-    #[error(
-        "{call}: {bytes} bytes at {address:#x} overlap {live}, which is live; wait until it is freed"
-    )]
+    #[error("{call}: {bytes} bytes at {address:#x} overlap {live}, which is live; wait until it is freed")]
     LiveOverlap {
         /// The call.
         call: CallKind,
@@ -255,9 +253,7 @@ pub enum Violation {
         memory: MemoryInfo,
     },
     /// A free of a pool segment while blocks in it are live.
-    #[error(
-        "{call} of {memory}, a pool segment, while {blocks} blocks in it are live; free them first"
-    )]
+    #[error("{call} of {memory}, a pool segment, while {blocks} blocks in it are live; free them first")]
     SegmentFreed {
         /// The call.
         call: CallKind,
