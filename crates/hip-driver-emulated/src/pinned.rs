@@ -1,4 +1,4 @@
-//! Pinned host memory. It decides when a copy reads or writes host memory, and whether its call waits.
+//! Pinned host memory. Whether memory is pinned decides when a copy reads or writes it, and whether the call waits.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ const ALIGN: usize = 4096;
 pub(super) enum Owner {
     /// The driver, which allocated it and frees it.
     Driver,
-    /// The caller, who registered it.
+    /// The caller, which registered it.
     Caller,
 }
 

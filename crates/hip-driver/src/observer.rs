@@ -5,7 +5,7 @@ use std::sync::Weak;
 use crate::activity::ActivityObserver;
 use crate::{CallKind, DeviceId, DevicePtr};
 
-/// An event that is not a driver call: an access of the host to pinned memory, or a step of a pool.
+/// Something that happens outside driver calls: an access of the host to pinned memory, or a step of a pool.
 #[derive(Clone, Copy, Debug)]
 pub enum Note {
     /// The host is about to write pinned memory. The validation layer reports copies and kernels in flight that may
@@ -32,7 +32,7 @@ pub enum Note {
         segment: DevicePtr,
     },
     /// A pool allocates a block in one of its pool segments. Sent after the block has left the pool's lists, so that no
-    /// later event about the same bytes can be sent before it.
+    /// later note about the same bytes can be sent before it.
     PoolAllocate {
         /// The pool block's device.
         device: DeviceId,

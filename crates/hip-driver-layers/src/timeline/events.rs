@@ -22,8 +22,8 @@ const MOST_PENDING: usize = 8192;
 /// The number of pieces of work after which the events are queried.
 const LOOK_AFTER: u32 = 64;
 
-/// The maximum number of times that a stream's first event is recorded. The last is the one for which the host waits no
-/// longer than `GOOD_ANCHOR` nanoseconds: the first use of a stream may take milliseconds.
+/// A stream's first event is recorded until the host waits for it no longer than `GOOD_ANCHOR` nanoseconds, but at most
+/// `ANCHORS` times: the first use of a stream may take milliseconds.
 const ANCHORS: u32 = 4;
 const GOOD_ANCHOR: u64 = 50_000;
 
@@ -331,7 +331,7 @@ fn anchor(
 }
 
 /// Returns when work of the given duration began, moved so that it neither begins before it was requested nor ends
-/// after it was seen to have ended. If both are impossible, it only does not begin too early.
+/// after it was seen to have ended. If not both are possible, it only does not begin too early.
 fn in_order(begin: f64, took: f64, asked: f64, seen: f64) -> f64 {
     begin.min(seen - took).max(asked)
 }

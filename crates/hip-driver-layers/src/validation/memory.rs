@@ -13,7 +13,7 @@ use super::ranges::Ranges;
 use super::state::State;
 use super::violation::{ByteRange, Operation, Violation};
 
-/// The number of freed memories that are kept, to tell a use after free from an unknown address.
+/// The number of freed pieces of memory that are kept, to tell a use after free from an unknown address.
 pub(super) const REMEMBERED: usize = 1024;
 
 /// The origin of memory.

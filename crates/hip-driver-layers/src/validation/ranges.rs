@@ -34,7 +34,7 @@ pub(super) struct Ranges {
     prune_at: usize,
 }
 
-/// The least number of cells at which finished accesses are searched for.
+/// The number of cells up to which finished accesses are never searched for.
 const PRUNE_MIN: usize = 256;
 
 impl Ranges {

@@ -56,7 +56,7 @@ fn events_order_streams() {
     rig.wait(b, event).unwrap(); // never recorded: no wait
     rig.memset(ptr, 64, a).unwrap();
     rig.record(event, a).unwrap();
-    rig.memset(ptr.offset(64), 64, a).unwrap(); // behind the event
+    rig.memset(ptr.offset(64), 64, a).unwrap(); // after the event
     rig.wait(b, event).unwrap();
     rig.memset(ptr, 64, b).unwrap();
     rig.clean();
@@ -201,7 +201,7 @@ fn the_host_writes_what_a_copy_still_reads() {
     rig.host_writes(&pinned, 0, 256);
     rig.htod(ptr, &pinned, 64, 64, a).unwrap();
     rig.record(event, a).unwrap();
-    rig.host_reads(&pinned, 64, 64); // reading what is only read is fine
+    rig.host_reads(&pinned, 64, 64); // reads do not conflict
     rig.host_writes(&pinned, 0, 64);
     rig.host_writes(&pinned, 128, 64);
     rig.clean();
