@@ -63,7 +63,7 @@ macro_rules! for_each_call {
 
 macro_rules! define_calls {
     ($($kind:ident $name:literal [$($in_group:ident)*] ($($unsafe:tt)?) fn $method:ident($device:ident $(, $arg:ident: $ty:ty)*) -> $result:ty;)*) => {
-        /// One call of a driver. Its fields are the parameters of the method for which it is named.
+        /// One call of a driver. Its fields are the parameters of the method that it is named after.
         #[derive(Clone, Copy, Debug)]
         #[allow(missing_docs, reason = "the fields are the parameters of the method")]
         pub enum Call<'a> {

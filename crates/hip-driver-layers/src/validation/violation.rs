@@ -71,7 +71,7 @@ pub struct AccessInfo {
     pub kernel: Option<Arc<str>>,
     /// The node, for a node of a graph.
     pub node: Option<RawGraphNode>,
-    /// The stream, for a node that of the graph's launch. `None` for a blocking copy, and for a node without a launch.
+    /// The stream; for a node, that of the graph's launch. `None` for a blocking copy, and for a node without a launch.
     pub stream: Option<RawStream>,
     /// The number among the work of its stream, from 1; all nodes of a launch have the same. 0 without a stream.
     pub sequence: u64,

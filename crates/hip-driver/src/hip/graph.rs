@@ -118,8 +118,8 @@ impl HipDriver {
         };
         let _gate = self.handing_over();
         self.graphs.append(graph, |node, dependencies, count| {
-            // SAFETY: a live graph and node of it, a live function of the current device; the kernarg segment is as long
-            // as the metadata says (the caller's promises), and HIP copies it, as it does `extra` and `params`.
+            // SAFETY: a live graph and node of it, a live function of the current device; the kernarg segment is as
+            // long as the metadata says (the caller's promises), and HIP copies it, as it does `extra` and `params`.
             check(CALL, unsafe { add(node, pointer(graph.0), dependencies, count, &params) })
         })
     }

@@ -52,7 +52,7 @@ pub enum LoadError {
         /// The code that the call returned.
         code: ErrorCode,
     },
-    /// This process was forked from one that loaded HIP.
+    /// This process was forked while its parent was loading HIP.
     #[error("this process was forked from one that used HIP; start a new process (fork and exec)")]
     Forked,
 }
