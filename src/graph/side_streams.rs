@@ -21,7 +21,7 @@ impl SideStreams {
     /// Creates events, and streams if the main stream has too few.
     pub(super) fn new(stream_state: &StreamState, schedule: &Schedule) -> Result<SideStreams> {
         let streams = stream_state.side_streams(schedule.streams - 1)?;
-        // After a failure, each stream needs one.
+        // After a failure, each side stream needs an event.
         let count = schedule.events.max(streams.len() as u32);
         let event = |_| Event::new(stream_state.core.device(), EventOptions::default());
         Ok(SideStreams { events: (0..count).map(event).collect::<Result<_>>()?, streams })
