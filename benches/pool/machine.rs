@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hiplaunch::Error;
 use hiplaunch::driver::Driver;
 
-/// A driver by name.
+/// A driver to run the pools on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Machine {
     /// Does nothing: the time is the pool's own.

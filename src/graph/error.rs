@@ -69,14 +69,14 @@ pub enum GraphProblem {
         /// The index of the argument, from 0.
         argument: usize,
     },
-    /// A node would have to come before itself.
+    /// [`Graph::order`](super::Graph::order) was called for nodes that were not recorded in this order.
     #[error(
         "node {after} can't come after node {before}, which is it or was recorded later: nodes run in the order of recording"
     )]
     Cycle {
-        /// The node that was to come first.
+        /// The node that had to come first.
         before: u32,
-        /// The node that was to come after it.
+        /// The node that had to come after it.
         after: u32,
     },
     /// No node has this number.

@@ -165,7 +165,7 @@ pub(super) struct ValueAccess {
     pub(super) parameter: u32,
 }
 
-/// Stands for a parameter if bytes are accessed through an address in an argument block.
+/// The parameter of a use through an address in an argument block.
 pub(super) const THROUGH_ARGUMENT_BLOCK: u32 = u32::MAX >> 10;
 
 /// A scalar or struct argument.
@@ -180,7 +180,7 @@ pub(super) struct Immediate {
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) work: NodeKind,
-    /// The first of its uses; they end where those of the next node begin.
+    /// The index of its first use. Its uses end where those of the next node begin.
     pub(super) uses: u32,
     pub(super) immediates: u32,
 }

@@ -132,8 +132,10 @@ impl Graph {
         }
     }
 
-    /// Returns whether a driver graph may be used. For [`Submission::Auto`], it must exist or have been requested
-    /// twice.
+    /// Returns when to use a driver graph.
+    ///
+    /// # Errors
+    /// Returns [`GraphProblem::NoDriverGraph`] if `way` is [`Submission::DriverGraph`] and the graph can't be one.
     fn decide(&self, program: &GraphProgram, way: Submission) -> Result<DriverGraphUse> {
         let can = || {
             if !self.device.raw().capabilities().has(Capability::Graphs) {

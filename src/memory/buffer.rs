@@ -99,7 +99,8 @@ impl<T: Pod> DeviceBuffer<T> {
     /// Allocates `len` elements that any stream may use. Their contents are undefined. 0 elements allocate nothing.
     ///
     /// # Errors
-    /// Returns [`Error::OutOfMemory`], or the driver's error.
+    /// Returns [`Error::Invalid`] if the elements overflow the address space, [`Error::OutOfMemory`], or the driver's
+    /// error.
     pub fn new(device: &Device, len: usize) -> Result<DeviceBuffer<T>> {
         DeviceBuffer::allocate(device, None, len)
     }

@@ -9,8 +9,8 @@ pub(crate) type Shape = SmallVec<[usize; 4]>;
 /// The distance in elements from one index of each axis to the next.
 pub(crate) type Strides = SmallVec<[isize; 4]>;
 
-/// Selects elements of a buffer and their order: element `i, j, ...` is at `offset + i * strides[0] + j * strides[1]
-/// ...`.
+/// Selects elements of a buffer and their order. Element `i, j, ...` is at
+/// `offset + i * strides[0] + j * strides[1] ...`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     offset: usize,

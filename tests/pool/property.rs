@@ -13,7 +13,7 @@
 //! | `hold` omits the last recorded use | race |
 //! | `poll` takes fences for reached that are not | race |
 //! | a stream is destroyed without waiting for its work | race |
-//! | `put_free` does not take a joined neighbour out of its bin | panic |
+//! | `put_free` does not remove a joined neighbour from its bin | panic |
 //! | `steal_segment` drops the segment where the order fails | counters |
 //! | `Arena::allocate` counts no hit | counters |
 

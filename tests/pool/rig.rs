@@ -15,7 +15,7 @@ use hiplaunch::{Backend, Device, Error, Event, EventOptions};
 pub(crate) const KIB: u64 = 1 << 10;
 pub(crate) const MIB: u64 = 1 << 20;
 
-/// A failure that is no lack of memory and loses no device.
+/// The code of a failure that is neither a lack of memory nor a lost device.
 pub(crate) const REFUSED: ErrorCode = ErrorCode::INVALID_VALUE;
 
 pub(crate) struct Rig {

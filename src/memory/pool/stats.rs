@@ -5,7 +5,7 @@ use super::bins::GRANULE;
 /// The number of size classes. Class `k` holds blocks of at least `2^(k-1)` and less than `2^k` granules.
 pub(crate) const CLASSES: usize = 33;
 
-/// The size class of a block of `units` granules.
+/// Returns the size class of a block of `units` granules.
 #[inline]
 pub(crate) fn class_of(units: u32) -> usize {
     (u32::BITS - units.leading_zeros()) as usize

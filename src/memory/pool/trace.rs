@@ -47,7 +47,7 @@ impl PoolTraceAction {
         PoolTraceAction::Release,
     ];
 
-    /// Its name in the trace; `allocate`, `allocate failure` and `free` are RMM's.
+    /// Its name in the pool trace. `allocate`, `allocate failure` and `free` are RMM's names.
     pub const fn name(self) -> &'static str {
         match self {
             PoolTraceAction::Allocate => "allocate",
