@@ -137,7 +137,7 @@ impl Pool {
 
     /// Registers a callback that is called when memory runs out, before the other reclaim steps. `reclaim` gets the
     /// number of missing bytes and returns the number of bytes that it freed. It is called with no lock held. It may
-    /// drop buffers and trim streams, but must not allocate.
+    /// drop buffers and trim streams, but must not allocate. Launches whose device scratch grows don't call it.
     #[must_use = "dropping it unregisters the callback"]
     pub fn on_low_memory(&self, reclaim: impl Fn(u64) -> u64 + Send + Sync + 'static) -> ReclaimCallback {
         ReclaimCallback { device: self.0.clone(), id: self.0.pool_core().add_callback(Arc::new(reclaim)) }
