@@ -1,4 +1,4 @@
-//! Copies to, from and between contiguous views: parts of buffers.
+//! Copies to, from and between contiguous views.
 
 use bytemuck::Pod;
 use hip_driver::Work;
@@ -10,10 +10,12 @@ use super::buffer::download;
 use super::view::DeviceView;
 
 impl<T: Pod> DeviceView<T> {
-    /// Copies `data` over the view's elements, in stream order; there are as many. `data` may be reused when this returns.
+    /// Copies `data`, of as many elements, to the view's elements, in stream order. `data` may be reused when this
+    /// returns.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when lengths differ, the view has gaps, or the stream is another device's; the driver's.
+    /// Returns [`Error::Invalid`] if lengths differ, the view is not contiguous, or the stream is on another device.
+    /// Otherwise returns the driver's error.
     pub fn upload(&self, stream: &Stream, data: &[T]) -> Result<()> {
         self.check(stream, data.len(), "DeviceView::upload")?;
         if size_of_val(data) == 0 {
@@ -33,20 +35,21 @@ impl<T: Pod> DeviceView<T> {
         .map_err(|e| device.error(e))
     }
 
-    /// Copies the view's elements to `data`, in stream order, and waits for that; there are as many.
+    /// Copies the view's elements to `data`, of as many elements, in stream order, and waits for the copy.
     ///
     /// # Errors
-    /// As [`upload`](DeviceView::upload).
+    /// Returns the errors of [`upload`](DeviceView::upload).
     pub fn download(&self, stream: &Stream, data: &mut [T]) -> Result<()> {
         self.check(stream, data.len(), "DeviceView::download")?;
         self.memory().used_on(stream);
         download(self.device(), self.address(), stream, data)
     }
 
-    /// Copies the elements of `source` over the view's, in stream order; there are as many.
+    /// Copies the elements of `source`, which has as many, to the view's elements, in stream order.
     ///
     /// # Errors
-    /// As [`upload`](DeviceView::upload); [`Error::Invalid`] when the two overlap, `source` has gaps or is on another device.
+    /// Returns the errors of [`upload`](DeviceView::upload), and [`Error::Invalid`] if the two overlap, or `source` is
+    /// not contiguous or on another device.
     pub fn copy_from(&self, stream: &Stream, source: &DeviceView<T>) -> Result<()> {
         let what = "DeviceView::copy_from";
         self.check(stream, source.len(), what)?;
@@ -69,10 +72,10 @@ impl<T: Pod> DeviceView<T> {
         .map_err(|e| device.error(e))
     }
 
-    /// Fills every byte of the view's elements, in stream order.
+    /// Sets every byte of the view's elements to `value`, in stream order.
     ///
     /// # Errors
-    /// As [`upload`](DeviceView::upload).
+    /// Returns the errors of [`upload`](DeviceView::upload).
     pub fn fill_bytes(&self, stream: &Stream, value: u8) -> Result<()> {
         self.check(stream, self.len(), "DeviceView::fill_bytes")?;
         let bytes = self.len() * size_of::<T>();
