@@ -41,7 +41,7 @@ impl Event {
             ));
         }
         // SAFETY: both are owned and live, of one device.
-        unsafe { self.device.raw().event_record(self.device.id(), self.raw, stream.raw()) }
+        unsafe { self.device.raw().event_record(self.device.id(), self.raw, stream.core().raw()) }
             .map_err(|e| self.device.error(e))
     }
 
@@ -51,9 +51,9 @@ impl Event {
     /// The driver's.
     pub fn wait_on(&self, stream: &Stream) -> Result<()> {
         let device = stream.device();
+        let raw = stream.core().for_work().map_err(|e| device.error(e))?;
         // SAFETY: both are owned and live; the event may be another device's.
-        unsafe { device.raw().stream_wait_event(device.id(), stream.raw(), self.raw) }
-            .map_err(|e| device.error(e))
+        unsafe { device.raw().stream_wait_event(device.id(), raw, self.raw) }.map_err(|e| device.error(e))
     }
 
     /// Whether the last record has been reached; never waits.

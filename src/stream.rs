@@ -89,6 +89,23 @@ impl StreamCore {
         self.progress.publish(sequence);
     }
 
+    /// The driver's handle, for a call that enqueues; see [`OwnedStream::for_work`].
+    #[inline]
+    pub(crate) fn for_work(&self) -> DriverResult<RawStream> {
+        self.owned.for_work()
+    }
+
+    /// See [`OwnedStream::defer`].
+    #[inline]
+    pub(crate) fn defer(&self, sequence: u64, event: RawEvent) {
+        self.owned.defer(sequence, event);
+    }
+
+    /// See [`OwnedStream::share`].
+    pub(crate) fn share(&self) -> RawStream {
+        self.owned.share()
+    }
+
     /// The last position enqueued.
     #[inline]
     pub(crate) fn enqueued(&self) -> u64 {
@@ -105,6 +122,7 @@ impl StreamCore {
     #[inline]
     pub(crate) fn mark_completed(&self, sequence: u64) {
         self.progress.mark_completed(sequence);
+        self.owned.finished(sequence);
     }
 
     /// Waits for all work on the stream.
@@ -143,9 +161,14 @@ impl StreamCore {
         Ok(idle)
     }
 
-    /// Waits for `event`, recorded after position `sequence`, unless that is known to have finished.
+    /// Waits for `event`, which is recorded after position `sequence` or deferred, unless that is known to have finished.
     pub(crate) fn wait_for(&self, sequence: u64, event: RawEvent) -> DriverResult<()> {
         if self.completed() >= sequence {
+            return Ok(());
+        }
+        if self.owned.deferred() == sequence {
+            self.owned.synchronize()?;
+            self.mark_completed(sequence);
             return Ok(());
         }
         // SAFETY: callers pass a live event of this device.
@@ -154,13 +177,19 @@ impl StreamCore {
         Ok(())
     }
 
-    /// Whether `event`, recorded after position `sequence`, has been reached; never waits.
+    /// Whether `event`, which is recorded after position `sequence` or deferred, has been reached; never waits.
     pub(crate) fn reached(&self, sequence: u64, event: RawEvent) -> DriverResult<bool> {
         if self.completed() >= sequence {
             return Ok(true);
         }
-        // SAFETY: callers pass a live event of this device.
-        let done = unsafe { self.device.raw().event_query(self.device.id(), event) }?;
+        let (driver, device) = (self.device.raw(), self.device.id());
+        // SAFETY: the stream is owned by `self`; callers pass a live event of this device.
+        let done = unsafe {
+            match self.owned.deferred() == sequence {
+                true => driver.stream_query(device, self.raw()),
+                false => driver.event_query(device, event),
+            }
+        }?;
         if done {
             self.mark_completed(sequence);
         }

@@ -299,7 +299,7 @@ impl Graph {
         unsafe {
             device.raw().enqueue(
                 device.id(),
-                stream_state.core.raw(),
+                stream_state.core.for_work()?,
                 &Work::CopyToDevice { dst: to, src: staging.host.as_ptr(), bytes },
             )
         }?;
@@ -328,7 +328,10 @@ impl Graph {
         let slot = match program.result_bytes {
             0 => None,
             bytes => Some(
-                stream_state.slots().take(&stream_state.core, bytes as usize).map_err(|e| stop(last, e))?,
+                stream_state
+                    .result_buffers()
+                    .take(&stream_state.core, bytes as usize)
+                    .map_err(|e| stop(last, e))?,
             ),
         };
         let mut bound = instance.bound.lock().unwrap_or_else(PoisonError::into_inner);
@@ -359,9 +362,10 @@ impl Graph {
             }
             match &bound.exec {
                 Some(exec) if by_graph => {
+                    let stream = stream_state.core.for_work().map_err(|e| stop(first, e.into()))?;
                     // SAFETY: the graph and its records on the stream keep the memory that the nodes access; all its
                     // launches are on this stream.
-                    unsafe { exec.launch(stream_state.core.raw()) }.map_err(|e| stop(first, e.into()))?;
+                    unsafe { exec.launch(stream) }.map_err(|e| stop(first, e.into()))?;
                     self.submit(stream_state, instance, &bound.kernargs, host, true)
                 }
                 _ => self.submit(stream_state, instance, &bound.kernargs, host, false).inspect_err(|_| {
@@ -372,16 +376,11 @@ impl Graph {
             }
         });
         let all = program.steps.len();
-        let outcome = outcome.and_then(|()| match &slot {
-            Some(slot) => {
-                let (device, stream) = (stream_state.core.device(), stream_state.core.raw());
-                // SAFETY: the result buffer's own event and a live stream of one device.
-                unsafe { device.raw().event_record(device.id(), slot.event, stream) }.map_err(|e| {
-                    SubmissionFailure { node: last, failed: e.into(), slot_in_use: true, submitted: all }
-                })
-            }
-            None => Ok(()),
-        });
+        if outcome.is_ok()
+            && let Some(slot) = &slot
+        {
+            stream_state.core.defer(sequence, slot.event);
+        }
         // Even after a failure, some work may have been enqueued. Its fault may be the reason why the rest was refused.
         stream_state.core.publish(sequence);
         let submitted = outcome.as_ref().map_or_else(|stopped| stopped.submitted, |()| all);
@@ -395,7 +394,7 @@ impl Graph {
             if let Some(slot) = slot
                 && !stopped.slot_in_use
             {
-                stream_state.slots().release(slot);
+                stream_state.result_buffers().release(slot);
             }
             return Err(stopped);
         }
@@ -441,7 +440,7 @@ impl Graph {
         host: Option<std::ptr::NonNull<u8>>,
         rest: bool,
     ) -> std::result::Result<(), SubmissionFailure> {
-        let (device, main) = (stream_state.core.device(), stream_state.core.raw());
+        let device = stream_state.core.device();
         let (driver, id) = (device.raw(), device.id());
         let watched = device.pool_core().shared.watched;
         let program = &instance.program;
@@ -456,6 +455,7 @@ impl Graph {
             let submitted = if rest { program.steps.len() } else { index };
             SubmissionFailure { node, failed: failed.into(), slot_in_use: read, submitted }
         };
+        let main = stream_state.core.for_work().map_err(|e| stop(0, e))?;
         if let Some((side, schedule)) = side {
             side.fork(device, schedule, main).map_err(|e| stop(0, e))?;
         }

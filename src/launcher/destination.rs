@@ -9,7 +9,7 @@ use crate::memory::{DeviceBuffer, DeviceView, Layout};
 use super::args::{Arg, BufferArg, HostData, PatchTarget};
 use super::description::Launch;
 use super::kernel::{Kernel, ParameterKind};
-use super::launch::{ArgumentSource, Receipt, Request, Target, launch};
+use super::launch::{ArgumentSource, Callee, Receipt, Request, Target, launch};
 use super::stream_state::Stream;
 
 /// Where a launch's result goes: a buffer, a place for one, or a view; made with `From`. See
@@ -139,7 +139,7 @@ pub(super) fn launch_into<R: Receipt>(
     }
     let enqueue = |target: BufferArg<'_>| {
         let destination = Some(Target { parameter, buffer: target });
-        launch(kernel, &stream.0, Request { dims, staging, source, destination })
+        launch(Callee::Kernel(kernel), &stream.0, Request { dims, staging, source, destination })
     };
     match to {
         Kind::View { layout: view, device: of_view, target } => {

@@ -13,8 +13,8 @@ use hip_driver::RawFunction;
 use super::args::{Arg, LaunchDims};
 use super::description::{Launch, Registration};
 use super::destination::launch_into;
-use super::launch::{Receipt, Request, launch};
-use super::registry::KernelHandle;
+use super::launch::{Callee, Receipt, Request, launch};
+use super::registry::{KernelHandle, Registry};
 use super::stream_state::{Stream, StreamState};
 use super::ticket::Ticket;
 
@@ -57,6 +57,8 @@ pub struct Kernel {
     signature: KernelSignature,
     module: Module,
     states: Mutex<Vec<Weak<StreamState>>>,
+    /// Whether its handle names it: neither unregistered nor replaced.
+    registered: AtomicBool,
     /// Whether an input may be the output.
     in_place: AtomicBool,
     /// Dynamic LDS of the kernel's layout in bytes; 0 without one.
@@ -126,6 +128,7 @@ impl Kernel {
             signature,
             module: Module::clone(module),
             states: Mutex::new(Vec::new()),
+            registered: AtomicBool::new(true),
             in_place: AtomicBool::new(*in_place),
             lds_layout: AtomicU32::new(0),
         };
@@ -167,12 +170,29 @@ impl Kernel {
     #[inline(always)]
     fn launch_on<R: Receipt>(&self, stream: &Stream, mut description: Launch<'_>) -> Result<R> {
         match description.placement.take() {
-            None => {
-                let Launch { dims, staging, source, .. } = description;
-                launch(self, &stream.0, Request { dims, staging, source, destination: None })
-            }
+            None => launch(Callee::Kernel(self), &stream.0, Request::new(&description)),
             Some(placement) => launch_into(self, stream, description, placement),
         }
+    }
+
+    /// Launches the kernel that a handle names.
+    #[inline(always)]
+    pub(super) fn launch_by_handle<R: Receipt>(
+        registry: &Registry,
+        handle: KernelHandle,
+        stream: &Stream,
+        description: Launch<'_>,
+    ) -> Result<R> {
+        if description.placement.is_some() {
+            return registry.get(handle)?.launch_on(stream, description);
+        }
+        launch(Callee::Handle(registry, handle), &stream.0, Request::new(&description))
+    }
+
+    /// Whether its handle names it.
+    #[inline]
+    pub(crate) fn is_registered(&self) -> bool {
+        self.registered.load(Ordering::Acquire)
     }
 
     #[inline]
@@ -262,24 +282,14 @@ impl Kernel {
     }
 
     /// Checks size and kind of an argument against its parameter.
-    #[inline]
-    pub(crate) fn check_arg(&self, index: usize, arg: &Arg<'_>, parameter: &Parameter) -> Result<()> {
-        let (kind_fits, size) = match arg {
-            Arg::Scalar { size, .. } => (parameter.kind == ParameterKind::Value, usize::from(*size)),
-            Arg::Value(bytes) => (parameter.kind == ParameterKind::Value, bytes.len()),
-            Arg::Pointer(_) | Arg::Buffer(_) | Arg::Destination | Arg::Host(_) | Arg::ArgumentBlock(_) => {
-                (parameter.kind == ParameterKind::Pointer, 8)
-            }
-            Arg::Raw(bytes) => (true, bytes.len()),
-        };
-        if kind_fits && size == parameter.size as usize {
-            return Ok(());
-        }
-        Err(self.refuse_arg(index, arg, kind_fits))
+    fn check_arg(&self, index: usize, arg: &Arg<'_>, parameter: &Parameter) -> Result<()> {
+        let fits = takes(parameter, arg) && arg.size() == parameter.size as usize;
+        if fits { Ok(()) } else { Err(self.refuse_arg(index, arg)) }
     }
 
     #[cold]
-    fn refuse_arg(&self, index: usize, arg: &Arg<'_>, kind_fits: bool) -> Error {
+    pub(super) fn refuse_arg(&self, index: usize, arg: &Arg<'_>) -> Error {
+        let kind_fits = takes(&self.parameters[index], arg);
         self.refuse_parameter(index, arg.size(), arg.kind(), kind_fits)
     }
 
@@ -343,7 +353,17 @@ impl Kernel {
         Err(self.refuse_parameter(index, 8, "device pointer", fits))
     }
 
-    /// Notes that the kernel is launched on `stream_state`.
+    /// Ends what `registered` says, and takes the kernel off every stream: each keeps it until its launches there have
+    /// finished.
+    pub(crate) fn retire(self: &Arc<Self>) {
+        self.registered.store(false, Ordering::Release);
+        let states = std::mem::take(&mut *self.states.lock().unwrap_or_else(PoisonError::into_inner));
+        for stream_state in states.iter().filter_map(Weak::upgrade) {
+            stream_state.retire(self.id, Box::new(self.clone()));
+        }
+    }
+
+    /// Remembers that the kernel is launched on a stream.
     #[cold]
     pub(crate) fn runs_on(&self, stream_state: &Arc<StreamState>) {
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
@@ -351,6 +371,17 @@ impl Kernel {
         if !states.iter().any(|l| std::ptr::eq(l.as_ptr(), Arc::as_ptr(stream_state))) {
             stream_state.note_name(self);
             states.push(Arc::downgrade(stream_state));
+        }
+    }
+}
+
+/// Whether the parameter takes an argument of that kind, whatever its size.
+fn takes(parameter: &Parameter, arg: &Arg<'_>) -> bool {
+    match arg {
+        Arg::Scalar { .. } | Arg::Value(_) => parameter.kind == ParameterKind::Value,
+        Arg::Raw(_) => true,
+        Arg::Pointer(_) | Arg::Buffer(_) | Arg::Destination | Arg::Host(_) | Arg::ArgumentBlock(_) => {
+            parameter.kind == ParameterKind::Pointer
         }
     }
 }
@@ -368,7 +399,7 @@ impl Drop for Kernel {
     fn drop(&mut self) {
         let states = std::mem::take(self.states.get_mut().unwrap_or_else(PoisonError::into_inner));
         for stream_state in states.iter().filter_map(Weak::upgrade) {
-            stream_state.retire(self.id, &self.module);
+            stream_state.retire(self.id, Box::new(self.module.clone()));
         }
     }
 }

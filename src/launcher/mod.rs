@@ -327,6 +327,7 @@ impl Launcher {
             ));
         }
         let old = self.0.registry.replace(Arc::new(Kernel::new(&registration, handle)?))?;
+        old.retire();
         self.0.graphs.forget(old.id);
         drop(old);
         self.collect();
@@ -339,6 +340,7 @@ impl Launcher {
     /// [`Error::StaleHandle`].
     pub fn unregister(&self, handle: KernelHandle) -> Result<()> {
         let kernel = self.0.registry.remove(handle)?;
+        kernel.retire();
         self.0.graphs.forget(kernel.id);
         drop(kernel);
         self.collect();
@@ -436,7 +438,7 @@ impl Launcher {
         args: &[Arg<'_>],
     ) -> Result<Ticket> {
         // SAFETY: the caller's promise.
-        unsafe { self.0.registry.get(handle)?.submit(stream, Launch::new(dims).args(args)) }
+        unsafe { self.submit(handle, stream, Launch::new(dims).args(args)) }
     }
 
     /// Launches a kernel as the description says; as [`launch`](Launcher::launch) otherwise.
@@ -451,8 +453,7 @@ impl Launcher {
     /// memory.
     #[inline]
     pub unsafe fn submit(&self, handle: KernelHandle, stream: &Stream, launch: Launch<'_>) -> Result<Ticket> {
-        // SAFETY: the caller's promise.
-        unsafe { self.0.registry.get(handle)?.submit(stream, launch) }
+        Kernel::launch_by_handle(&self.0.registry, handle, stream, launch)
     }
 
     /// Launches a kernel without a ticket: its results stay on the device, in its destination or its buffers, and what
@@ -466,7 +467,6 @@ impl Launcher {
     /// for an inout or out array or a result block, which nobody could read.
     #[inline]
     pub unsafe fn enqueue(&self, handle: KernelHandle, stream: &Stream, launch: Launch<'_>) -> Result<()> {
-        // SAFETY: the caller's promise.
-        unsafe { self.0.registry.get(handle)?.enqueue(stream, launch) }
+        Kernel::launch_by_handle(&self.0.registry, handle, stream, launch)
     }
 }

@@ -92,3 +92,10 @@ impl Registry {
         self.kernels.len()
     }
 }
+
+impl Drop for Registry {
+    /// Takes the kernels off the streams that outlive the launcher.
+    fn drop(&mut self) {
+        self.kernels.iter().for_each(|kernel| kernel.retire());
+    }
+}

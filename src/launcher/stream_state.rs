@@ -1,22 +1,23 @@
 //! What launches on one stream share: staging ring, result slots, scratch of each kernel, and what is in flight.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry as MapEntry;
 use std::hash::BuildHasherDefault;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{LaunchProblem, Result};
 use crate::event::Event;
 use crate::fault::LaunchInFlight;
 use crate::memory::{DeviceScratchBuffer, PoolBlock, ResultBuffers, StagingRing};
-use crate::module::Module;
 use crate::owned_stream::OwnedStream;
 use crate::stream::{StreamCore, next_number};
-use hip_driver::{EventOptions, RawStream, StreamOptions};
+use hip_driver::{EventOptions, RawStream, StreamOptions, Work};
 
 use super::args::LaunchDims;
 use super::kernel::Kernel;
+use super::launch::Callee;
 use super::registry::{HandleHasher, KernelHandle};
 
 /// Launches remembered for a fault's report.
@@ -77,7 +78,18 @@ impl Stream {
     /// The driver's handle; good as long as the stream lives.
     #[inline]
     pub fn raw(&self) -> RawStream {
-        self.core().raw()
+        self.core().share()
+    }
+
+    /// Enqueues work on the stream outside of a launch.
+    ///
+    /// # Safety
+    /// As [`Driver::enqueue`](hip_driver::Driver::enqueue), for the stream's device.
+    pub(crate) unsafe fn enqueue_work(&self, work: &Work<'_>) -> Result<()> {
+        let device = self.device();
+        let stream = self.core().for_work().map_err(|e| device.error(e))?;
+        // SAFETY: the caller's promise; the stream is live, and of this device.
+        unsafe { device.raw().enqueue(device.id(), stream, work) }.map_err(|e| device.error(e))
     }
 
     /// A number that no other stream of the process has.
@@ -118,12 +130,12 @@ impl Stream {
 
     /// Bytes of device scratch held for kernels on this stream.
     pub fn scratch_bytes(&self) -> usize {
-        self.0.lock().entries.values().map(|e| e.scratch.held()).sum()
+        self.0.lock().kernels.0.values().map(|k| k.memory.scratch.held()).sum()
     }
 
     /// Bytes of pinned host memory held for staging and results.
     pub fn pinned_bytes(&self) -> usize {
-        self.0.lock().ring.held() + self.0.slots().held()
+        self.0.lock().ring.held() + self.0.result_buffers().held()
     }
 
     /// Waits for the stream, frees its scratch, and gives the device's cached memory to the driver; the next launches
@@ -133,8 +145,8 @@ impl Stream {
     /// The driver's.
     pub fn trim(&self) -> Result<()> {
         self.synchronize()?;
-        let entries = std::mem::take(&mut self.0.lock().entries);
-        drop(entries);
+        let kernels = std::mem::take(&mut self.0.lock().kernels);
+        drop(kernels);
         self.device().pool().empty_cache()?;
         Ok(())
     }
@@ -180,7 +192,7 @@ impl StreamStates {
 pub(crate) struct StreamState {
     // Dropped in this order: state and slots give their memory back before the stream goes.
     state: Mutex<EnqueueState>,
-    slots: Mutex<ResultBuffers>,
+    result_buffers: Mutex<ResultBuffers>,
     retired: AtomicUsize,
     /// The names of kernels that may be launched here, by [`Kernel::id`].
     names: Mutex<HashMap<u64, Arc<str>>>,
@@ -193,21 +205,33 @@ pub(crate) struct StreamState {
 #[derive(Debug)]
 pub(crate) struct EnqueueState {
     pub(crate) ring: StagingRing,
-    pub(crate) entries: KernelsOnStream,
+    pub(crate) kernels: KernelsOnStream,
     pub(crate) recent: RecentLaunches,
     retired: Vec<RetiredResource>,
 }
 
-/// What belongs to one (kernel, stream) pair.
+/// A kernel on a stream.
 #[derive(Debug)]
 pub(crate) struct KernelOnStream {
-    pub(crate) kernel: u64,
+    /// The kernel that the handle named at its last launch by handle, until it is unregistered or replaced; none if it was
+    /// launched without its handle since.
+    pub(super) kernel: Option<Arc<Kernel>>,
+    /// [`Kernel::id`] of the kernel whose arguments `memory` holds.
+    id: u64,
+    /// The dimensions that were checked last.
+    pub(super) checked_dims: Option<LaunchDims>,
+    pub(super) memory: KernelMemory,
+}
+
+/// The memory of a kernel on a stream.
+#[derive(Debug)]
+pub(crate) struct KernelMemory {
     /// The kernarg segment at its full size; hidden arguments and padding stay zero.
-    pub(crate) kernarg: Vec<u8>,
-    pub(crate) scratch: DeviceScratchBuffer,
+    pub(super) kernarg: Vec<u8>,
+    pub(super) scratch: DeviceScratchBuffer,
     /// What the start of the scratch holds, as far as the host copied it there.
-    pub(crate) shadow: Vec<u8>,
-    pub(crate) shadow_good: bool,
+    pub(super) shadow: Vec<u8>,
+    pub(super) shadow_good: bool,
 }
 
 #[derive(Debug)]
@@ -244,13 +268,13 @@ impl StreamState {
         let core = StreamCore::new(device, stream)?;
         let state = EnqueueState {
             ring: StagingRing::new(options.buffer_bytes, options.max_buffers),
-            entries: HashMap::default(),
+            kernels: KernelsOnStream::default(),
             recent: RecentLaunches::new(),
             retired: Vec::new(),
         };
         Ok(Arc::new(StreamState {
             state: Mutex::new(state),
-            slots: Mutex::new(ResultBuffers::default()),
+            result_buffers: Mutex::new(ResultBuffers::default()),
             retired: AtomicUsize::new(0),
             names: Mutex::default(),
             core,
@@ -266,8 +290,8 @@ impl StreamState {
     }
 
     #[inline]
-    pub(crate) fn slots(&self) -> MutexGuard<'_, ResultBuffers> {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn result_buffers(&self) -> MutexGuard<'_, ResultBuffers> {
+        self.result_buffers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The first `count` streams that run beside this one, made now if there are fewer. They live as long as the lane.
@@ -296,15 +320,15 @@ impl StreamState {
         }
     }
 
-    /// Keeps `module`, and the name and the scratch of kernel `kernel`, until all work enqueued so far has finished.
-    pub(crate) fn retire(&self, kernel: u64, module: &Module) {
-        let entries: Vec<KernelOnStream> = {
-            let mut state = self.lock();
-            let gone: Vec<KernelHandle> =
-                state.entries.iter().filter(|(_, e)| e.kernel == kernel).map(|(h, _)| *h).collect();
-            gone.iter().filter_map(|h| state.entries.remove(h)).collect()
+    /// Keeps `owner`, and the name and the memory of kernel `kernel`, until all work enqueued so far has finished.
+    pub(super) fn retire(&self, kernel: u64, owner: Box<dyn std::any::Any + Send>) {
+        let memory: Vec<KernelOnStream> = {
+            let kernels = &mut self.lock().kernels.0;
+            let retired: Vec<KernelHandle> =
+                kernels.iter().filter(|(_, k)| k.id == kernel).map(|(handle, _)| *handle).collect();
+            retired.iter().filter_map(|handle| kernels.remove(handle)).collect()
         };
-        self.keep(Some(kernel), Box::new((module.clone(), entries)));
+        self.keep(Some(kernel), Box::new((owner, memory)));
     }
 
     /// Keeps something that work on the stream uses until all enqueued so far has finished.
@@ -404,42 +428,105 @@ impl StreamState {
     }
 }
 
-/// The scratch and arguments of each kernel on a stream.
-pub(crate) type KernelsOnStream = HashMap<KernelHandle, KernelOnStream, BuildHasherDefault<HandleHasher>>;
+/// The kernels of a stream by handle.
+#[derive(Debug, Default)]
+pub(crate) struct KernelsOnStream(HashMap<KernelHandle, KernelOnStream, BuildHasherDefault<HandleHasher>>);
 
-/// The pair's state, made on its first launch.
-#[inline]
-pub(crate) fn kernel_on_stream<'a>(
-    entries: &'a mut KernelsOnStream,
-    stream_state: &Arc<StreamState>,
-    kernel: &Kernel,
-) -> &'a mut KernelOnStream {
-    let entry = entries.entry(kernel.handle).or_insert_with(|| KernelOnStream::new(stream_state));
-    if entry.kernel != kernel.id {
-        entry.belongs_to(stream_state, kernel);
+impl KernelsOnStream {
+    /// Finds the kernel to launch, as it was launched here before. The first launch on the stream looks its handle up
+    /// among all registered kernels; later ones rely on [`Kernel::retire`] to take the kernel out of here.
+    ///
+    /// What is put into `later` is to be dropped once the stream's lock is released.
+    #[inline(always)]
+    pub(super) fn find(
+        &mut self,
+        callee: Callee<'_>,
+        stream_state: &Arc<StreamState>,
+        later: &mut Vec<Arc<Kernel>>,
+    ) -> Result<&mut KernelOnStream> {
+        let handle = match callee {
+            Callee::Kernel(kernel) => kernel.handle,
+            Callee::Handle(_, handle) => handle,
+        };
+        let mut found = match self.0.entry(handle) {
+            MapEntry::Occupied(found) => found,
+            MapEntry::Vacant(place) => place.insert_entry(KernelOnStream::new(stream_state)),
+        };
+        let is_current = match callee {
+            Callee::Kernel(kernel) => found.get().id == kernel.id,
+            Callee::Handle(..) => found.get().kernel.as_ref().is_some_and(|kernel| kernel.is_registered()),
+        };
+        if !is_current && let Err(error) = found.get_mut().look_up(callee, stream_state, later) {
+            if found.get().id == 0 {
+                found.remove();
+            }
+            return Err(error);
+        }
+        Ok(found.into_mut())
     }
-    entry
+}
+
+#[cfg(all(test, feature = "emulator"))]
+impl KernelsOnStream {
+    pub(super) fn memory_of(&mut self, handle: KernelHandle) -> Option<&mut KernelMemory> {
+        self.0.get_mut(&handle).map(|kernel| &mut kernel.memory)
+    }
 }
 
 impl KernelOnStream {
     #[cold]
     fn new(stream_state: &StreamState) -> KernelOnStream {
         KernelOnStream {
-            kernel: 0,
-            kernarg: Vec::new(),
-            scratch: DeviceScratchBuffer::new(stream_state.core.device()),
-            shadow: Vec::new(),
-            shadow_good: false,
+            kernel: None,
+            id: 0,
+            checked_dims: None,
+            memory: KernelMemory {
+                kernarg: Vec::new(),
+                scratch: DeviceScratchBuffer::new(stream_state.core.device()),
+                shadow: Vec::new(),
+                shadow_good: false,
+            },
         }
     }
 
-    /// First launch, or the handle's kernel was replaced: the arguments may lie elsewhere now.
+    /// Makes this the entry of another kernel: at its first launch here, or when its handle's kernel was replaced.
     #[cold]
-    fn belongs_to(&mut self, stream_state: &Arc<StreamState>, kernel: &Kernel) {
+    fn look_up(
+        &mut self,
+        callee: Callee<'_>,
+        stream_state: &Arc<StreamState>,
+        later: &mut Vec<Arc<Kernel>>,
+    ) -> Result<()> {
+        later.extend(self.kernel.take());
+        match callee {
+            Callee::Kernel(kernel) => self.becomes(kernel, stream_state),
+            Callee::Handle(registry, handle) => loop {
+                let kernel = registry.get(handle)?;
+                later.push(kernel.clone());
+                self.becomes(&kernel, stream_state)?;
+                // Asked after `becomes`: from then on, whoever unregisters the kernel finds it on this stream.
+                if kernel.is_registered() {
+                    self.kernel = Some(kernel);
+                    return Ok(());
+                }
+            },
+        }
+    }
+
+    fn becomes(&mut self, kernel: &Kernel, stream_state: &Arc<StreamState>) -> Result<()> {
+        let device = stream_state.core.device();
+        if kernel.device() != device {
+            let (kernel_device, stream) = (kernel.device().id(), device.id());
+            return Err(kernel.refuse(LaunchProblem::WrongDevice { kernel: kernel_device, stream }));
+        }
         kernel.runs_on(stream_state);
-        self.kernel = kernel.id;
-        self.kernarg.clear();
-        self.kernarg.resize(kernel.kernarg_bytes as usize, 0);
+        if self.id != kernel.id {
+            self.id = kernel.id;
+            self.checked_dims = None;
+            self.memory.kernarg.clear();
+            self.memory.kernarg.resize(kernel.kernarg_bytes as usize, 0);
+        }
+        Ok(())
     }
 }
 
@@ -499,8 +586,8 @@ impl Drop for StreamState {
         }
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         state.ring.clear(&self.core);
-        state.entries.clear();
+        state.kernels.0.clear();
         state.retired.clear();
-        self.slots.get_mut().unwrap_or_else(PoisonError::into_inner).clear(&self.core);
+        self.result_buffers.get_mut().unwrap_or_else(PoisonError::into_inner).clear(&self.core);
     }
 }

@@ -61,11 +61,11 @@ fn with_scratch_shared_between_streams_the_layer_reports_a_race() {
         b.synchronize().unwrap();
         assert!(violations(&launcher).is_empty());
         if shared {
-            let alias = a.0.lock().entries[&kernel].scratch.alias();
+            let alias = a.0.lock().kernels.memory_of(kernel).unwrap().scratch.alias();
             let mut state = b.0.lock();
-            let entry = state.entries.get_mut(&kernel).unwrap();
-            drop(std::mem::replace(&mut entry.scratch, alias));
-            entry.shadow_good = false;
+            let memory = state.kernels.memory_of(kernel).unwrap();
+            drop(std::mem::replace(&mut memory.scratch, alias));
+            memory.shadow_good = false;
         }
         let tickets: Vec<_> =
             (3..13).map(|i| echo(&launcher, if i % 2 == 0 { &a } else { &b }, kernel, i)).collect();
@@ -78,8 +78,8 @@ fn with_scratch_shared_between_streams_the_layer_reports_a_race() {
         }
         if shared {
             b.synchronize().unwrap();
-            let entry = b.0.lock().entries.remove(&kernel).unwrap();
-            drop(entry.scratch);
+            let kernels = std::mem::take(&mut b.0.lock().kernels);
+            drop(kernels);
         }
     }
 }

@@ -25,13 +25,30 @@ pub(crate) type Spans = SmallVec<[(u32, u32); 4]>;
 /// [`Output`], waiting for the stream.
 #[derive(Debug)]
 pub struct Ticket {
-    stream_state: Arc<StreamState>,
-    sequence: u64,
-    slot: Option<ResultBuffer>,
+    results: Results,
     spans: Spans,
     waiting: Option<Arc<Registration>>,
     /// Whether the launch has finished well and its outputs may be looked at.
     finished: bool,
+}
+
+/// The result buffer of a launch. It returns to its stream when this is dropped.
+#[derive(Debug)]
+struct Results {
+    stream_state: Arc<StreamState>,
+    /// The position of the launch on its stream.
+    sequence: u64,
+    buffer: Option<ResultBuffer>,
+}
+
+impl Drop for Results {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(buffer) = self.buffer.take() {
+            let stream = &self.stream_state;
+            stream.result_buffers().return_after(&stream.core, buffer, self.sequence);
+        }
+    }
 }
 
 impl Ticket {
@@ -39,10 +56,11 @@ impl Ticket {
     pub(crate) fn new(
         stream_state: Arc<StreamState>,
         sequence: u64,
-        slot: Option<ResultBuffer>,
+        buffer: Option<ResultBuffer>,
         spans: Spans,
     ) -> Ticket {
-        Ticket { stream_state, sequence, slot, spans, waiting: None, finished: false }
+        let results = Results { stream_state, sequence, buffer };
+        Ticket { results, spans, waiting: None, finished: false }
     }
 
     /// How many outputs the launch has: its inout and out arrays and result blocks, in the order of the arguments.
@@ -52,14 +70,14 @@ impl Ticket {
 
     /// Whether the launch has finished; never waits. An error of the device counts as finished: `read` returns it.
     pub fn is_ready(&self) -> bool {
-        if self.stream_state.core.completed() >= self.sequence
-            || self.stream_state.core.device().check().is_err()
-        {
+        let Results { stream_state, sequence, buffer } = &self.results;
+        let core = &stream_state.core;
+        if core.completed() >= *sequence || core.device().check().is_err() {
             return true;
         }
-        match &self.slot {
-            Some(slot) => self.stream_state.core.reached(self.sequence, slot.event).unwrap_or(true),
-            None => self.stream_state.core.is_idle().unwrap_or(true),
+        match buffer {
+            Some(buffer) => core.reached(*sequence, buffer.event).unwrap_or(true),
+            None => core.is_idle().unwrap_or(true),
         }
     }
 
@@ -68,21 +86,18 @@ impl Ticket {
     ///
     /// # Errors
     /// [`Error::DeviceLost`] when a kernel faulted; the driver's.
-    pub fn read(mut self) -> Result<Output> {
+    pub fn read(self) -> Result<Output> {
         self.wait()?;
         self.note_read();
-        Ok(Output {
-            stream_state: self.stream_state.clone(),
-            slot: self.slot.take(),
-            spans: std::mem::take(&mut self.spans),
-        })
+        Ok(Output { results: self.results, spans: self.spans })
     }
 
     /// Tells layers that the host is about to look at the outputs.
     fn note_read(&self) {
-        if let Some(slot) = &self.slot {
+        if let Some(buffer) = &self.results.buffer {
             let bytes = self.spans.iter().map(|(at, len)| at + len).max().unwrap_or(0) as usize;
-            self.stream_state.core.device().note(&Note::HostRead { ptr: slot.host.as_ptr(), bytes });
+            let device = self.results.stream_state.core.device();
+            device.note(&Note::HostRead { ptr: buffer.host.as_ptr(), bytes });
         }
     }
 
@@ -107,9 +122,9 @@ impl Ticket {
     /// [`Error::Invalid`](crate::Error::Invalid) when there is no such output, or when nothing has waited for the launch.
     #[inline]
     pub fn output(&self, index: usize) -> Result<&[u8]> {
-        match &self.slot {
-            // SAFETY: the launch has finished, and `self` keeps the slot.
-            Some(slot) if self.finished => unsafe { output_of(slot, &self.spans, index) },
+        match &self.results.buffer {
+            // SAFETY: the launch has finished, and `self` keeps the result buffer.
+            Some(buffer) if self.finished => unsafe { output_of(buffer, &self.spans, index) },
             _ => None,
         }
         .ok_or_else(|| no_output(index, self.spans.len()))
@@ -138,17 +153,18 @@ impl Ticket {
 
     #[inline]
     fn wait(&self) -> Result<()> {
-        let core = &self.stream_state.core;
+        let Results { stream_state, sequence, buffer } = &self.results;
+        let core = &stream_state.core;
         let device = core.device();
-        match &self.slot {
-            _ if core.completed() >= self.sequence => Ok(()),
-            Some(slot) => {
+        match buffer {
+            _ if core.completed() >= *sequence => Ok(()),
+            Some(buffer) => {
                 device.check()?;
-                core.wait_for(self.sequence, slot.event).map_err(|e| device.error(e))
+                core.wait_for(*sequence, buffer.event).map_err(|e| device.error(e))
             }
             None => core.synchronize(),
         }?;
-        self.stream_state.collect();
+        stream_state.collect();
         Ok(())
     }
 }
@@ -162,33 +178,19 @@ impl Future for Ticket {
             match &self.waiting {
                 Some(registration) => registration.set(context.waker()),
                 None => {
-                    let event = self.slot.map(|s| s.event);
-                    self.waiting =
-                        Some(waker::watch(self.stream_state.clone(), self.sequence, event, context.waker()));
+                    let Results { stream_state, sequence, buffer } = &self.results;
+                    let event = buffer.map(|buffer| buffer.event);
+                    let registration = waker::watch(stream_state.clone(), *sequence, event, context.waker());
+                    self.waiting = Some(registration);
                 }
             }
             // It may have finished between the question and the registration; the watcher wakes us then.
             return Poll::Pending;
         }
-        let this = &mut *self;
-        let ticket = Ticket {
-            stream_state: this.stream_state.clone(),
-            sequence: this.sequence,
-            slot: this.slot.take(),
-            spans: std::mem::take(&mut this.spans),
-            waiting: None,
-            finished: false,
-        };
-        Poll::Ready(ticket.read())
-    }
-}
-
-impl Drop for Ticket {
-    #[inline]
-    fn drop(&mut self) {
-        if let Some(slot) = self.slot.take() {
-            self.stream_state.slots().abandon(&self.stream_state.core, slot, self.sequence);
-        }
+        let Results { stream_state, sequence, buffer } = &mut self.results;
+        let (stream_state, sequence, buffer) = (stream_state.clone(), *sequence, buffer.take());
+        let spans = std::mem::take(&mut self.spans);
+        Poll::Ready(Ticket::new(stream_state, sequence, buffer, spans).read())
     }
 }
 
@@ -197,11 +199,11 @@ impl Drop for Ticket {
 /// # Safety
 /// The launch has finished, `spans` are its own, and the slot is not given back while the bytes are borrowed.
 #[inline]
-unsafe fn output_of<'a>(slot: &'a ResultBuffer, spans: &Spans, index: usize) -> Option<&'a [u8]> {
+unsafe fn output_of<'a>(buffer: &'a ResultBuffer, spans: &Spans, index: usize) -> Option<&'a [u8]> {
     let &(at, len) = spans.get(index)?;
     // SAFETY: the slot is `at + len` bytes long at least, and nobody writes it any more. The D2H copy, or the zeroing and
     // the kernel, wrote it.
-    Some(unsafe { std::slice::from_raw_parts(slot.host.as_ptr().add(at as usize), len as usize) })
+    Some(unsafe { std::slice::from_raw_parts(buffer.host.as_ptr().add(at as usize), len as usize) })
 }
 
 #[cold]
@@ -212,8 +214,7 @@ fn no_output(index: usize, outputs: usize) -> Error {
 /// The outputs of a finished launch, in pinned memory that goes back to the stream when this is dropped.
 #[derive(Debug)]
 pub struct Output {
-    stream_state: Arc<StreamState>,
-    slot: Option<ResultBuffer>,
+    results: Results,
     spans: Spans,
 }
 
@@ -233,8 +234,9 @@ impl Output {
     /// # Errors
     /// [`Error::Invalid`] when there is no such output.
     pub fn bytes(&self, index: usize) -> Result<&[u8]> {
-        // SAFETY: the launch has finished, and `self` keeps the slot.
-        let bytes = self.slot.as_ref().and_then(|slot| unsafe { output_of(slot, &self.spans, index) });
+        let buffer = self.results.buffer.as_ref();
+        // SAFETY: the launch has finished, and `self` keeps the result buffer.
+        let bytes = buffer.and_then(|buffer| unsafe { output_of(buffer, &self.spans, index) });
         bytes.ok_or_else(|| no_output(index, self.spans.len()))
     }
 
@@ -262,13 +264,5 @@ impl Output {
                 format!("output {index} of {} bytes as {}: {e}", bytes.len(), std::any::type_name::<T>());
             Error::invalid("Output::value", problem)
         })
-    }
-}
-
-impl Drop for Output {
-    fn drop(&mut self) {
-        if let Some(slot) = self.slot.take() {
-            self.stream_state.slots().release(slot);
-        }
     }
 }

@@ -294,19 +294,11 @@ impl<T: Pod> DeviceBuffer<T> {
         if size_of_val(data) == 0 {
             return Ok(());
         }
-        let device = &self.device;
         self.memory.used_on(stream);
         let (to, from) = (self.memory.address(), data.as_ptr().cast());
         // SAFETY: `data` is live host memory of that many bytes and not pinned by this library, so that the driver has
         // read it when the call returns; the range lies in this block.
-        unsafe {
-            device.raw().enqueue(
-                device.id(),
-                stream.raw(),
-                &Work::CopyToDevice { dst: to, src: from, bytes: size_of_val(data) },
-            )
-        }
-        .map_err(|e| device.error(e))
+        unsafe { stream.enqueue_work(&Work::CopyToDevice { dst: to, src: from, bytes: size_of_val(data) }) }
     }
 
     /// Copies the first elements into `data`, in stream order, and waits for the copy.
@@ -316,7 +308,7 @@ impl<T: Pod> DeviceBuffer<T> {
     pub fn download(&self, stream: &Stream, data: &mut [T]) -> Result<()> {
         self.check(stream, data.len(), "DeviceBuffer::download")?;
         self.memory.used_on(stream);
-        download(&self.device, self.memory.address(), stream, data)
+        download(self.memory.address(), stream, data)
     }
 
     /// Copies all elements to the host, in stream order, and waits for the copy.
@@ -355,12 +347,8 @@ impl<T: Pod> DeviceBuffer<T> {
         }
         self.memory.used_on(stream);
         source.memory().used_on(stream);
-        let device = &self.device;
         // SAFETY: both ranges lie in live blocks of this device and do not overlap.
-        unsafe {
-            device.raw().enqueue(device.id(), stream.raw(), &Work::CopyWithin { dst: to, src: from, bytes })
-        }
-        .map_err(|e| device.error(e))
+        unsafe { stream.enqueue_work(&Work::CopyWithin { dst: to, src: from, bytes }) }
     }
 
     /// Sets every byte to `value`, in stream order.
@@ -373,16 +361,9 @@ impl<T: Pod> DeviceBuffer<T> {
             return Ok(());
         }
         self.memory.used_on(stream);
-        let (device, to) = (&self.device, self.memory.address());
+        let to = self.memory.address();
         // SAFETY: the range lies in this live block.
-        unsafe {
-            device.raw().enqueue(
-                device.id(),
-                stream.raw(),
-                &Work::FillBytes { dst: to, value, bytes: self.bytes() },
-            )
-        }
-        .map_err(|e| device.error(e))
+        unsafe { stream.enqueue_work(&Work::FillBytes { dst: to, value, bytes: self.bytes() }) }
     }
 
     /// Sets every element to `value`, in stream order. That takes one fill if all bytes of the element, or all its
@@ -402,42 +383,27 @@ impl<T: Pod> DeviceBuffer<T> {
             return Ok(());
         }
         self.memory.used_on(stream);
-        let (device, to, bytes) = (&self.device, self.memory.address(), self.bytes());
+        let (to, bytes) = (self.memory.address(), self.bytes());
         let word =
             [pattern, pattern].concat().first_chunk::<4>().map(|w| u32::from_le_bytes(*w)).unwrap_or(0);
         let words = pattern.len() == 2 || pattern.chunks(4).all(|c| c == word.to_le_bytes());
         if words && bytes.is_multiple_of(4) {
             // SAFETY: the range lies in this live block, which begins at a multiple of 256.
             return unsafe {
-                device.raw().enqueue(
-                    device.id(),
-                    stream.raw(),
-                    &Work::FillWords { dst: to, value: word, count: bytes / 4 },
-                )
-            }
-            .map_err(|e| device.error(e));
+                stream.enqueue_work(&Work::FillWords { dst: to, value: word, count: bytes / 4 })
+            };
         }
         // SAFETY: as above; the pattern is no longer than the buffer, and has been read when the call returns.
         unsafe {
-            device.raw().enqueue(
-                device.id(),
-                stream.raw(),
-                &Work::CopyToDevice { dst: to, src: pattern.as_ptr(), bytes: pattern.len() },
-            )
-        }
-        .map_err(|e| device.error(e))?;
+            stream.enqueue_work(&Work::CopyToDevice { dst: to, src: pattern.as_ptr(), bytes: pattern.len() })
+        }?;
         let mut done = pattern.len();
         while done < bytes {
             let n = done.min(bytes - done);
             // SAFETY: both ranges lie in this live block; the destination begins at or after the end of the source.
             unsafe {
-                device.raw().enqueue(
-                    device.id(),
-                    stream.raw(),
-                    &Work::CopyWithin { dst: to.offset(done as u64), src: to, bytes: n },
-                )
-            }
-            .map_err(|e| device.error(e))?;
+                stream.enqueue_work(&Work::CopyWithin { dst: to.offset(done as u64), src: to, bytes: n })
+            }?;
             done += n;
         }
         Ok(())
@@ -458,12 +424,7 @@ impl<T: Pod> DeviceBuffer<T> {
 }
 
 /// Copies from a live block to `data`, and waits for the copy.
-pub(super) fn download<T: Pod>(
-    device: &Device,
-    from: DevicePtr,
-    stream: &Stream,
-    data: &mut [T],
-) -> Result<()> {
+pub(super) fn download<T: Pod>(from: DevicePtr, stream: &Stream, data: &mut [T]) -> Result<()> {
     if size_of_val(data) == 0 {
         return Ok(());
     }
@@ -471,10 +432,7 @@ pub(super) fn download<T: Pod>(
     // SAFETY: `data` is exclusively borrowed host memory of that many bytes; the synchronize below makes sure that the
     // copy has finished before the borrow ends, even on drivers that don't wait for pageable memory. The callers checked
     // the device range.
-    unsafe {
-        device.raw().enqueue(device.id(), stream.raw(), &Work::CopyToHost { dst: to, src: from, bytes })
-    }
-    .map_err(|e| device.error(e))?;
+    unsafe { stream.enqueue_work(&Work::CopyToHost { dst: to, src: from, bytes }) }?;
     stream.synchronize()
 }
 

@@ -146,7 +146,7 @@ impl ResultBuffers {
     /// Releases a result buffer that work at position `sequence` may still fill. Its event was recorded after that
     /// work.
     #[inline]
-    pub(crate) fn abandon(&mut self, stream: &StreamCore, slot: ResultBuffer, sequence: u64) {
+    pub(crate) fn return_after(&mut self, stream: &StreamCore, slot: ResultBuffer, sequence: u64) {
         if let Some(class) = self.classes.get_mut(usize::from(slot.class)) {
             if stream.completed() >= sequence {
                 class.free.push(slot);

@@ -22,17 +22,10 @@ impl<T: Pod> DeviceView<T> {
             return Ok(());
         }
         self.memory().used_on(stream);
-        let (device, to, from) = (self.device(), self.address(), data.as_ptr().cast());
+        let (to, from) = (self.address(), data.as_ptr().cast());
         // SAFETY: `data` is live host memory of that many bytes and not pinned by this library, so that the driver has
         // read it when the call returns; the range lies in the view's live block.
-        unsafe {
-            device.raw().enqueue(
-                device.id(),
-                stream.raw(),
-                &Work::CopyToDevice { dst: to, src: from, bytes: size_of_val(data) },
-            )
-        }
-        .map_err(|e| device.error(e))
+        unsafe { stream.enqueue_work(&Work::CopyToDevice { dst: to, src: from, bytes: size_of_val(data) }) }
     }
 
     /// Copies the view's elements to `data`, of as many elements, in stream order, and waits for the copy.
@@ -42,7 +35,7 @@ impl<T: Pod> DeviceView<T> {
     pub fn download(&self, stream: &Stream, data: &mut [T]) -> Result<()> {
         self.check(stream, data.len(), "DeviceView::download")?;
         self.memory().used_on(stream);
-        download(self.device(), self.address(), stream, data)
+        download(self.address(), stream, data)
     }
 
     /// Copies the elements of `source`, which has as many, to the view's elements, in stream order.
@@ -64,12 +57,8 @@ impl<T: Pod> DeviceView<T> {
         }
         self.memory().used_on(stream);
         source.memory().used_on(stream);
-        let device = self.device();
         // SAFETY: both ranges lie in live blocks of this device and do not overlap.
-        unsafe {
-            device.raw().enqueue(device.id(), stream.raw(), &Work::CopyWithin { dst: to, src: from, bytes })
-        }
-        .map_err(|e| device.error(e))
+        unsafe { stream.enqueue_work(&Work::CopyWithin { dst: to, src: from, bytes }) }
     }
 
     /// Sets every byte of the view's elements to `value`, in stream order.
@@ -83,16 +72,8 @@ impl<T: Pod> DeviceView<T> {
             return Ok(());
         }
         self.memory().used_on(stream);
-        let device = self.device();
         // SAFETY: the range lies in the view's live block.
-        unsafe {
-            device.raw().enqueue(
-                device.id(),
-                stream.raw(),
-                &Work::FillBytes { dst: self.address(), value, bytes },
-            )
-        }
-        .map_err(|e| device.error(e))
+        unsafe { stream.enqueue_work(&Work::FillBytes { dst: self.address(), value, bytes }) }
     }
 
     fn check(&self, stream: &Stream, len: usize, what: &'static str) -> Result<()> {

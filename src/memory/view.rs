@@ -130,7 +130,7 @@ impl<T: Pod> DeviceView<T> {
         let mut span = vec![T::zeroed(); end - start];
         self.memory.used_on(stream);
         let from = self.memory.address().offset((start * size_of::<T>()) as u64);
-        download(&self.device, from, stream, &mut span)?;
+        download(from, stream, &mut span)?;
         if self.layout.is_contiguous() {
             return Ok(span);
         }

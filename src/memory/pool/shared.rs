@@ -137,8 +137,10 @@ impl PoolShared {
         let size =
             usize::try_from(bytes).map_err(|_| DriverError::new("hipMalloc", ErrorCode::OUT_OF_MEMORY));
         let result = size.and_then(|size| match stream {
-            // SAFETY: the stream is live as long as it is borrowed here.
-            Some(stream) => unsafe { self.driver.malloc_async(self.device, size, stream.raw()) },
+            Some(stream) => stream.for_work().and_then(|raw| {
+                // SAFETY: the stream is live as long as it is borrowed here.
+                unsafe { self.driver.malloc_async(self.device, size, raw) }
+            }),
             None => self.driver.malloc(self.device, size),
         });
         match &result {
@@ -162,8 +164,10 @@ impl PoolShared {
         count(&self.calls.frees);
         let ptr = DevicePtr(address);
         let result = match stream {
-            // SAFETY: this pool's own memory, and work that uses it comes before this on the stream.
-            Some(stream) => unsafe { self.driver.free_async(self.device, ptr, stream.raw()) },
+            Some(stream) => stream.for_work().and_then(|raw| {
+                // SAFETY: this pool's own memory, and work that uses it comes before this on the stream.
+                unsafe { self.driver.free_async(self.device, ptr, raw) }
+            }),
             // SAFETY: this pool's own memory, which no work in flight uses.
             None => unsafe { self.driver.free(self.device, ptr) },
         };
@@ -199,7 +203,7 @@ impl PoolShared {
             count(&self.calls.waits);
             self.trace(PoolTraceAction::Wait, 0, 0, thief.number(), Some(event));
             // SAFETY: as above.
-            unsafe { driver.stream_wait_event(thief.device(), thief.raw(), event) }
+            unsafe { driver.stream_wait_event(thief.device(), thief.for_work()?, event) }
         });
         // An enqueued wait stays valid when its event is recorded again or destroyed.
         self.give_back(owner.device(), event, own);
