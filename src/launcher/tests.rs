@@ -1,4 +1,4 @@
-//! Tests that the validation layer can fail: with a safeguard turned off, it reports violations.
+//! Tests that the launcher's safeguards are needed: with one turned off, the validation layer reports violations.
 
 use super::*;
 use crate::{Arg, ArgumentBlock, Patch, PatchTarget};

@@ -207,8 +207,8 @@ impl Drop for Ticket {
 #[inline]
 unsafe fn output_of<'a>(slot: &'a ResultBuffer, spans: &Spans, index: usize) -> Option<&'a [u8]> {
     let &(at, len) = spans.get(index)?;
-    // SAFETY: the buffer is at least `at + len` bytes long, and nothing writes it any more. The bytes are initialized:
-    // the device-to-host copy wrote them, or, with mapped memory, the zeroing and the kernel.
+    // SAFETY: the buffer is at least `at + len` bytes long, and nothing writes it any more. The device-to-host copy, or
+    // the host's zeroing and the kernel, wrote the bytes.
     Some(unsafe { std::slice::from_raw_parts(slot.host.as_ptr().add(at as usize), len as usize) })
 }
 
