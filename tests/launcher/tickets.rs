@@ -70,7 +70,11 @@ fn is_ready_never_waits() {
         assert!(asked > 0, "the kernel takes longer than one call of `is_ready`");
         let before = rig.validation().counts();
         assert_eq!(ticket.read().unwrap().slice::<u32>(0).unwrap(), [want; 64]);
-        assert_eq!(rig.validation().counts().since(&before).device_calls(), 0, "the host knows that the launch has finished");
+        assert_eq!(
+            rig.validation().counts().since(&before).device_calls(),
+            0,
+            "the host knows that the launch has finished"
+        );
         rig.assert_clean();
     });
 }
