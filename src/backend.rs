@@ -149,7 +149,7 @@ pub(crate) fn open_with(
     let info = driver.info();
     log::info!("using driver {} {} ({}) for {named_by}", info.name, info.version, info.source);
     for line in &tried {
-        log::info!("not taken: {line}");
+        log::info!("not opened: {line}");
     }
     let (driver, validation) = if validate { in_layer(driver) } else { (driver, None) };
     Ok(Opened { driver, validation, backend, tried })

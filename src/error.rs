@@ -304,7 +304,9 @@ pub enum LaunchProblem {
         limit: u32,
     },
     /// A launch asks for less dynamic LDS than the kernel's LDS layout needs.
-    #[error("has a layout of {layout} bytes of dynamic LDS, got {got}; give 0 for the layout's, or no less")]
+    #[error(
+        "has an LDS layout of {layout} bytes of dynamic LDS, got {got}; ask for 0 to get the layout's bytes, or for more"
+    )]
     LdsLayout {
         /// The bytes that the layout needs.
         layout: u32,

@@ -129,7 +129,7 @@ pub(super) fn launch_into<R: Receipt>(
     let device = stream.device();
     device.check()?;
     let Placement { to: Some(Destination(to)), shape, parameter } = placement else {
-        return refuse(kernel, "a parameter was named for it, but no memory was given");
+        return refuse(kernel, "`destination_parameter` is set, but no memory is given");
     };
     let layout = Layout::contiguous(0, shape)?;
     let parameter = parameter_of(kernel, source, parameter)?;
@@ -193,7 +193,9 @@ fn parameter_of(kernel: &Kernel, source: ArgumentSource<'_>, said: Option<usize>
                 (Some(index), None) if said.is_none_or(|said| said == index) => Ok(index),
                 (Some(index), None) => refuse(
                     kernel,
-                    format!("argument {index} is `Arg::Destination`, not the one that was named"),
+                    format!(
+                        "argument {index} is `Arg::Destination`, but `destination_parameter` names another"
+                    ),
                 ),
                 _ => refuse(kernel, "the arguments have to name `Arg::Destination` exactly once"),
             }

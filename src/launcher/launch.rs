@@ -226,7 +226,7 @@ fn check_patches(kernel: &Kernel, block: &ArgumentBlock<'_>) -> Result<()> {
         }
         match patch.target {
             PatchTarget::Array(s) if s >= block.arrays.len() => {
-                return refuse(format!("patch {i} names segment {s} of {}", block.arrays.len()));
+                return refuse(format!("patch {i} names array {s} of {}", block.arrays.len()));
             }
             PatchTarget::Result if block.result_bytes == 0 => {
                 return refuse(format!("patch {i} names the result block, but result_bytes is 0"));

@@ -216,7 +216,7 @@ pub(crate) struct KernelOnStream {
     /// The template of the kernarg segment, at its full size. Hidden arguments and padding stay zero.
     pub(crate) kernarg: Vec<u8>,
     pub(crate) scratch: DeviceScratchBuffer,
-    /// The bytes that the last copy to the start of the device scratch wrote.
+    /// The part of the last launch's image that is copied to the start of the device scratch.
     pub(crate) shadow: Vec<u8>,
     /// Whether the device scratch holds the shadow's bytes.
     pub(crate) shadow_good: bool,
@@ -353,7 +353,9 @@ impl StreamState {
             }
             Err(e) => {
                 drop(state);
-                log::warn!("no fence for what a stream still uses ({e}); waiting for the stream instead");
+                log::warn!(
+                    "no event for a resource that a stream still uses ({e}); waiting for the stream instead"
+                );
                 if let Err(e) = self.core.synchronize() {
                     log::warn!("waiting for a stream: {e}");
                 }
