@@ -1,5 +1,5 @@
 //! Launches compiled HIP kernels by handle. In the steady state a launch allocates nothing. It waits for the device
-//! only when its stream's staging ring is full.
+//! only when earlier launches still use all pinned memory of its stream.
 //!
 //! Kernels run on AMD GPUs through the installed ROCm. On a machine without a GPU they run on an embedded emulator,
 //! which executes the same gfx90a and gfx942 code objects.

@@ -35,8 +35,8 @@ const LOCK_PAUSE: std::time::Duration = std::time::Duration::from_micros(100);
 /// The stream has its own staging ring, device scratch and arena in the device's pool. It counts pieces of work, so
 /// that work that the host has seen complete is never waited for again.
 ///
-/// Cheap to clone; all clones are the same stream. Once all clones and all tickets of the stream are dropped, the drop
-/// of the last one waits for the stream's work.
+/// Cheap to clone; all clones are the same stream. Tickets and outputs keep the stream alive. Dropping the last of its
+/// clones, tickets and outputs waits for its work.
 #[derive(Clone, Debug)]
 pub struct Stream(pub(crate) Arc<StreamState>);
 
