@@ -1,10 +1,10 @@
-//! A driver's stream that is destroyed with its last owner.
+//! A driver's stream that is destroyed when its owner is dropped.
 
 use std::sync::Arc;
 
 use hip_driver::{DeviceId, Driver, DriverResult, RawStream, StreamOptions};
 
-/// An owned raw stream. Whoever keeps it alive may enqueue on it.
+/// A stream of the driver. Work may be enqueued on it while this lives.
 #[derive(Debug)]
 pub(crate) struct OwnedStream {
     driver: Arc<dyn Driver>,
@@ -14,7 +14,7 @@ pub(crate) struct OwnedStream {
 }
 
 impl OwnedStream {
-    /// Makes a stream; `number` is one that no other stream of the process has.
+    /// Creates a stream. No other stream of the process has the same `number`.
     pub(crate) fn new(
         driver: &Arc<dyn Driver>,
         device: DeviceId,
@@ -42,14 +42,14 @@ impl OwnedStream {
 
     /// Waits for all work on the stream.
     pub(crate) fn synchronize(&self) -> DriverResult<()> {
-        // SAFETY: the stream is owned by `self` and made by this driver for this device.
+        // SAFETY: the stream is owned by `self`, and this driver created it for this device.
         unsafe { self.driver.stream_synchronize(self.device, self.raw) }
     }
 }
 
 impl Drop for OwnedStream {
     fn drop(&mut self) {
-        // SAFETY: nobody else has the stream any more.
+        // SAFETY: `self` owns the stream and is its last user.
         if let Err(e) = unsafe { self.driver.stream_destroy(self.device, self.raw) } {
             log::warn!("destroying a stream of {}: {e}", self.device);
         }

@@ -1,13 +1,14 @@
-//! The launch itself: check everything, lay out what is staged, then enqueue copies, kernel, results and event.
+//! The launch itself: it checks everything, lays out what is staged as one image, then enqueues copies, kernel and
+//! event.
 //!
 //! ```text
-//! host image, one piece each:   [ block | in arrays | inout arrays | out arrays | result block ]
-//!                                 <------- one H2D ------------->
-//!                                                     <------------ one D2H ----------------->
+//! image:   [ argument blocks, in arrays | inout arrays | out arrays, result blocks ]
+//!            <-------- one host-to-device copy ------>
+//!                                         <------ one device-to-host copy ------->
 //! ```
 //!
 //! With [`Staging::Mapped`] the same image lies in pinned memory that the kernel addresses itself: the first part in
-//! the staging ring, the second in the result slot.
+//! the staging ring, the other two in the result buffer.
 
 use std::sync::Arc;
 
@@ -21,22 +22,21 @@ use super::kernel::Kernel;
 use super::stream_state::{EnqueueState, KernelOnStream, StreamState, kernel_on_stream};
 use super::ticket::{Spans, Ticket};
 
-/// Pieces of the image start at multiples of this: a cache line, and enough for any vector type.
+/// The alignment of the image's pieces in bytes: a cache line, and enough for any vector type.
 const ALIGN: u64 = 64;
-/// Largest image; output offsets are 32 bits.
+/// The greatest size of the image in bytes. Offsets of outputs have 32 bits.
 const MAX_IMAGE: u64 = 1 << 31;
 
-/// Arguments as the caller has them.
+/// The arguments as the caller gives them.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ArgumentSource<'a> {
     /// One value for each parameter.
     Args(&'a [Arg<'a>]),
-    /// The explicit part of the kernarg segment, packed by a compiler that knows the layout, perhaps with padding
-    /// behind it.
+    /// The explicit part of the kernarg segment, as bytes that the caller laid out, perhaps with padding after it.
     Packed(&'a [u8]),
 }
 
-/// One launch whose memory is all there.
+/// One launch, with the memory of its destination found.
 #[derive(Clone, Copy)]
 pub(super) struct Request<'a> {
     pub(super) dims: LaunchDims,
@@ -52,9 +52,9 @@ pub(super) struct Target<'a> {
     pub(super) buffer: BufferArg<'a>,
 }
 
-/// What the caller gets of a launch: a [`Ticket`], or nothing.
+/// What a launch returns to the caller: a [`Ticket`], or nothing.
 pub(super) trait Receipt: Sized {
-    /// Whether outputs can be read by it.
+    /// Whether the caller can read outputs with it.
     const READS: bool;
 
     fn new(stream_state: &Arc<StreamState>, sequence: u64, slot: Option<ResultBuffer>, spans: Spans) -> Self;
@@ -77,19 +77,19 @@ impl Receipt for Ticket {
 impl Receipt for () {
     const READS: bool = false;
 
-    /// A launch with outputs is refused, so that there is no slot to give back.
+    /// Drops nothing: a launch with outputs was refused, so there is no result buffer.
     #[inline(always)]
     fn new(_: &Arc<StreamState>, _: u64, _: Option<ResultBuffer>, _: Spans) {}
 }
 
-/// Sizes of the image's three parts in bytes, pieces padded to [`ALIGN`].
+/// The sizes in bytes of the image's three parts, with each piece padded to [`ALIGN`].
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 struct StagedImage {
-    /// Blocks and in arrays.
+    /// The bytes of argument blocks and in arrays.
     input: u64,
-    /// Inout arrays.
+    /// The bytes of inout arrays.
     inout: u64,
-    /// Out arrays and result blocks.
+    /// The bytes of out arrays and result blocks.
     output: u64,
 }
 
@@ -124,13 +124,14 @@ impl StagedImage {
     }
 }
 
-/// A piece's length with its padding; empty pieces still have an address of their own.
+/// Returns the length of a piece with its padding. An empty piece has padding too, so that it has an address of its
+/// own.
 #[inline]
 fn padded(bytes: usize) -> u64 {
     (bytes.max(1) as u64).checked_next_multiple_of(ALIGN).unwrap_or(u64::MAX)
 }
 
-/// Enqueues a launch. Every check that needs no device comes before the first call.
+/// Checks and enqueues a launch. Every check that needs no device comes before the first driver call.
 pub(super) fn launch<R: Receipt>(
     kernel: &Kernel,
     stream_state: &Arc<StreamState>,
@@ -160,7 +161,7 @@ pub(super) fn launch<R: Receipt>(
     }
     match enqueue(kernel, stream_state, request, &image) {
         Ok(receipt) => Ok(receipt),
-        // The lock is gone by now, and callbacks that free memory may want it.
+        // The stream is no longer locked, so callbacks that free memory can lock it.
         Err(LockedFailure::Allocation("device", bytes, _))
             if device.pool_core().ladder.run_callbacks(bytes as u64) =>
         {
@@ -171,9 +172,9 @@ pub(super) fn launch<R: Receipt>(
     }
 }
 
-/// Checks the arguments and measures what they stage, in one walk. Records that the stream uses the buffers among them, so
-/// that they may be dropped before it has done with them. If an argument is refused, uses recorded for earlier arguments
-/// stay recorded; they only delay reuse.
+/// Checks the arguments and returns the size of the image that they stage. Records that the stream uses the buffers
+/// among them, so that the caller may drop these before the launch has finished. If an argument is refused, uses of
+/// earlier arguments stay recorded; they only delay the reuse of memory.
 #[inline]
 fn check_args(
     kernel: &Kernel,
@@ -225,7 +226,7 @@ fn check_patches(kernel: &Kernel, block: &ArgumentBlock<'_>) -> Result<()> {
         }
         match patch.target {
             PatchTarget::Array(s) if s >= block.arrays.len() => {
-                return refuse(format!("patch {i} names segment {s} of {}", block.arrays.len()));
+                return refuse(format!("patch {i} names array {s} of {}", block.arrays.len()));
             }
             PatchTarget::Result if block.result_bytes == 0 => {
                 return refuse(format!("patch {i} names the result block, but result_bytes is 0"));
@@ -264,7 +265,7 @@ fn check_image(kernel: &Kernel, request: &Request<'_>, image: &StagedImage, read
     Ok(())
 }
 
-/// Addresses of the image's parts as the kernel sees them, advanced piece by piece.
+/// The addresses at which the kernel finds the next piece of each part of the image.
 #[derive(Clone, Copy, Debug)]
 struct Cursor {
     input: u64,
@@ -298,7 +299,7 @@ struct ImagePart<'a> {
 }
 
 impl ImagePart<'_> {
-    /// Writes `bytes` at `at` behind the pieces so far; whether that changed anything.
+    /// Writes `bytes` at offset `at` of the current piece. Returns whether this changed the image.
     #[inline]
     fn put(&mut self, at: usize, bytes: &[u8]) -> bool {
         let start = self.used + at;
@@ -310,14 +311,14 @@ impl ImagePart<'_> {
         changed
     }
 
-    /// Ends a piece of `bytes`.
+    /// Ends the current piece, which has `bytes` bytes.
     #[inline]
     fn end(&mut self, bytes: usize) {
         self.used += padded(bytes) as usize;
     }
 }
 
-/// Writes the image's host-to-device part and notices whether it changes.
+/// Writes the parts of the image that are copied to the device, and records whether they change.
 struct Writer<'a> {
     input: ImagePart<'a>,
     inout: ImagePart<'a>,
@@ -343,14 +344,15 @@ impl<'a> Writer<'a> {
             HostData::InOut(d) => {
                 self.inout.put(0, d);
                 self.inout.end(d.len());
-                // The kernel overwrites it on the device, so it always travels.
+                // The kernel overwrites it on the device, so it is always copied.
                 self.changed = true;
             }
             HostData::Out(_) => {}
         }
     }
 
-    /// Writes a block with its addresses; its segments follow.
+    /// Writes an argument block with its addresses, and then its arrays. `segments` has the addresses of the pieces
+    /// after the block.
     #[inline]
     fn block(&mut self, block: &ArgumentBlock<'_>, segments: Cursor) {
         let mut from = 0;
@@ -378,7 +380,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Writes a value into the kernarg segment; offset and size were checked against it when the kernel was registered.
+/// Writes a value into the kernarg segment. Its offset and size were checked when the kernel was registered.
 #[inline]
 fn put_arg(kernarg: &mut [u8], offset: u32, bytes: &[u8]) {
     let at = offset as usize;
@@ -387,11 +389,11 @@ fn put_arg(kernarg: &mut [u8], offset: u32, bytes: &[u8]) {
     }
 }
 
-/// Packs the explicit arguments; host data get the addresses that `cursor` gives them.
+/// Packs the explicit arguments into the kernarg segment. Host data get their addresses from `cursor`.
 #[inline]
 fn pack(kernel: &Kernel, kernarg: &mut [u8], source: ArgumentSource<'_>, mut cursor: Cursor) {
     let args = match source {
-        // What lies behind it is padding, or where hidden arguments go.
+        // The bytes after the explicit part are padding, or belong to hidden arguments.
         ArgumentSource::Packed(bytes) => {
             let explicit = bytes.get(..kernel.explicit_bytes as usize).unwrap_or_default();
             return put_arg(kernarg, 0, explicit);
@@ -409,7 +411,7 @@ fn pack(kernel: &Kernel, kernarg: &mut [u8], source: ArgumentSource<'_>, mut cur
             },
             Arg::Pointer(ptr) => put_arg(kernarg, at, &ptr.0.to_le_bytes()),
             Arg::Buffer(buffer) => put_arg(kernarg, at, &buffer.ptr().0.to_le_bytes()),
-            // Written by the caller.
+            // `enqueue` writes the destination's address.
             Arg::Destination => {}
             Arg::Value(bytes) | Arg::Raw(bytes) => put_arg(kernarg, at, bytes),
             Arg::Host(data) => put_arg(kernarg, at, &cursor.next(data).0.to_le_bytes()),
@@ -424,7 +426,7 @@ fn pack(kernel: &Kernel, kernarg: &mut [u8], source: ArgumentSource<'_>, mut cur
     }
 }
 
-/// Writes the image's host-to-device part.
+/// Writes the parts of the image that are copied to the device.
 #[inline]
 fn write_image(writer: &mut Writer<'_>, source: ArgumentSource<'_>, mut cursor: Cursor) {
     let ArgumentSource::Args(args) = source else { return };
@@ -447,7 +449,7 @@ fn write_image(writer: &mut Writer<'_>, source: ArgumentSource<'_>, mut cursor: 
     }
 }
 
-/// Where each output lies in the result slot, in the order of the arguments.
+/// Returns the offset and length in the result buffer of each output, in the order of the arguments.
 #[inline]
 fn output_spans(source: ArgumentSource<'_>, image: &StagedImage) -> Spans {
     let mut spans = Spans::new();
@@ -476,14 +478,15 @@ fn output_spans(source: ArgumentSource<'_>, image: &StagedImage) -> Spans {
     spans
 }
 
-/// What is to be done around the kernel, once the memory for it is there.
+/// What `submit` enqueues besides the kernel, with the memory that was found for it.
 struct EnqueuePlan {
-    /// Where the kernel sees the parts.
+    /// The addresses at which the kernel finds the parts of the image.
     cursor: Cursor,
-    /// Host address of an H2D copy to the scratch, if one is needed.
+    /// The host address of the copy to the device scratch, if one is needed.
     copy_from: Option<std::ptr::NonNull<u8>>,
-    /// Whether a slot of the ring is used.
+    /// Whether the launch uses memory of the staging ring.
     uses_ring: bool,
+    /// The result buffer, if the launch has outputs.
     slot: Option<ResultBuffer>,
 }
 
@@ -517,7 +520,7 @@ fn enqueue<R: Receipt>(
         ring.used_by(sequence);
     }
     let outcome = submit(kernel, stream_state, request, image, entry, &staged);
-    // Whatever happened, something may have been enqueued.
+    // Published after an error too, because some of the work may have been enqueued.
     stream_state.core.publish(sequence);
     match outcome {
         Ok(()) if staged.copy_from.is_some() => entry.shadow_good = true,
@@ -528,7 +531,8 @@ fn enqueue<R: Receipt>(
             {
                 stream_state.slots().release(slot);
             }
-            // The kernel's own fault may be why the calls behind it were refused.
+            // The kernel's fault may be why the driver refused the calls after it, so the report has to name the
+            // kernel.
             if launched {
                 recent.push(sequence, kernel.id, request.dims, kernel.explicit_bytes, &entry.kernarg);
             }
@@ -540,7 +544,7 @@ fn enqueue<R: Receipt>(
     Ok(R::new(stream_state, sequence, staged.slot, spans))
 }
 
-/// Finds memory for the image and writes its host-to-device part.
+/// Finds memory for the image and writes the parts that are copied to the device.
 #[inline(always)]
 fn stage(
     stream_state: &Arc<StreamState>,
@@ -561,8 +565,9 @@ fn stage(
     if request.staging == Staging::Mapped {
         let (input, inout) = (image.input as usize, image.inout as usize);
         let mut cursor = Cursor { input: 0, inout: 0, output: 0 };
-        // SAFETY (of both slices below): ring and slots gave out that many bytes, which no work in flight uses and
-        // nobody else touches, as the stream's lock is held and the slot is this launch's; the two do not overlap.
+        // SAFETY (of both slices below): the staging ring and the result buffers returned that many bytes. No work in
+        // flight uses them, and nothing else accesses them, because the stream's lock is held and the result buffer is
+        // this launch's. The two do not overlap.
         let mut input_bytes: &mut [u8] = &mut [];
         if input > 0 {
             let staging = ring.take(core, input).map_err(give_back)?;
@@ -606,37 +611,38 @@ fn stage(
     if !writer.changed {
         return Ok(EnqueuePlan { cursor, copy_from: None, uses_ring: false, slot });
     }
-    // Until the copy is enqueued, the device holds something else than the shadow.
+    // Until the copy is enqueued, the device scratch does not hold the shadow's bytes.
     entry.shadow_good = false;
     let staging = ring.take(core, to_device).map_err(give_back)?;
     device.note(&Note::HostWrite { ptr: staging.host.as_ptr(), bytes: to_device });
-    // SAFETY: the ring gave out `to_device` bytes that no work in flight uses; the shadow is as long and elsewhere.
+    // SAFETY: the ring returned `to_device` bytes that no work in flight uses. The shadow is as long and does not
+    // overlap them.
     unsafe { std::ptr::copy_nonoverlapping(entry.shadow.as_ptr(), staging.host.as_ptr(), to_device) };
     Ok(EnqueuePlan { cursor, copy_from: Some(staging.host), uses_ring: true, slot })
 }
 
-/// Pinned memory as a slice, zeroed: it may never have been written.
+/// Zeroes pinned memory, which may never have been written, and returns it as a slice.
 ///
 /// # Safety
-/// `host` is good for `bytes`, which nobody else uses for as long as the slice lives.
+/// `host` is valid for `bytes` bytes, and nothing else uses them as long as the slice lives.
 unsafe fn zeroed_slice<'a>(host: std::ptr::NonNull<u8>, bytes: usize) -> &'a mut [u8] {
-    // SAFETY: the caller's promise; zeroing initialises every byte before a reference to it is made.
+    // SAFETY: the caller's promise; zeroing initializes every byte before a reference to it is created.
     unsafe {
         host.write_bytes(0, bytes);
         std::slice::from_raw_parts_mut(host.as_ptr(), bytes)
     }
 }
 
-/// A submission that stopped on the way.
+/// Why `submit` failed, and what it had enqueued by then.
 struct EnqueueFailure {
     failed: LockedFailure,
-    /// Work that was enqueued may write the result slot, and no event tells when.
+    /// Whether work that was enqueued may write the result buffer. No event says when it has finished.
     slot_in_use: bool,
-    /// The kernel was enqueued.
+    /// Whether the kernel was enqueued.
     launched: bool,
 }
 
-/// What the launch is known to touch: what it stages, its buffers, which it reads at least, and its destination.
+/// Returns the accesses that are known of a launch: `staged`, reads of its buffers, and the write of its destination.
 #[cold]
 fn and_buffers(staged: &[MemoryAccess], request: &Request<'_>) -> Vec<MemoryAccess> {
     let mut all = staged.to_vec();
@@ -658,9 +664,9 @@ fn and_buffers(staged: &[MemoryAccess], request: &Request<'_>) -> Vec<MemoryAcce
     all
 }
 
-/// Enqueues the copies, the kernel and the event on the lane's stream.
-// Always inlined, as `stage` and `check_image`: a launch with a ticket and one without are two functions, and what only one
-// function calls is inlined by itself, but not what two do.
+/// Enqueues the copies, the kernel and the event on the stream.
+// Always inlined, as `stage` and `check_image` are. A launch with a ticket and a launch without one are two functions,
+// and the compiler does not by itself inline a function that two others call.
 #[inline(always)]
 fn submit(
     kernel: &Kernel,
@@ -677,7 +683,8 @@ fn submit(
     let free = |e| stopped(e, false, false);
     let mapped = request.staging == Staging::Mapped;
     if let Some(host) = staged.copy_from {
-        // SAFETY: the ring keeps the staged bytes until its fence; the scratch is at least as long as the image.
+        // SAFETY: the ring keeps the staged bytes until its fence is reached. The device scratch is at least as long as
+        // the image.
         unsafe {
             driver.enqueue(
                 id,
@@ -704,7 +711,7 @@ fn submit(
             (false, true) => &all[1..],
             (false, false) => &[],
         };
-        // Only a layer looks at them.
+        // Only layers read the accesses of buffers.
         let with_buffers;
         let accesses = if device.pool_core().shared.watched {
             with_buffers = and_buffers(staged, request);
@@ -720,14 +727,15 @@ fn submit(
             kernarg: &entry.kernarg,
             accesses,
         };
-        // SAFETY: the segment is as long as the metadata say, and was packed after every argument was checked against
-        // them; what the caller's own pointers are good for is the caller's promise.
+        // SAFETY: the kernarg segment is as long as the metadata say, and was packed after every argument was checked
+        // against them. The caller promises that its own pointers are valid for what the kernel does.
         unsafe { driver.enqueue(id, stream, &Work::Kernel(&launch)) }.map_err(free)?;
     }
     let Some(slot) = &staged.slot else { return Ok(()) };
     if !mapped {
         let from = DevicePtr(staged.cursor.inout);
-        // SAFETY: the slot is this launch's until its ticket gives it back, after the event recorded below.
+        // SAFETY: the result buffer is this launch's until its ticket returns it, and is not used again before the
+        // event recorded below is reached.
         unsafe {
             driver.enqueue(
                 id,
@@ -737,6 +745,6 @@ fn submit(
         }
         .map_err(|e| stopped(e, false, true))?;
     }
-    // SAFETY: the slot's own event and a live stream of one device.
+    // SAFETY: the event is the result buffer's, the stream is live, and both are of one device.
     unsafe { driver.event_record(id, slot.event, stream) }.map_err(|e| stopped(e, true, true))
 }
