@@ -1,7 +1,7 @@
 //! Measures launches through the C API and through Rust, on a driver that does nothing.
 //!
-//! `cargo bench -p hiplaunch-capi --bench capi` prints the times side by side. With `-- --count CASE N`, it launches N times
-//! and exits, for an instruction counter, as hiplaunch-cli's `benches/launch.rs` does.
+//! `cargo bench -p hiplaunch-capi --bench capi` prints the times side by side. With `-- --count CASE N`, it launches N
+//! times and exits, for an instruction counter, as hiplaunch-cli's `benches/launch.rs` does.
 
 use hiplaunch_testing::noop;
 use std::hint::black_box;

@@ -1,5 +1,5 @@
-//! Containers whose values are added one by one and never move, so that references to earlier values stay valid. The first
-//! values are stored on the caller's stack, so most launches allocate nothing.
+//! Containers whose values are added one by one and never move, so that references to earlier values stay valid. The
+//! first values are stored on the caller's stack, so most launches allocate nothing.
 
 use std::cell::{Cell, UnsafeCell};
 use std::mem::{MaybeUninit, needs_drop};
@@ -79,16 +79,16 @@ impl<'r, T, const N: usize> Arena<'r, T, N> {
             return None;
         }
         self.used.set(used + count);
-        // SAFETY: `used` is at most `N`. Only the pointer is read here, and no reference to the earlier values is created,
-        // so references to them stay valid.
+        // SAFETY: `used` is at most `N`. Only the pointer is read here, and no reference to the earlier values is
+        // created, so references to them stay valid.
         Some(unsafe { (&raw mut **self.room.get()).cast::<T>().add(used) })
     }
 
     #[cold]
     #[inline(never)]
     fn put_more(&self, items: Box<[T]>) -> &[T] {
-        // SAFETY: the arena is not `Sync`, and nothing that runs while this reference lives calls this function again. The
-        // values of a box stay where they are when the list of boxes grows.
+        // SAFETY: the arena is not `Sync`, and nothing that runs while this reference lives calls this function again.
+        // The values of a box stay where they are when the list of boxes grows.
         let more = unsafe { &mut *self.more.get() }.get_or_insert_default();
         more.push(items);
         match more.last() {
@@ -125,7 +125,8 @@ impl<'r, T, const N: usize> Arena<'r, T, N> {
     {
         let Some(places) = self.places(count) else { return self.fill_more(count, make) };
         for i in 0..count {
-            // SAFETY: there are `count` places. If `make` fails or panics, they stay unused: `Copy` values need no drop.
+            // SAFETY: there are `count` places. If `make` fails or panics, they stay unused: `Copy` values need no
+            // drop.
             unsafe { places.add(i).write(make(i)?) };
         }
         // SAFETY: all of them were just written, and nothing changes them.

@@ -1,4 +1,5 @@
-//! The arguments of a launch: converts C's structs to the launcher's, and keeps the memory of the handles alive meanwhile.
+//! The arguments of a launch: converts C's structs to the launcher's, and keeps the memory of the handles alive
+//! meanwhile.
 
 use std::ffi::c_void;
 
@@ -42,8 +43,8 @@ pub enum hiplaunch_arg_kind {
     Value = 1,
     /// A device address for a pointer parameter. The pool does not see that the launch uses this memory. (bits)
     Address = 2,
-    /// A hiplaunch_buffer for a pointer parameter: `data` is its handle. The buffer may be closed as soon as the launch has
-    /// returned. (data)
+    /// A hiplaunch_buffer for a pointer parameter: `data` is its handle. The buffer may be closed as soon as the launch
+    /// has returned. (data)
     Buffer = 3,
     /// A hiplaunch_view for a pointer parameter, the address of its first element: `data` is its handle. (data)
     View = 4,
@@ -63,7 +64,8 @@ pub enum hiplaunch_arg_kind {
 }
 enumeration!(hiplaunch_arg_kind: Scalar, Value, Address, Buffer, View, Destination, HostIn, HostInout, HostOut, ArgumentBlock, Raw);
 
-/// One argument of a launch, in the order of the kernel's parameters. The functions hiplaunch_arg_f32 and so on return one.
+/// One argument of a launch, in the order of the kernel's parameters. The functions hiplaunch_arg_f32 and so on return
+/// one.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct hiplaunch_arg {
@@ -103,8 +105,8 @@ pub enum hiplaunch_patch_target {
     Array = 1,
     /// The device address `value`.
     Address = 2,
-    /// The address of the hiplaunch_buffer whose handle, as a number, is `value`. The buffer may be closed as soon as the
-    /// launch has returned.
+    /// The address of the hiplaunch_buffer whose handle, as a number, is `value`. The buffer may be closed as soon as
+    /// the launch has returned.
     Buffer = 3,
 }
 enumeration!(hiplaunch_patch_target: Result, Array, Address, Buffer);
@@ -123,8 +125,8 @@ pub struct hiplaunch_patch {
     pub value: u64,
 }
 
-/// An argument block: bytes that a kernel reads through one pointer, with addresses that the library writes into them. The
-/// kernel must not write the block.
+/// An argument block: bytes that a kernel reads through one pointer, with addresses that the library writes into them.
+/// The kernel must not write the block.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct hiplaunch_argument_block {
@@ -224,8 +226,8 @@ pub(super) unsafe fn read_common<'l>(
             && let Some(held) = BUFFERS.quick(arg.data.cast::<hiplaunch_buffer>())
             && held.owner == owner
         {
-            // SAFETY: a lock that is not kept is dropped at once, and then the argument is not used: false is returned. The
-            // locks that are kept live as long as the arguments are used: the caller's promise.
+            // SAFETY: a lock that is not kept is dropped at once, and then the argument is not used: false is returned.
+            // The locks that are kept live as long as the arguments are used: the caller's promise.
             let (lock, found) = unsafe { held.split() };
             locks.push(lock) && all.push(Arg::from(&found.value))
         } else {
@@ -241,8 +243,8 @@ pub(super) unsafe fn read_common<'l>(
 /// Runs `launch` on the converted arguments. Converting them allocates only if there are very many.
 ///
 /// # Safety
-/// Pointers in the arguments must point to what hiplaunch_arg_kind says, and device addresses must be valid for what the
-/// kernel does with them.
+/// Pointers in the arguments must point to what hiplaunch_arg_kind says, and device addresses must be valid for what
+/// the kernel does with them.
 #[inline(never)]
 pub(super) unsafe fn with_args<R>(
     args: &[hiplaunch_arg],
@@ -376,8 +378,8 @@ where
         Ok(&kept_by(held, self.locks).value)
     }
 
-    /// The buffer's pool block and its length in bytes. Records the stream's use on the buffer's own block, so that it is
-    /// recorded only once.
+    /// The buffer's pool block and its length in bytes. Records the stream's use on the buffer's own block, so that it
+    /// is recorded only once.
     fn cloned_buffer(
         &self,
         clones: &'h Clones<'_>,

@@ -23,13 +23,15 @@ pub(super) static BUFFERS: Table<DeviceBuffer<u8>> = Table::new(Kind::Buffer);
 
 /// Allocates a buffer on a device. Its contents are undefined. 0 bytes allocate nothing.
 ///
-/// With a `stream`, the buffer is for work on that stream, and if the pool has free memory for it, no driver call is made.
-/// Another stream must wait for that stream before it uses the buffer. Launches that take the buffer as an argument, and
-/// copies, record its use, so closing it is safe at any time. With a null `stream`, any stream may use it at once.
+/// With a `stream`, the buffer is for work on that stream, and if the pool has free memory for it, no driver call is
+/// made. Another stream must wait for that stream before it uses the buffer. Launches that take the buffer as an
+/// argument, and copies, record its use, so closing it is safe at any time. With a null `stream`, any stream may use it
+/// at once.
 ///
 /// Ownership: the caller closes it, or the launcher. Threads: any. Errors: HIPLAUNCH_STATUS_OUT_OF_MEMORY,
 /// HIPLAUNCH_STATUS_INVALID_ARGUMENT for a device that does not exist or a stream of another device,
-/// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST.
+/// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DRIVER,
+/// HIPLAUNCH_STATUS_DEVICE_LOST.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_buffer_open(
     launcher: *const hiplaunch_launcher,
@@ -123,9 +125,9 @@ pub extern "C" fn hiplaunch_buffer_record_use(
     })
 }
 
-/// Sets the length of a buffer to `bytes`, for work enqueued on `stream` from now on. If its memory is large enough, only
-/// the length changes. Otherwise the buffer gets new memory, whose contents are undefined, and the old memory returns to
-/// the pool in stream order. `moved`, which may be null, gets whether the memory is new.
+/// Sets the length of a buffer to `bytes`, for work enqueued on `stream` from now on. If its memory is large enough,
+/// only the length changes. Otherwise the buffer gets new memory, whose contents are undefined, and the old memory
+/// returns to the pool in stream order. `moved`, which may be null, gets whether the memory is new.
 ///
 /// Threads: any. Errors: as hiplaunch_buffer_open; the buffer then stays as it was.
 #[unsafe(no_mangle)]
@@ -199,8 +201,8 @@ pub unsafe extern "C" fn hiplaunch_buffer_download(
     })
 }
 
-/// Copies `size` bytes of a buffer, from its byte `offset` on, to pinned host memory in stream order, and does not wait.
-/// They are the only output of the ticket.
+/// Copies `size` bytes of a buffer, from its byte `offset` on, to pinned host memory in stream order, and does not
+/// wait. They are the only output of the ticket.
 ///
 /// Ownership: the caller closes the ticket; the buffer may be closed at once. Threads: any. Errors: as
 /// hiplaunch_buffer_upload; HIPLAUNCH_STATUS_GRAPH.
@@ -224,8 +226,8 @@ pub extern "C" fn hiplaunch_buffer_read(
     })
 }
 
-/// Copies `size` bytes from one buffer to another of the same device, in stream order. The two may be one buffer, but the
-/// bytes may not overlap.
+/// Copies `size` bytes from one buffer to another of the same device, in stream order. The two may be one buffer, but
+/// the bytes may not overlap.
 ///
 /// Threads: any. Errors: as hiplaunch_buffer_upload.
 #[unsafe(no_mangle)]

@@ -40,8 +40,8 @@ pub struct hiplaunch_compile_options {
     pub includes: *const hiplaunch_include,
     /// The number of headers.
     pub include_count: usize,
-    /// The folder in which compiled code objects are cached, or "off" for none. Null is the process's cache: the folder of
-    /// HIPLAUNCH_CACHE_DIR in the environment, else hiplaunch in the user's cache folder.
+    /// The folder in which compiled code objects are cached, or "off" for none. Null is the process's cache: the folder
+    /// of HIPLAUNCH_CACHE_DIR in the environment, else hiplaunch in the user's cache folder.
     pub cache_folder: *const c_char,
     /// The greatest number of bytes kept in cache_folder; 0 for 256 MiB. Ignored if cache_folder is null.
     pub cache_limit: u64,
@@ -92,8 +92,8 @@ unsafe fn target(given: *const c_char) -> Result<TargetId> {
     given.parse().map_err(|e: code_object::Error| Failure::invalid(format!("`target`: {e}")))
 }
 
-/// Returns the cache in a folder. The cache that was requested last is kept, so that it warns only once if its folder can't
-/// be written.
+/// Returns the cache in a folder. The cache that was requested last is kept, so that it warns only once if its folder
+/// can't be written.
 fn cache(folder: &str, limit: u64) -> DiskCache {
     static LAST: Mutex<Option<(String, u64, DiskCache)>> = Mutex::new(None);
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
@@ -137,18 +137,18 @@ unsafe fn compiler(target: &TargetId, options: *const hiplaunch_compile_options)
     Ok(compiler)
 }
 
-/// Compiles HIP C++ for a target with ROCm's runtime compiler, hiprtc, which is loaded when it is first needed and needs no
-/// GPU. If the cache has the code object of the same source, options and compiler, this function reads it instead. A source
-/// that reads files, by -I or an #include of a file that is not in `options`, is compiled every time.
+/// Compiles HIP C++ for a target with ROCm's runtime compiler, hiprtc, which is loaded when it is first needed and
+/// needs no GPU. If the cache has the code object of the same source, options and compiler, this function reads it
+/// instead. A source that reads files, by -I or an #include of a file that is not in `options`, is compiled every time.
 ///
 /// `target` is the target of a device (hiplaunch_device_properties), or a processor: "gfx90a". `options` may be null.
 ///
-/// Ownership: the caller closes the compiled code; the arguments are not kept. Threads: any; one source is compiled at a
-/// time. Errors: HIPLAUNCH_STATUS_COMPILE, whose message has the compiler's log with lines and columns;
+/// Ownership: the caller closes the compiled code; the arguments are not kept. Threads: any; one source is compiled at
+/// a time. Errors: HIPLAUNCH_STATUS_COMPILE, whose message has the compiler's log with lines and columns;
 /// HIPLAUNCH_STATUS_NO_COMPILER if there is no compiler for the target, whose message says what to install;
 /// HIPLAUNCH_STATUS_CODE_OBJECT if the compiler's output can't be read; HIPLAUNCH_STATUS_STRUCT_SIZE,
-/// HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_INVALID_ARGUMENT. A cache that can't be read or written is a warning in
-/// the log.
+/// HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_INVALID_ARGUMENT. A cache that can't be read or written is a warning
+/// in the log.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_compile(
     target: *const c_char,
@@ -190,8 +190,8 @@ pub extern "C" fn hiplaunch_compiled_code(
     })
 }
 
-/// The compiler's warnings, as UTF-8 with a NUL at the end; empty if there are none. `length`, which may be null, gets the
-/// number of bytes before the NUL.
+/// The compiler's warnings, as UTF-8 with a NUL at the end; empty if there are none. `length`, which may be null, gets
+/// the number of bytes before the NUL.
 ///
 /// Ownership, threads, errors: as hiplaunch_compiled_code.
 #[unsafe(no_mangle)]
@@ -237,8 +237,8 @@ pub extern "C" fn hiplaunch_compiled_close(compiled: *mut hiplaunch_compiled) ->
 
 /// Describes the compiler that hiplaunch_compile uses for a target, in one line with its version and file.
 ///
-/// Ownership: the caller closes the text. Threads: any. Errors: HIPLAUNCH_STATUS_NO_COMPILER, whose message says what to
-/// install; HIPLAUNCH_STATUS_INVALID_ARGUMENT if `target` is no target; HIPLAUNCH_STATUS_NULL_POINTER.
+/// Ownership: the caller closes the text. Threads: any. Errors: HIPLAUNCH_STATUS_NO_COMPILER, whose message says what
+/// to install; HIPLAUNCH_STATUS_INVALID_ARGUMENT if `target` is no target; HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_describe_compiler(
     target: *const c_char,

@@ -64,7 +64,8 @@ pub extern "C" fn hiplaunch_event_record(
     })
 }
 
-/// Makes the work that is enqueued on a stream from now on wait for an event's last record, which may be on another device.
+/// Makes the work that is enqueued on a stream from now on wait for an event's last record, which may be on another
+/// device.
 ///
 /// Threads: any. Errors: as hiplaunch_event_record.
 #[unsafe(no_mangle)]

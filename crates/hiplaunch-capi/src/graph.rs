@@ -16,8 +16,8 @@ use super::status::{Failure, Result, call, hiplaunch_status};
 use super::streams::hiplaunch_stream;
 use super::tickets::{hand_out, hiplaunch_ticket};
 
-/// A graph that is being recorded: kernels, copies and fills over buffers and temporaries, which are submitted together. A
-/// graph that is recorded again with other buffers and scalars uses the same plan.
+/// A graph that is being recorded: kernels, copies and fills over buffers and temporaries, which are submitted
+/// together. A graph that is recorded again with other buffers and scalars uses the same plan.
 pub struct hiplaunch_graph {
     _opaque: (),
 }
@@ -86,8 +86,8 @@ enumeration!(hiplaunch_submission: Auto, Stream, DriverGraph);
 
 /// Begins to record a graph of work for a device. Makes no device call.
 ///
-/// Ownership: the caller computes or closes the graph, or closes the launcher. Threads: any, one after the other. Errors:
-/// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
+/// Ownership: the caller computes or closes the graph, or closes the launcher. Threads: any, one after the other.
+/// Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_graph_open(
     launcher: *const hiplaunch_launcher,
@@ -103,8 +103,8 @@ pub extern "C" fn hiplaunch_graph_open(
     })
 }
 
-/// Records a launch, with the same checks as hiplaunch_launch. The kernel must access only the memory of its arguments, and
-/// only as their kinds say.
+/// Records a launch, with the same checks as hiplaunch_launch. The kernel must access only the memory of its arguments,
+/// and only as their kinds say.
 ///
 /// Ownership: bytes are copied. Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_LAUNCH,
 /// HIPLAUNCH_STATUS_GRAPH, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT,
@@ -253,13 +253,13 @@ pub extern "C" fn hiplaunch_graph_read(
 /// Submits a graph on a stream once, in the order of recording, and closes it, also if this fails. Never waits for the
 /// device. The ticket, which may be null, has an output for each recorded read. `submission` is a hiplaunch_submission.
 ///
-/// The first graph of a structure is planned, and its memory is allocated from the pool. Later graphs of the same structure
-/// use that plan and memory.
+/// The first graph of a structure is planned, and its memory is allocated from the pool. Later graphs of the same
+/// structure use that plan and memory.
 ///
 /// Ownership: the graph is closed; buffers may be closed at once; the caller closes the ticket. Threads: any. Errors:
-/// HIPLAUNCH_STATUS_GRAPH and HIPLAUNCH_STATUS_OUT_OF_MEMORY before anything is submitted; HIPLAUNCH_STATUS_DRIVER if the
-/// driver refused a node: the nodes before it run, the others do not; HIPLAUNCH_STATUS_DEVICE_LOST. The graph stays open
-/// only after HIPLAUNCH_STATUS_INVALID_HANDLE and HIPLAUNCH_STATUS_INVALID_ARGUMENT.
+/// HIPLAUNCH_STATUS_GRAPH and HIPLAUNCH_STATUS_OUT_OF_MEMORY before anything is submitted; HIPLAUNCH_STATUS_DRIVER if
+/// the driver refused a node: the nodes before it run, the others do not; HIPLAUNCH_STATUS_DEVICE_LOST. The graph stays
+/// open only after HIPLAUNCH_STATUS_INVALID_HANDLE and HIPLAUNCH_STATUS_INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_graph_compute(
     graph: *mut hiplaunch_graph,
@@ -288,8 +288,8 @@ pub extern "C" fn hiplaunch_graph_close(graph: *mut hiplaunch_graph) -> hiplaunc
     call("hiplaunch_graph_close", || GRAPHS.take(graph).map(drop))
 }
 
-/// Drops the graph programs of all computed graphs and returns their memory to the pool. `forgotten`, which may be null,
-/// gets the number of graph programs.
+/// Drops the graph programs of all computed graphs and returns their memory to the pool. `forgotten`, which may be
+/// null, gets the number of graph programs.
 ///
 /// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]

@@ -40,8 +40,8 @@ fn add(object: &mut GraphObject, value: GraphValue, out: &mut MaybeUninit<hiplau
     Ok(())
 }
 
-/// Adds a value that is the memory of a buffer. The buffer keeps what nodes write to it. It may be closed once the graph is
-/// computed.
+/// Adds a value that is the memory of a buffer. The buffer keeps what nodes write to it. It may be closed once the
+/// graph is computed.
 ///
 /// Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH for a buffer of another device,
 /// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
@@ -104,8 +104,8 @@ pub extern "C" fn hiplaunch_graph_slice(
 }
 
 /// Adds an argument block as a value: bytes of the host that kernels read through one pointer. The library writes the
-/// addresses of values into them; the patches are in ascending order of their offsets. Computing the graph again with other
-/// bytes costs one copy, and no new plan.
+/// addresses of values into them; the patches are in ascending order of their offsets. Computing the graph again with
+/// other bytes costs one copy, and no new plan.
 ///
 /// Ownership: everything is copied. Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH for a patch that
 /// is outside of the bytes, out of order, or names an argument block; HIPLAUNCH_STATUS_INVALID_HANDLE,

@@ -1,9 +1,9 @@
 //! The C API's handles: handles of `handle-table` in the shape of pointers, with one table for each kind of object.
 //!
-//! A launch locks its kernel, stream, buffers and views for reading while it runs ([`Reading`]), because cloning them would
-//! cost more than everything else. Other calls may read them at the same time. Two launches never deadlock: a launch waits
-//! first for its kernel and then for its stream, and does not wait for buffers and views. If another call writes a buffer
-//! or view, or waits to write it, the launch releases all of its locks and clones them.
+//! A launch locks its kernel, stream, buffers and views for reading while it runs ([`Reading`]), because cloning them
+//! would cost more than everything else. Other calls may read them at the same time. Two launches never deadlock: a
+//! launch waits first for its kernel and then for its stream, and does not wait for buffers and views. If another call
+//! writes a buffer or view, or waits to write it, the launch releases all of its locks and clones them.
 
 use handle_table::Error;
 pub(super) use handle_table::{Found, Lock, Owner, Reading};
@@ -79,7 +79,8 @@ pub(super) fn kept_by<'k, T, const N: usize>(
     held: Reading<'static, T>,
     keep: &'k Arena<'_, Lock, N>,
 ) -> &'k Found<T> {
-    // SAFETY: the arena gets the lock next, and drops it only when it is dropped itself, which can't happen within `'k`.
+    // SAFETY: the arena gets the lock next, and drops it only when it is dropped itself, which can't happen within
+    // `'k`.
     let (lock, found) = unsafe { held.split() };
     keep.put(lock);
     found
@@ -154,8 +155,8 @@ impl<T> Table<T> {
         self.checked(handle, self.objects.look(handle, look))
     }
 
-    /// Locks the object for reading, beside other readers. While the lock is held, wait for another object only in the order
-    /// that the module's documentation says.
+    /// Locks the object for reading, beside other readers. While the lock is held, wait for another object only in the
+    /// order that the module's documentation says.
     #[inline(always)]
     pub(super) fn read<H>(&self, handle: *const H) -> Result<Reading<'_, T>> {
         let handle = number(handle);
@@ -206,8 +207,8 @@ impl<T> Table<T> {
         self.checked(handle, self.objects.take(handle))
     }
 
-    /// As [`take`](Table::take), but drops the object in place, before calls that wait for it return. Only for objects whose
-    /// `Drop` uses no handle.
+    /// As [`take`](Table::take), but drops the object in place, before calls that wait for it return. Only for objects
+    /// whose `Drop` uses no handle.
     #[inline(always)]
     pub(super) fn discard<H>(&self, handle: *const H) -> Result<()> {
         let handle = number(handle);

@@ -155,8 +155,8 @@ pub(super) unsafe fn versioned<T: Versioned>(from: *const T, what: &str) -> Resu
         return Ok(unsafe { from.read_unaligned() });
     }
     let mut value = MaybeUninit::<T>::zeroed();
-    // SAFETY: `size` is the size of a version, none of which is larger than `T`. The source has `size` bytes by the caller's
-    // promise. All fields are integers and pointers, for which any bits are valid.
+    // SAFETY: `size` is the size of a version, none of which is larger than `T`. The source has `size` bytes by the
+    // caller's promise. All fields are integers and pointers, for which any bits are valid.
     unsafe {
         std::ptr::copy_nonoverlapping(from.cast::<u8>(), value.as_mut_ptr().cast::<u8>(), size);
         Ok(value.assume_init())

@@ -53,9 +53,10 @@ fn registered(kernel: *const hiplaunch_kernel) -> Result<(KernelHandle, Launcher
 /// The code is trusted: the library can't check what a kernel does with the memory that it is given.
 ///
 /// Ownership: the bytes and the name are copied; the caller unregisters the kernel, or closes the launcher. Threads:
-/// any. Errors: HIPLAUNCH_STATUS_CODE_OBJECT, whose message lists the code object's kernels; HIPLAUNCH_STATUS_LAUNCH for a
-/// layout that does not fit; HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST, HIPLAUNCH_STATUS_INVALID_HANDLE,
-/// HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_INVALID_ARGUMENT. Nothing is registered then.
+/// any. Errors: HIPLAUNCH_STATUS_CODE_OBJECT, whose message lists the code object's kernels; HIPLAUNCH_STATUS_LAUNCH
+/// for a layout that does not fit; HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST,
+/// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_INVALID_ARGUMENT. Nothing is
+/// registered then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_register(
     launcher: *const hiplaunch_launcher,
@@ -101,9 +102,9 @@ pub unsafe extern "C" fn hiplaunch_register(
     })
 }
 
-/// Replaces the kernel of a handle by another one, such as a better compiled one. Launches from now on run the new kernel.
-/// The old kernel's module is unloaded when its last launch has finished. The new kernel has no LDS layout, and is not
-/// declared in place.
+/// Replaces the kernel of a handle by another one, such as a better compiled one. Launches from now on run the new
+/// kernel. The old kernel's module is unloaded when its last launch has finished. The new kernel has no LDS layout, and
+/// is not declared in place.
 ///
 /// Ownership and threads: as hiplaunch_register. Errors: as hiplaunch_register; the handle then keeps the old
 /// kernel.
@@ -121,8 +122,8 @@ pub unsafe extern "C" fn hiplaunch_replace(
             let image = bytes(code_object, code_object_bytes, "code_object")?;
             launcher.replace(handle, image, text(name, "name")?)?;
         }
-        // `replace` runs without the handle's lock, for which launches wait. The launcher's kernel is read under that lock,
-        // so that after several calls at once the handle has the kernel that was registered last.
+        // `replace` runs without the handle's lock, for which launches wait. The launcher's kernel is read under that
+        // lock, so that after several calls at once the handle has the kernel that was registered last.
         let replaced = KERNELS.with(kernel, |found| {
             let new = launcher.kernel(handle)?;
             Ok::<_, Failure>(std::mem::replace(&mut found.value.kernel, new))
@@ -134,8 +135,8 @@ pub unsafe extern "C" fn hiplaunch_replace(
     })
 }
 
-/// Unregisters a kernel and closes its handle. Its module is unloaded when its last launch has finished; this function does
-/// not wait for that.
+/// Unregisters a kernel and closes its handle. Its module is unloaded when its last launch has finished; this function
+/// does not wait for that.
 ///
 /// Threads: any; waits for calls on other threads that launch the kernel. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]
@@ -146,12 +147,12 @@ pub extern "C" fn hiplaunch_unregister(kernel: *mut hiplaunch_kernel) -> hiplaun
     })
 }
 
-/// Sets the LDS layout that a kernel's code was generated for. A launch whose dynamic_lds is 0 gets the layout's total. A
-/// launch may ask for more; a launch that asks for less is refused.
+/// Sets the LDS layout that a kernel's code was generated for. A launch whose dynamic_lds is 0 gets the layout's total.
+/// A launch may ask for more; a launch that asks for less is refused.
 ///
 /// Ownership: the layout may be closed afterwards. Threads: any. Errors: HIPLAUNCH_STATUS_LAUNCH for a layout that does
-/// not fit the device together with the kernel's static LDS; HIPLAUNCH_STATUS_INVALID_HANDLE. After an error, the kernel
-/// keeps its previous layout.
+/// not fit the device together with the kernel's static LDS; HIPLAUNCH_STATUS_INVALID_HANDLE. After an error, the
+/// kernel keeps its previous layout.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_set_lds_layout(
     kernel: *const hiplaunch_kernel,
@@ -165,8 +166,8 @@ pub extern "C" fn hiplaunch_set_lds_layout(
     })
 }
 
-/// Declares whether a kernel's destination may also be an input. It may be if no work-item writes bytes that are still to
-/// be read, as in elementwise kernels. The default is false.
+/// Declares whether a kernel's destination may also be an input. It may be if no work-item writes bytes that are still
+/// to be read, as in elementwise kernels. The default is false.
 ///
 /// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]

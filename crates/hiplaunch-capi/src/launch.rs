@@ -22,8 +22,8 @@ use super::views::{VIEWS, hiplaunch_view, in_bytes};
 pub enum hiplaunch_staging {
     /// They are copied to device scratch and back. Use it for data that the kernel accesses more than once.
     Copy = 0,
-    /// The kernel reads and writes pinned host memory itself, without copies. Use it for small data that the kernel accesses
-    /// once.
+    /// The kernel reads and writes pinned host memory itself, without copies. Use it for small data that the kernel
+    /// accesses once.
     Mapped = 1,
 }
 enumeration!(hiplaunch_staging: Copy, Mapped);
@@ -43,23 +43,23 @@ pub struct hiplaunch_launch_options {
     pub args: *const hiplaunch_arg,
     /// The number of arguments.
     pub arg_count: usize,
-    /// Packed arguments, instead of `args`: the kernarg segment from its start to the end of the last explicit argument, at
-    /// the metadata's offsets. A struct with the arguments as its fields has this form, and packed_size is then its sizeof:
-    /// bytes after the last explicit argument are ignored, up to the kernarg segment's size or the struct's padding,
-    /// whichever ends later. Hidden arguments are never read from them. Null to use `args`.
+    /// Packed arguments, instead of `args`: the kernarg segment from its start to the end of the last explicit
+    /// argument, at the metadata's offsets. A struct with the arguments as its fields has this form, and packed_size is
+    /// then its sizeof: bytes after the last explicit argument are ignored, up to the kernarg segment's size or the
+    /// struct's padding, whichever ends later. Hidden arguments are never read from them. Null to use `args`.
     pub packed: *const c_void,
     /// The number of packed bytes.
     pub packed_size: usize,
-    /// A buffer for the result, or null. If its memory is large enough and on the stream's device, only its length changes.
-    /// Otherwise it gets new memory, and the old memory returns to the pool in stream order. An input that overlaps the
-    /// destination is refused, unless the kernel is declared in place and both begin at the same byte. After an error, the
-    /// buffer is as it was.
+    /// A buffer for the result, or null. If its memory is large enough and on the stream's device, only its length
+    /// changes. Otherwise it gets new memory, and the old memory returns to the pool in stream order. An input that
+    /// overlaps the destination is refused, unless the kernel is declared in place and both begin at the same byte.
+    /// After an error, the buffer is as it was.
     pub destination: *const hiplaunch_buffer,
-    /// A view for the result, instead of a buffer, or null. The view must be contiguous, on the stream's device, and have
-    /// exactly the result's shape and size of elements.
+    /// A view for the result, instead of a buffer, or null. The view must be contiguous, on the stream's device, and
+    /// have exactly the result's shape and size of elements.
     pub destination_view: *const hiplaunch_view,
-    /// With packed arguments, the index of the parameter that gets the destination's address, from 0; its bytes in `packed`
-    /// are ignored. With `args`, the argument of kind HIPLAUNCH_ARG_KIND_DESTINATION gets it.
+    /// With packed arguments, the index of the parameter that gets the destination's address, from 0; its bytes in
+    /// `packed` are ignored. With `args`, the argument of kind HIPLAUNCH_ARG_KIND_DESTINATION gets it.
     pub destination_parameter: usize,
     /// The result's extents, outermost first.
     pub shape: *const usize,
@@ -109,16 +109,17 @@ impl Target {
 }
 
 /// Launches a kernel: enqueues the copies to the device, the kernel, and the copies of its outputs to the host, in the
-/// order of the stream. Waits only if the staging ring is full. In the steady state it allocates nothing. hiplaunch_submit
-/// has more options.
+/// order of the stream. Waits only if the staging ring is full. In the steady state it allocates nothing.
+/// hiplaunch_submit has more options.
 ///
-/// `ticket` may be null if the launch has no outputs. A later call that waits then returns an error of the running kernel.
+/// `ticket` may be null if the launch has no outputs. A later call that waits then returns an error of the running
+/// kernel.
 ///
 /// The sizes and kinds of the arguments are checked against the code object. Device addresses are trusted: they must be
 /// valid for what the kernel does with them until it has finished.
 ///
-/// Ownership: the call copies host data and arguments; the caller closes the ticket. Threads: any, for any
-/// kernel and stream. Errors: HIPLAUNCH_STATUS_LAUNCH, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER and
+/// Ownership: the call copies host data and arguments; the caller closes the ticket. Threads: any, for any kernel and
+/// stream. Errors: HIPLAUNCH_STATUS_LAUNCH, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER and
 /// HIPLAUNCH_STATUS_INVALID_ARGUMENT before any device call; HIPLAUNCH_STATUS_OUT_OF_MEMORY, HIPLAUNCH_STATUS_DRIVER;
 /// HIPLAUNCH_STATUS_DEVICE_LOST. The launcher stays usable after all errors but the last.
 #[unsafe(no_mangle)]
@@ -158,8 +159,8 @@ pub unsafe extern "C" fn hiplaunch_launch(
 ///
 /// Ownership, threads: as hiplaunch_launch. Errors: as hiplaunch_launch; HIPLAUNCH_STATUS_STRUCT_SIZE;
 /// HIPLAUNCH_STATUS_LAUNCH for packed arguments of another size and for a destination that is refused;
-/// HIPLAUNCH_STATUS_INVALID_ARGUMENT for both `args` and `packed`, for two destinations, and for HIPLAUNCH_STAGING_MAPPED
-/// if the driver has no mapped memory.
+/// HIPLAUNCH_STATUS_INVALID_ARGUMENT for both `args` and `packed`, for two destinations, and for
+/// HIPLAUNCH_STAGING_MAPPED if the driver has no mapped memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_submit(
     kernel: *const hiplaunch_kernel,

@@ -19,8 +19,8 @@ use super::text::{hiplaunch_text, new_text};
 use super::tickets::TICKETS;
 use super::views::VIEWS;
 
-/// A driver and its devices, with the kernels that are registered on them. Most other objects are opened from a launcher,
-/// and are closed with it.
+/// A driver and its devices, with the kernels that are registered on them. Most other objects are opened from a
+/// launcher, and are closed with it.
 pub struct hiplaunch_launcher {
     _opaque: (),
 }
@@ -31,8 +31,8 @@ pub(super) static LAUNCHERS: Table<Launcher> = Table::new(Kind::Launcher);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum hiplaunch_backend {
-    /// HIP if its library loads and finds a device, else the emulator. The environment variable HIPLAUNCH_BACKEND overrides
-    /// it.
+    /// HIP if its library loads and finds a device, else the emulator. The environment variable HIPLAUNCH_BACKEND
+    /// overrides it.
     Auto = 0,
     /// AMD GPUs through libamdhip64, which is loaded at run time.
     Hip = 1,
@@ -77,8 +77,8 @@ pub struct hiplaunch_options {
     pub struct_size: usize,
     /// A hiplaunch_backend.
     pub backend: u32,
-    /// A hiplaunch_switch for the validation layer, which checks lifetimes and the order of work, and counts driver calls.
-    /// The default is off, unless HIPLAUNCH_VALIDATE=1 is in the environment.
+    /// A hiplaunch_switch for the validation layer, which checks lifetimes and the order of work, and counts driver
+    /// calls. The default is off, unless HIPLAUNCH_VALIDATE=1 is in the environment.
     pub validate: u32,
     /// The number of bytes of a staging buffer of each stream's staging ring; 0 for 256 KiB.
     pub staging_buffer_bytes: usize,
@@ -86,16 +86,16 @@ pub struct hiplaunch_options {
     pub max_staging_buffers: usize,
     /// A hiplaunch_pool_backend.
     pub pool: u32,
-    /// The number of the emulator's devices, 1 to 64, if the emulator is opened; 0 for HIPLAUNCH_EMULATOR_DEVICES of the
-    /// environment, else 1. Must be 0 with HIPLAUNCH_BACKEND_HIP.
+    /// The number of the emulator's devices, 1 to 64, if the emulator is opened; 0 for HIPLAUNCH_EMULATOR_DEVICES of
+    /// the environment, else 1. Must be 0 with HIPLAUNCH_BACKEND_HIP.
     pub emulator_devices: u32,
     /// The cap of each device's pool: the greatest number of bytes that it takes from the driver; 0 for no cap.
     pub pool_cap: u64,
     /// The number of bytes above which a pool returns cached segments to the driver; 0 for never.
     pub pool_soft_target: u64,
     /// The processor of the emulator's devices, if the emulator is opened: "gfx90a" or "gfx942"; null for gfx90a. With
-    /// HIPLAUNCH_BACKEND_AUTO and "gfx942" the launcher has a GPU if there is one, else an emulated gfx942. Must be null
-    /// with HIPLAUNCH_BACKEND_HIP. The text is copied.
+    /// HIPLAUNCH_BACKEND_AUTO and "gfx942" the launcher has a GPU if there is one, else an emulated gfx942. Must be
+    /// null with HIPLAUNCH_BACKEND_HIP. The text is copied.
     pub emulator_target: *const c_char,
 }
 
@@ -229,8 +229,8 @@ pub(super) fn launcher_that_owns(owner: Owner) -> Result<Launcher> {
 #[inline]
 pub(super) fn insert_in<T, H>(table: &Table<T>, owner: Owner, value: T) -> Result<*mut H> {
     let handle: *mut H = table.insert(owner, value)?;
-    // hiplaunch_close first closes the launcher's handle and then searches the tables for its objects. So either it finds
-    // this object, or this function sees that the launcher was closed.
+    // hiplaunch_close first closes the launcher's handle and then searches the tables for its objects. So either it
+    // finds this object, or this function sees that the launcher was closed.
     let launcher: *const hiplaunch_launcher = std::ptr::without_provenance(owner.0 as usize);
     if !LAUNCHERS.is_live(launcher) {
         drop(table.take(handle));
@@ -240,12 +240,12 @@ pub(super) fn insert_in<T, H>(table: &Table<T>, owner: Owner, value: T) -> Resul
 }
 
 /// Closes a launcher and everything that was opened from it: tickets, graphs that are being recorded, views, buffers,
-/// events, kernels and streams. Their handles are refused from now on. Waits for the streams' work, and for calls on other
-/// threads that use these objects.
+/// events, kernels and streams. Their handles are refused from now on. Waits for the streams' work, and for calls on
+/// other threads that use these objects.
 ///
-/// Ownership: results that hiplaunch_ticket_output returned become invalid. LDS layouts, compiled code and texts belong to
-/// no launcher and stay. Threads: any; calls on other threads complete, and the objects that they open are closed, too.
-/// Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, also if the launcher was closed already.
+/// Ownership: results that hiplaunch_ticket_output returned become invalid. LDS layouts, compiled code and texts belong
+/// to no launcher and stay. Threads: any; calls on other threads complete, and the objects that they open are closed,
+/// too. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, also if the launcher was closed already.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_close(launcher: *mut hiplaunch_launcher) -> hiplaunch_status {
     call("hiplaunch_close", || {
@@ -285,8 +285,8 @@ pub extern "C" fn hiplaunch_device_count(
     })
 }
 
-/// Properties of a device, and limits of launches on it. Texts are UTF-8, cut to the size of their arrays, and end with a
-/// NUL.
+/// Properties of a device, and limits of launches on it. Texts are UTF-8, cut to the size of their arrays, and end with
+/// a NUL.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct hiplaunch_device_properties {
@@ -467,8 +467,8 @@ pub unsafe extern "C" fn hiplaunch_get_counters(
 
 /// The number of calls of one driver function, by HIP's name: "hipMalloc", "hipModuleLaunchKernel".
 ///
-/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE; HIPLAUNCH_STATUS_INVALID_ARGUMENT without the validation layer,
-/// or for a name that is no driver call; HIPLAUNCH_STATUS_NULL_POINTER.
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE; HIPLAUNCH_STATUS_INVALID_ARGUMENT without the validation
+/// layer, or for a name that is no driver call; HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_count_driver_calls(
     launcher: *const hiplaunch_launcher,
@@ -493,8 +493,8 @@ pub unsafe extern "C" fn hiplaunch_count_driver_calls(
     })
 }
 
-/// Returns the violations that the validation layer found since the last call, one in each line. The text is empty if there
-/// are none or the layer is off.
+/// Returns the violations that the validation layer found since the last call, one in each line. The text is empty if
+/// there are none or the layer is off.
 ///
 /// Ownership: the caller closes the text. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE,
 /// HIPLAUNCH_STATUS_NULL_POINTER.

@@ -12,7 +12,8 @@ use super::lds::{LDS_KERNELS, hiplaunch_lds_kernel, id_of};
 use super::status::{Failure, Result, call, hiplaunch_status};
 use super::text::{hiplaunch_text, new_text};
 
-/// An LDS layout: the offset of each buffer in a kernel's dynamic LDS, and the barriers that must be inserted in its code.
+/// An LDS layout: the offset of each buffer in a kernel's dynamic LDS, and the barriers that must be inserted in its
+/// code.
 pub struct hiplaunch_lds_layout {
     _opaque: (),
 }
@@ -44,7 +45,8 @@ pub enum hiplaunch_lds_goal_kind {
 }
 enumeration!(hiplaunch_lds_goal_kind: AsItIs, Within, Occupancy);
 
-/// The goal of a layout. Set struct_size to sizeof(hiplaunch_lds_goal) and the fields that the kind does not use to zero.
+/// The goal of a layout. Set struct_size to sizeof(hiplaunch_lds_goal) and the fields that the kind does not use to
+/// zero.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct hiplaunch_lds_goal {
@@ -73,9 +75,9 @@ unsafe impl Versioned for hiplaunch_lds_goal {
 /// Computes the LDS layout of a kernel from its description so far. A null `goal` means no inserted barriers.
 ///
 /// Ownership: the caller closes the layout; the description may be continued, or closed. Threads: any. Errors:
-/// HIPLAUNCH_STATUS_LDS for a loop or branch without an end, an alias without a buffer, or a goal that can't be reached,
-/// whose message says what can; HIPLAUNCH_STATUS_STRUCT_SIZE, HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_INVALID_HANDLE,
-/// HIPLAUNCH_STATUS_NULL_POINTER.
+/// HIPLAUNCH_STATUS_LDS for a loop or branch without an end, an alias without a buffer, or a goal that can't be
+/// reached, whose message says what can; HIPLAUNCH_STATUS_STRUCT_SIZE, HIPLAUNCH_STATUS_INVALID_ARGUMENT,
+/// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_lds_lay_out(
     kernel: *const hiplaunch_lds_kernel,

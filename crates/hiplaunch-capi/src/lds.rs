@@ -9,8 +9,8 @@ use super::handles::{Kind, Owner, Table};
 use super::input::{enumeration, enumerator, text, wanted};
 use super::status::{Failure, Result, call, hiplaunch_status};
 
-/// The description of what a kernel does with its LDS: buffers, accesses, barriers, loops and branches, each at a position.
-/// A position is the number of a statement of the kernel in program order.
+/// The description of what a kernel does with its LDS: buffers, accesses, barriers, loops and branches, each at a
+/// position. A position is the number of a statement of the kernel in program order.
 pub struct hiplaunch_lds_kernel {
     _opaque: (),
 }
@@ -66,8 +66,8 @@ fn telling<R>(
 
 /// Begins the description of a kernel with positions `first` to `last`, both included. Needs no launcher and no device.
 ///
-/// Ownership: the caller closes it. Threads: any, one after the other. Errors: HIPLAUNCH_STATUS_LDS if there is no position,
-/// HIPLAUNCH_STATUS_NULL_POINTER.
+/// Ownership: the caller closes it. Threads: any, one after the other. Errors: HIPLAUNCH_STATUS_LDS if there is no
+/// position, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_lds_open(
     first: u64,
@@ -82,11 +82,11 @@ pub extern "C" fn hiplaunch_lds_open(
     })
 }
 
-/// Adds a buffer of `size` bytes whose offset is a multiple of `alignment`, a power of two; 0 means 16, which suits every
-/// LDS access. `buffer` gets its number: 0 for the first, and so on.
+/// Adds a buffer of `size` bytes whose offset is a multiple of `alignment`, a power of two; 0 means 16, which suits
+/// every LDS access. `buffer` gets its number: 0 for the first, and so on.
 ///
-/// Threads: as hiplaunch_lds_open. Errors: HIPLAUNCH_STATUS_LDS for a size of 0, too many bytes, an alignment that is no
-/// power of two, or a name that is used already; HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
+/// Threads: as hiplaunch_lds_open. Errors: HIPLAUNCH_STATUS_LDS for a size of 0, too many bytes, an alignment that is
+/// no power of two, or a name that is used already; HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_lds_buffer(
     kernel: *const hiplaunch_lds_kernel,
@@ -111,8 +111,8 @@ pub unsafe extern "C" fn hiplaunch_lds_buffer(
     })
 }
 
-/// Adds an alias: another name of a buffer or alias, which may be added later. Both have the same memory. `alias` gets its
-/// number; buffers and aliases are numbered together.
+/// Adds an alias: another name of a buffer or alias, which may be added later. Both have the same memory. `alias` gets
+/// its number; buffers and aliases are numbered together.
 ///
 /// Threads: as hiplaunch_lds_open. Errors: as hiplaunch_lds_buffer.
 #[unsafe(no_mangle)]
@@ -178,10 +178,11 @@ pub extern "C" fn hiplaunch_lds_barrier(
     call("hiplaunch_lds_barrier", || telling(kernel, |object| Ok(object.builder.barrier(position)?)))
 }
 
-/// Begins a loop. `who` is a hiplaunch_lds_runs. Loops and branches are begun and ended in the order of their positions.
+/// Begins a loop. `who` is a hiplaunch_lds_runs. Loops and branches are begun and ended in the order of their
+/// positions.
 ///
-/// Threads: as hiplaunch_lds_open. Errors: as hiplaunch_lds_barrier, also for a position that is not after the last begin
-/// or end; HIPLAUNCH_STATUS_INVALID_ARGUMENT.
+/// Threads: as hiplaunch_lds_open. Errors: as hiplaunch_lds_barrier, also for a position that is not after the last
+/// begin or end; HIPLAUNCH_STATUS_INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_lds_begin_loop(
     kernel: *const hiplaunch_lds_kernel,

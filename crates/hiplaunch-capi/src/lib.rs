@@ -3,7 +3,8 @@
 //! Each file has one kind of object. `status.rs` runs the body of every function and turns each failure, also a panic,
 //! into a status and a message for the calling thread. Handles are checked numbers in the shape of pointers
 //! (`handles.rs`); they are never dereferenced, so an invalid handle is an error. For every other pointer, null is
-//! detected, and any other value is trusted to be valid for the size and the time that the function's documentation says.
+//! detected, and any other value is trusted to be valid for the size and the time that the function's documentation
+//! says.
 //!
 //! A Rust program passes a launcher to C code with [`hiplaunch_adopt`].
 #![allow(non_camel_case_types, reason = "the names that C sees")]

@@ -28,8 +28,8 @@ pub enum hiplaunch_log_level {
 }
 enumeration!(hiplaunch_log_level: Off, Error, Warn, Info, Debug, Trace);
 
-/// A callback for log messages. Its arguments are `user` of hiplaunch_set_log, the hiplaunch_log_level, the module that the
-/// message is from, and the text. Both texts are UTF-8 and valid only during the call.
+/// A callback for log messages. Its arguments are `user` of hiplaunch_set_log, the hiplaunch_log_level, the module that
+/// the message is from, and the text. Both texts are UTF-8 and valid only during the call.
 pub type hiplaunch_log_callback =
     Option<extern "C" fn(user: *mut c_void, level: u32, module: *const c_char, message: *const c_char)>;
 
@@ -70,7 +70,8 @@ impl Log for ToCallback {
         };
         let text = |text: String| CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default();
         let (module, message) = (text(record.target().to_owned()), text(record.args().to_string()));
-        // The lock is held during the call, so that hiplaunch_set_log returns only when the old callback is not running.
+        // The lock is held during the call, so that hiplaunch_set_log returns only when the old callback is not
+        // running.
         let target = TARGET.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(Target { callback, user }) = &*target {
             let _ = INSIDE.try_with(|inside| inside.set(true));
@@ -82,15 +83,16 @@ impl Log for ToCallback {
     fn flush(&self) {}
 }
 
-/// Sets the callback that gets the library's log messages up to a hiplaunch_log_level, for the whole process. It replaces
-/// the previous callback, which is not called any more when this function returns. A null callback turns the log off.
+/// Sets the callback that gets the library's log messages up to a hiplaunch_log_level, for the whole process. It
+/// replaces the previous callback, which is not called any more when this function returns. A null callback turns the
+/// log off.
 ///
 /// The callback is called on the thread that logs, also on several threads at once, and may be called while the library
 /// holds locks. It must not call the library, throw or jump out.
 ///
 /// Ownership: `user` belongs to the caller, and must be valid until the callback is replaced. Threads: any. Errors:
-/// HIPLAUNCH_STATUS_INVALID_ARGUMENT for a level that does not exist, from within the callback, or in a Rust program that
-/// has a logger of its own.
+/// HIPLAUNCH_STATUS_INVALID_ARGUMENT for a level that does not exist, from within the callback, or in a Rust program
+/// that has a logger of its own.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_set_log(
     callback: hiplaunch_log_callback,

@@ -80,12 +80,12 @@ unsafe impl Versioned for hiplaunch_offsets_result {
     const SIZES: &'static [usize] = &[size_of::<hiplaunch_offsets_result>()];
 }
 
-/// Plans offsets so that no two buffers that are live together overlap, in as few bytes as possible. `offsets` must have
-/// room for buffer_count numbers; `result` may be null. The same problem has the same plan on every machine. Needs no
-/// launcher and no device.
+/// Plans offsets so that no two buffers that are live together overlap, in as few bytes as possible. `offsets` must
+/// have room for buffer_count numbers; `result` may be null. The same problem has the same plan on every machine. Needs
+/// no launcher and no device.
 ///
-/// Ownership: nothing is kept. Threads: any. Errors: HIPLAUNCH_STATUS_OFFSETS for an invalid problem, whose message names
-/// buffers as "buffer 3", or for a problem that does not fit its capacity; HIPLAUNCH_STATUS_STRUCT_SIZE,
+/// Ownership: nothing is kept. Threads: any. Errors: HIPLAUNCH_STATUS_OFFSETS for an invalid problem, whose message
+/// names buffers as "buffer 3", or for a problem that does not fit its capacity; HIPLAUNCH_STATUS_STRUCT_SIZE,
 /// HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER. After an error, nothing is written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_plan_offsets(

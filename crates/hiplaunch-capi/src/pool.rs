@@ -110,11 +110,11 @@ pub extern "C" fn hiplaunch_pool_reset_peaks(
     })
 }
 
-/// Returns a pool's cached segments to the driver until the pool holds at most `keep` bytes, or no whole segment is free.
-/// `freed`, which may be null, gets the number of bytes returned. Waits for the streams of these segments.
+/// Returns a pool's cached segments to the driver until the pool holds at most `keep` bytes, or no whole segment is
+/// free. `freed`, which may be null, gets the number of bytes returned. Waits for the streams of these segments.
 ///
-/// Threads: any. Errors: as hiplaunch_get_pool_stats; HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST: the pool keeps
-/// a segment that the driver could not free.
+/// Threads: any. Errors: as hiplaunch_get_pool_stats; HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST: the pool
+/// keeps a segment that the driver could not free.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_pool_trim(
     launcher: *const hiplaunch_launcher,
@@ -131,8 +131,8 @@ pub extern "C" fn hiplaunch_pool_trim(
     })
 }
 
-/// Sets the limits of a pool. `cap` is the number of bytes beyond which it takes nothing from the driver. `soft_target` is
-/// the number of bytes above which it returns cached segments to the driver. 0 means no limit.
+/// Sets the limits of a pool. `cap` is the number of bytes beyond which it takes nothing from the driver. `soft_target`
+/// is the number of bytes above which it returns cached segments to the driver. 0 means no limit.
 ///
 /// Threads: any. Errors: as hiplaunch_get_pool_stats.
 #[unsafe(no_mangle)]

@@ -150,7 +150,8 @@ thread_local! {
 /// Runs the body of the function `name`. A failure, or a panic, becomes the thread's last error.
 #[inline]
 pub(super) fn call(name: &'static str, body: impl FnOnce() -> Result<()>) -> hiplaunch_status {
-    // State that a panic leaves half changed is either dropped with the body, or behind locks whose users tolerate poison.
+    // State that a panic leaves half changed is either dropped with the body, or behind locks whose users tolerate
+    // poison.
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => hiplaunch_status::Ok,
         Ok(Err(failure)) => remember(name, failure),
@@ -179,21 +180,22 @@ fn remember(name: &str, failure: Failure) -> hiplaunch_status {
     status
 }
 
-/// The status of this thread's last failed call; HIPLAUNCH_STATUS_OK if no call has failed. A call that succeeds does not
-/// change it.
+/// The status of this thread's last failed call; HIPLAUNCH_STATUS_OK if no call has failed. A call that succeeds does
+/// not change it.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_last_error() -> hiplaunch_status {
     LAST.try_with(|last| last.borrow().status).unwrap_or(hiplaunch_status::Ok)
 }
 
-/// HIP's error code (hipError_t) of this thread's last failed call; 0 if it failed for another reason than a driver call.
+/// HIP's error code (hipError_t) of this thread's last failed call; 0 if it failed for another reason than a driver
+/// call.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_last_driver_code() -> i32 {
     LAST.try_with(|last| last.borrow().driver_code).unwrap_or(0)
 }
 
-/// The error message of this thread's last failed call, as UTF-8: the function, what went wrong and what to do. Empty if no
-/// call has failed; never null. The text belongs to the library. It is valid until the thread's next failed call,
+/// The error message of this thread's last failed call, as UTF-8: the function, what went wrong and what to do. Empty
+/// if no call has failed; never null. The text belongs to the library. It is valid until the thread's next failed call,
 /// hiplaunch_clear_last_error, or the end of the thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_last_error_message() -> *const c_char {

@@ -58,8 +58,8 @@ fn open(
     Ok(())
 }
 
-/// Closes a stream. Waits for its work, unless tickets of the stream are open: these keep the stream until the last of them
-/// is closed.
+/// Closes a stream. Waits for its work, unless tickets of the stream are open: these keep the stream until the last of
+/// them is closed.
 ///
 /// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]
@@ -91,8 +91,8 @@ pub extern "C" fn hiplaunch_stream_is_idle(
     })
 }
 
-/// Waits for a stream, frees its device scratch, and returns its device's cached memory to the driver. The next launches
-/// allocate it again.
+/// Waits for a stream, frees its device scratch, and returns its device's cached memory to the driver. The next
+/// launches allocate it again.
 ///
 /// Threads: any. Errors: as hiplaunch_stream_synchronize.
 #[unsafe(no_mangle)]

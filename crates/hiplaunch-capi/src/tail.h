@@ -43,8 +43,8 @@ static inline hiplaunch_arg hiplaunch_arg_destination(void) {
   return arg;
 }
 
-/* Host arrays: one that the kernel reads, one that it reads and writes, and one that it writes. The last two are outputs
- * of the ticket. */
+/* Host arrays: one that the kernel reads, one that it reads and writes, and one that it writes. The last two are
+ * outputs of the ticket. */
 static inline hiplaunch_arg hiplaunch_arg_host_in(const void *data, size_t size) {
   hiplaunch_arg arg = {HIPLAUNCH_ARG_KIND_HOST_IN, 0, 0, data, size};
   return arg;

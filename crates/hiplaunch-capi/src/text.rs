@@ -20,8 +20,8 @@ pub(super) fn new_text(text: String) -> Result<*mut hiplaunch_text> {
     TEXTS.insert(Owner::NONE, text)
 }
 
-/// The characters of a text: UTF-8, with a NUL at the end. `length`, which may be null, gets the number of bytes before the
-/// NUL.
+/// The characters of a text: UTF-8, with a NUL at the end. `length`, which may be null, gets the number of bytes before
+/// the NUL.
 ///
 /// Ownership: the characters belong to the text, and are valid until it is closed. Threads: any. Errors:
 /// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.

@@ -39,8 +39,8 @@ pub(super) fn hand_out(
     Ok(())
 }
 
-/// As [`hand_out`], for a call that has one of the launcher's streams locked. hiplaunch_close waits for such calls before it
-/// closes their tickets, so this function need not check that the launcher is open.
+/// As [`hand_out`], for a call that has one of the launcher's streams locked. hiplaunch_close waits for such calls
+/// before it closes their tickets, so this function need not check that the launcher is open.
 #[inline(always)]
 pub(super) fn hand_out_beside_stream(
     owner: Owner,
@@ -98,8 +98,8 @@ pub extern "C" fn hiplaunch_ticket_wait(ticket: *const hiplaunch_ticket) -> hipl
 
 /// The number of outputs of a ticket; does not wait.
 ///
-/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER; the error of a wait that failed
-/// before.
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER; the error of a wait that
+/// failed before.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_ticket_outputs(
     ticket: *const hiplaunch_ticket,
@@ -144,8 +144,8 @@ pub extern "C" fn hiplaunch_ticket_output(
 
 /// Waits for a ticket's launch and copies one of its outputs to `data`. `size` must be the size of the output.
 ///
-/// Threads: any. Errors: as hiplaunch_ticket_output; HIPLAUNCH_STATUS_INVALID_ARGUMENT for another size. The output can be
-/// read again, also after an error.
+/// Threads: any. Errors: as hiplaunch_ticket_output; HIPLAUNCH_STATUS_INVALID_ARGUMENT for another size. The output can
+/// be read again, also after an error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_ticket_read(
     ticket: *const hiplaunch_ticket,
@@ -167,12 +167,11 @@ pub unsafe extern "C" fn hiplaunch_ticket_read(
     })
 }
 
-/// Closes a ticket, whether it was read or not. Does not wait for the launch, unless the stream was closed before and this
-/// is its last ticket.
+/// Closes a ticket, whether it was read or not. Does not wait for the launch, unless the stream was closed before and
+/// this is its last ticket.
 ///
-/// Ownership: addresses that hiplaunch_ticket_output returned become invalid. Threads: any; waits for threads that wait for
-/// the ticket.
-/// Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
+/// Ownership: addresses that hiplaunch_ticket_output returned become invalid. Threads: any; waits for threads that wait
+/// for the ticket. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_ticket_close(ticket: *mut hiplaunch_ticket) -> hiplaunch_status {
     call("hiplaunch_ticket_close", || TICKETS.discard(ticket))

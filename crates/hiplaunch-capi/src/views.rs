@@ -14,8 +14,8 @@ use super::launcher::insert_in;
 use super::status::{Failure, Result, call, hiplaunch_status};
 use super::streams::hiplaunch_stream;
 
-/// A view: elements of a buffer with an offset, a shape and strides. A view is another owner of the memory: it stays valid
-/// if the buffer is closed or gets other memory.
+/// A view: elements of a buffer with an offset, a shape and strides. A view is another owner of the memory: it stays
+/// valid if the buffer is closed or gets other memory.
 pub struct hiplaunch_view {
     _opaque: (),
 }
@@ -34,7 +34,8 @@ pub(super) fn in_bytes(shape: &[usize], element: usize) -> SmallVec<[usize; 6]> 
     shape.iter().copied().chain([element]).collect()
 }
 
-/// Creates a view of a buffer: element `i, j, ...` is at byte `offset + element * (i * strides[0] + j * strides[1] ...)`.
+/// Creates a view of a buffer: element `i, j, ...` is at byte `offset + element * (i * strides[0] + j * strides[1]
+/// ...)`.
 ///
 /// `shape` and `strides` have `rank` entries, outermost first, in elements of `element` bytes; null `strides` mean
 /// row-major order without gaps.
@@ -162,7 +163,8 @@ pub extern "C" fn hiplaunch_view_address(
 /// the number of hiplaunch_view_size.
 ///
 /// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT for another size or a stream of another device;
-/// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST.
+/// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DRIVER,
+/// HIPLAUNCH_STATUS_DEVICE_LOST.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_view_download(
     view: *const hiplaunch_view,

@@ -68,7 +68,8 @@ fn launches_and_reads_through_the_c_api_allocate_nothing() {
             arg(hiplaunch_arg_kind::View, 0, view.cast(), 0),
             scalar(64),
         ];
-        // SAFETY: kernels of hip/, launched as their README says, with arrays of their lengths; the same holds for the calls below.
+        // SAFETY: kernels of hip/, launched as their README says, with arrays of their lengths; the same holds for the
+        // calls below.
         let launched = unsafe { hiplaunch_launch(saxpy, stream, Some(&dims), by_buffers.as_ptr(), 4, None) };
         assert_eq!(launched, OK);
         let by_block = [arg(hiplaunch_arg_kind::ArgumentBlock, 0, (&raw const block).cast(), 0)];
