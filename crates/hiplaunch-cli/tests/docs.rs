@@ -1,6 +1,6 @@
-//! The pages: their links lead somewhere, the Rust in them is part of an example that the tests run, and the pictures are what
-//! the commands beside them make. With `HIPLAUNCH_WRITE_DOCS` set, the pictures are made again. And what every crate needs
-//! beside its sources.
+//! The pages: their links lead somewhere, the Rust in them is part of an example that the tests run, and the pictures
+//! are what the commands beside them make. With `HIPLAUNCH_WRITE_DOCS` set, the pictures are made again. And what every
+//! crate needs beside its sources.
 
 #[path = "../../lds-layout/examples/lds_layout.rs"]
 #[allow(dead_code, reason = "its main is the examples' test's")]
@@ -237,8 +237,8 @@ fn every_crate_can_be_published() {
     assert!(seen >= 3, "{seen} crates");
 }
 
-/// CONTRIBUTING.md's way from the README to a place in the sources: the README leads to ARCHITECTURE.md, which has the heading
-/// and names the file below it, which has the function.
+/// CONTRIBUTING.md's way from the README to a place in the sources: the README leads to ARCHITECTURE.md, which has the
+/// heading and names the file below it, which has the function.
 #[test]
 fn the_newcomers_hops_lead_there() {
     let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();

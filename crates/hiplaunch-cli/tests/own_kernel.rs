@@ -1,4 +1,5 @@
-//! The guide's steps from a kernel of one's own to its launch: every file that they show, word for word, does what they say.
+//! The guide's steps from a kernel of one's own to its launch: every file that they show, word for word, does what they
+//! say.
 //!
 //! Skipped, with the reason, where there is no compiler for the kernel; `HIPLAUNCH_TEST_HIPRTC=1` makes that a failure.
 

@@ -1,4 +1,4 @@
-//! A page that needs nothing else: figures, tables, what each means, and on what it was measured.
+//! Writes a page without dependencies: figures, tables, their meaning, and the circumstances of the run.
 
 use std::fmt::Write;
 
@@ -28,7 +28,7 @@ tr.floor td, tr.floor th, th { color: var(--faint); font-weight: normal } tr > t
 summary { cursor: pointer; font-size: .875rem; margin-top: 6px } dt { font-weight: 600; margin-top: 8px } dd { margin: 0 }
 .about td { text-align: left; white-space: normal; overflow-wrap: anywhere }";
 
-/// Text of others in a page.
+/// Escapes text for the page.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -37,7 +37,7 @@ fn escaped(text: &str) -> String {
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
-            // Control characters have no place in a page.
+            // Control characters are not allowed in a page.
             c if c.is_control() => safe.push(' '),
             c => safe.push(c),
         }
@@ -45,7 +45,7 @@ fn escaped(text: &str) -> String {
     safe
 }
 
-/// A page being written. Writing to a string does not fail.
+/// A page that is being written. Writing to a string can't fail.
 #[derive(Default)]
 struct Page(String);
 
@@ -54,7 +54,7 @@ impl Page {
         let _ = writeln!(self.0, "{text}");
     }
 
-    /// A table of a head and rows, each with whether it is a floor's; cells are text.
+    /// Writes a table with a head and rows. The flag of a row says whether it is a method of driver calls alone.
     fn table(&mut self, head: &[String], rows: &[(bool, Vec<String>)]) {
         self.line("<div class=\"scroll\"><table><thead><tr>");
         head.iter().for_each(|cell| self.line(format_args!("<th>{}</th>", escaped(cell))));
@@ -71,7 +71,7 @@ impl Page {
     }
 }
 
-/// The whole page.
+/// Returns the whole page.
 pub(super) fn page(results: &Results, comparison: Option<&Comparison>) -> String {
     let mut page = Page::default();
     let device = escaped(results.about("device").unwrap_or("an unknown device"));
@@ -151,7 +151,7 @@ fn figures(page: &mut Page, results: &Results) {
     page.line("</div>");
 }
 
-/// Medians and their spread of every method at an axis's points.
+/// Writes the medians and spreads of every method at the points of an axis.
 fn values(page: &mut Page, results: &Results, axis: Axis, quantity: Quantity) {
     let points: Vec<&Measured> = results.points.iter().filter(|m| m.point.axis == axis).collect();
     let head: Vec<String> =
@@ -216,7 +216,7 @@ fn methods(page: &mut Page, results: &Results) {
 mod tests {
     use super::*;
 
-    /// The page is XML too, so that a parser can say what is wrong with it.
+    /// The page is XML, too, so a parser finds errors in it.
     #[test]
     fn the_page_is_well_formed_and_whole() {
         let results = super::super::json::tests::results();

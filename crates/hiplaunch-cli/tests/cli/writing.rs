@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 
 use super::{Folder, command, data, hip, hiplaunch, read};
 
-/// Reads some lines, goes away, and takes what the command says on stderr. Without lines it is gone before the command is
-/// there.
+/// Reads some lines, goes away, and takes what the command says on stderr. Without lines it is gone before the command
+/// is there.
 fn closed_after(lines: usize, args: &[&str]) -> (Option<i32>, String) {
     let (reader, writer) = std::io::pipe().unwrap();
     let mut reader = (lines > 0).then_some(BufReader::new(reader));
