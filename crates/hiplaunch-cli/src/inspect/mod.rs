@@ -113,7 +113,7 @@ pub(crate) fn run(args: &InspectArgs, out: &mut Output) -> Result<CommandOutcome
                     unseen
                         .retain(|wanted| !object.kernels().iter().any(|kernel| means(wanted, &kernel.name)));
                     names.extend(object.kernels().iter().map(|kernel| kernel.name.clone()));
-                    // With no function names, this only checks whether the object can be disassembled.
+                    // No function has the empty name, so this only checks whether the object can be disassembled.
                     if args.disassemble
                         && let Err(error) = disassemble::functions(object, &[String::new()])
                     {
@@ -186,7 +186,8 @@ fn flags(kernel: &KernelSignature) -> Vec<&'static str> {
     .collect()
 }
 
-/// Returns the numbers of VGPRs and AGPRs. On gfx90a and later, the metadata's number of VGPRs includes AGPRs.
+/// Returns the number of AGPRs, and the number of the other VGPRs. On gfx90a and later, the metadata's number of VGPRs
+/// includes AGPRs.
 fn vector_registers(object: &CodeObject, kernel: &KernelSignature) -> (u32, u32) {
     let agprs = kernel.agpr_count;
     let unified = occupancy::is_unified(object.target().processor.name());
