@@ -153,7 +153,7 @@ impl MethodStream for StreamOrdered {
         self.staged.write(slot, 0, &result.0.to_le_bytes());
         self.staged.write(slot, WORDS_AT, &block[WORDS_AT..]);
         let from = self.staged.host(slot);
-        // SAFETY: live memory of that size; the slot is not written before the batch is waited for.
+        // SAFETY: live memory of that size; the part is not written before the batch is waited for.
         unsafe {
             self.raw.driver.enqueue(
                 device,
@@ -165,7 +165,7 @@ impl MethodStream for StreamOrdered {
         self.raw.launch()?;
         let driver = &self.raw.driver;
         if self.results > 0 {
-            // SAFETY: live memory of that size, used on this stream alone; the slot is read after the batch is waited
+            // SAFETY: live memory of that size, used on this stream alone; the part is read after the batch is waited
             // for.
             unsafe {
                 driver.enqueue(
