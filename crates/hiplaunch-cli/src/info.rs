@@ -73,7 +73,7 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Output) -> Result<CommandOutcome, C
     } else {
         out.line(format_args!("hiplaunch {}", env!("CARGO_PKG_VERSION")))?;
         match &auto {
-            Ok((backend, _)) => out.line(format_args!("--backend auto takes: {backend}"))?,
+            Ok((backend, _)) => out.line(format_args!("--backend auto chooses: {backend}"))?,
             Err(error) => out.line(format_args!("--backend auto: {error}"))?,
         }
         for found in &drivers {

@@ -127,7 +127,7 @@ const EXAMPLES: [(&str, &[Example]); 10] = [
         &[
             (
                 "hiplaunch completions bash > hiplaunch.bash",
-                "bash reads it where it lies in ~/.local/share/bash-completion/completions, named hiplaunch",
+                "bash reads it from ~/.local/share/bash-completion/completions, under the name hiplaunch",
             ),
             (
                 "hiplaunch completions zsh > _hiplaunch",

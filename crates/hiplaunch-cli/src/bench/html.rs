@@ -117,7 +117,7 @@ fn summary(page: &mut Page, results: &Results, typical: &Measured) {
     page.line("<h2>A typical launch</h2>");
     page.line("<figure class=\"wide\">");
     page.line(plots::typical(results));
-    page.line("<figcaption>The rows named floor are the driver's calls alone, with everything else made before.</figcaption></figure>");
+    page.line("<figcaption>The rows named driver are the driver's calls alone, with everything else created before.</figcaption></figure>");
     let columns = columns(typical, results.find(Point::is_latency));
     let head: Vec<String> =
         std::iter::once("method").chain(columns.iter().map(|(name, _)| *name)).map(str::to_owned).collect();
@@ -179,7 +179,9 @@ fn compared(page: &mut Page, comparison: &Comparison) {
     for line in &comparison.differs {
         page.line(format_args!("<p class=\"note\">Not the same {}</p>", escaped(line)));
     }
-    page.line("<details open=\"open\"><summary>Every case: new over old, and between which the ratio lies</summary>");
+    page.line(
+        "<details open=\"open\"><summary>Every case: the ratio of new to old, and its interval</summary>",
+    );
     page.line("<div class=\"scroll\"><table><thead><tr><th>case</th><th>old</th><th>new</th><th>ratio</th><th>between</th><th></th></tr></thead><tbody>");
     for change in &comparison.changes {
         let class = if change.verdict() == Significance::Same { "" } else { change.verdict().name() };
@@ -199,7 +201,7 @@ fn compared(page: &mut Page, comparison: &Comparison) {
 
 fn methods(page: &mut Page, results: &Results) {
     page.line("<h2>The methods</h2>");
-    page.line("<p>All do the same work: the kernel reads its arguments and writes the result, the host reads that. They take turns in every round, so that noise hits all alike, and results are compared with the host's.</p><dl>");
+    page.line("<p>All do the same work: the kernel reads its arguments and writes the result, and the host reads the result. They take turns in every round, so that noise affects all alike, and results are compared with the host's.</p><dl>");
     for method in LaunchMethod::ALL {
         if results.points.iter().any(|point| point.case(method).is_some()) {
             page.line(format_args!(

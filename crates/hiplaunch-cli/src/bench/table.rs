@@ -74,20 +74,20 @@ pub(super) fn columns<'a>(typical: &'a Measured, latency: Option<&'a Measured>) 
 pub(super) const LEGEND: [(&str, &str); 9] = [
     (
         "a launch",
-        "from the first launch of a batch until its last result is read, over its launches: median of the rounds",
+        "from the first launch of a batch until its last result is read, divided by its launches: median of the rounds",
     ),
     ("+-", "median absolute deviation of the rounds"),
-    ("in calls", "of that, within the launch calls: what the host can't use for anything else"),
+    ("in calls", "the part of it within the launch calls, in which the host can do nothing else"),
     ("latency", "from the call until the result is read, one launch at a time"),
     ("launches", "launches a second"),
-    ("faster", "how many times as fast as the naive launch, round by round"),
+    ("faster", "the naive launch's time divided by this one's, for each round"),
     (
         "over driver",
-        "how many times the time of the driver's calls alone that do the same (the rows `driver`; the naive launch and hipMallocAsync against `driver: block`)",
+        "this method's time divided by that of the driver's calls alone that do the same (the rows `driver`; for the naive launch and hipMallocAsync, `driver: block`)",
     ),
     (
         "calls",
-        "calls of the driver that a launch makes, with its share of the wait; counted by the validation layer in a run of its own",
+        "driver calls of a launch, with its share of the wait; counted by the validation layer in a run of its own",
     ),
     ("on device", "from before a batch to after it on the stream, by events, divided by its launches"),
 ];

@@ -146,7 +146,7 @@ pub(super) fn batches(all: &[Batches], out: &mut Output) -> io::Result<()> {
     }
     out.line("")?;
     out.line(format_args!(
-        "Where the results of a batch of {OPERATIONS} operations go: blocks of memory that were asked for, and calls, per batch."
+        "Pool blocks that were requested, and calls, of a batch of {OPERATIONS} operations, by the memory of their results."
     ))
 }
 

@@ -126,7 +126,7 @@ fn buffers<'a>(folder: &Path, root: &Table<'a>) -> Result<(Vec<Buffer>, Names<'a
                 (node, bytes, Contents::Fill(fill))
             }
             (Some(_), Some(bytes)) => {
-                let expected = "the buffer has a `file` too, whose size it takes; remove one of the two";
+                let expected = "the buffer has a `file`, too, which sets its size; remove one of the two";
                 return Err(bytes.error(ScriptProblem::Either { expected }));
             }
             (None, None) => {
@@ -240,7 +240,7 @@ fn hex(text: &str) -> std::result::Result<Vec<u8>, &'static str> {
         return Err("there are no bytes");
     }
     if !text.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return Err("there is something else than hexadecimal digits");
+        return Err("there are other characters than hexadecimal digits");
     }
     if !text.len().is_multiple_of(2) {
         return Err("the number of digits is odd");

@@ -114,7 +114,7 @@ impl LaunchMethod {
                  and waits, and frees both"
             }
             LaunchMethod::Async => {
-                "every launch takes and frees both with hipMallocAsync in stream order; copies from and to pinned \
+                "every launch allocates and frees both with hipMallocAsync in stream order; copies from and to pinned \
                  memory that is kept; one wait a batch"
             }
             LaunchMethod::Value => "this launcher: arguments in the kernarg segment, at most 4 KiB",
@@ -128,20 +128,20 @@ impl LaunchMethod {
                 "this launcher: block and results in pinned memory that the kernel reads and writes itself"
             }
             LaunchMethod::Graph => {
-                "this launcher: the batch recorded anew and computed as one of the driver's graphs, blocks changed"
+                "this launcher: the batch recorded again and submitted as a driver graph, with changed blocks"
             }
             LaunchMethod::RawValue => {
-                "driver calls alone: launch, copy out; memory made before, one wait a batch"
+                "driver calls alone: launch, copy out; memory allocated before, one wait a batch"
             }
             LaunchMethod::RawBlock => {
-                "driver calls alone: copy in, launch, copy out; memory made before, one wait a batch"
+                "driver calls alone: copy in, launch, copy out; memory allocated before, one wait a batch"
             }
             LaunchMethod::RawResident => {
-                "driver calls alone: launch with a block that is there, copy out; one wait a batch"
+                "driver calls alone: launch with a block that was copied before, copy out; one wait a batch"
             }
             LaunchMethod::RawMapped => "driver calls alone: launch on pinned memory; one wait a batch",
             LaunchMethod::RawGraph => {
-                "driver calls alone: one hipGraphLaunch a batch of copy in, launches, copy out; made before"
+                "driver calls alone: one hipGraphLaunch a batch of copy in, launches, copy out; instantiated before"
             }
         }
     }
