@@ -223,7 +223,7 @@ fn never_met_lists_the_waves_and_what_they_wait_for() {
         let text = report.to_string();
         for part in [
             "a barrier that can never be met: 4 waves wait",
-            "workgroup (0, 0, 0) wave 0 at the global barrier 0, to which 1 more have to come",
+            "workgroup (0, 0, 0) wave 0 at the global barrier 0 (missing waves: 1)",
             "workgroup (1, 0, 0) wave 1 at s_barrier",
         ] {
             assert!(text.contains(part), "{part}: {text}");

@@ -38,7 +38,7 @@ pub struct MachineConfig {
     /// slower. Off by default.
     pub profile: bool,
     /// Looks for data races and for reads of bytes that were never written. A dispatch that has either runs to its end and
-    /// then fails with [`Error::Sanitizer`](crate::Error::Sanitizer); WATCHING.md defines both. Kernels run very much
+    /// then fails with [`Error::Sanitizer`](crate::Error::Sanitizer); OBSERVING.md defines both. Kernels run very much
     /// slower, and use about twenty bytes of host memory for each byte that they access. Off by default.
     pub sanitize: bool,
     /// Receives the instructions that kernels execute; `None`, the default, traces nothing.

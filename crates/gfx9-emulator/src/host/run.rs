@@ -31,7 +31,7 @@ const SLICE: u64 = 20_000;
 const TURN: u64 = 2_000_000;
 /// Wave instructions that the dispatching thread runs before it wakes other threads. Waking one takes about as long.
 const RECRUIT_AFTER: u64 = 5_000;
-/// Instructions that a slice that ended early (`s_sleep` and the like) counts as in addition, towards the turn.
+/// The number of instructions that is added to the turn when a slice ends early (`s_sleep` and similar instructions).
 const YIELD_COST: u64 = 20_000;
 /// The largest number of workgroups that have begun and not ended: about as many workgroups of 256 work-items as a GPU
 /// with 104 compute units holds.
@@ -50,7 +50,7 @@ pub struct DispatchStats {
     pub waves: u64,
     /// The number of workgroups.
     pub workgroups: u64,
-    /// More detailed counts; `None` unless [`MachineConfig::profile`](crate::Config::profile) is set.
+    /// More detailed counts; `None` unless [`MachineConfig::profile`](crate::MachineConfig::profile) is set.
     pub profile: Option<Box<Profile>>,
 }
 
@@ -111,12 +111,12 @@ struct Workgroup {
     cx: ExecContext,
     /// Observes the workgroup's instructions; `None` if the dispatch is not observed.
     observer: Option<Box<WorkgroupObserver>>,
-    /// Draws that order and the lengths of slices and turns; `None` without a schedule seed.
+    /// Shuffles `order`, and selects the lengths of slices and turns; `None` without a schedule seed.
     rng: Option<ScheduleRng>,
 }
 
-/// The registers and LDS of workgroups that have ended, for the next ones. Each host thread has its own, because they are
-/// in the caches of the core that used them last.
+/// The registers and LDS of workgroups that have ended, which the next ones reuse. Each host thread has its own,
+/// because they are in the caches of the core that used them last.
 pub(crate) struct WorkgroupCache {
     threads: Box<[Mutex<ThreadCache>]>,
 }
@@ -143,7 +143,7 @@ impl WorkgroupCache {
         self.threads.get(thread % self.threads.len().max(1)).map(lock)
     }
 
-    /// Takes up to `count` waves and one LDS, if there are any. Their contents are arbitrary.
+    /// Removes up to `count` waves and one LDS, and returns them. Their contents are arbitrary.
     fn take(&self, thread: usize, count: usize) -> (Vec<Wave>, Option<Lds>) {
         let Some(mut thread_cache) = self.of_thread(thread) else { return (Vec::new(), None) };
         let from = thread_cache.waves.len().saturating_sub(count);
@@ -209,7 +209,7 @@ pub(crate) struct Job {
     idle: Condvar,
 }
 
-/// Wakes the other threads once the dispatch has turned out to be long enough.
+/// Wakes the other threads when the dispatch has run [`RECRUIT_AFTER`] instructions.
 struct ThreadRecruiter<'a> {
     call: Option<&'a dyn Fn()>,
     /// The number of wave instructions that this thread has run.

@@ -1,8 +1,9 @@
 //! The schedule that a seed selects: the order of workgroups and waves, and the lengths of time slices.
 //!
-//! A kernel without data races has the same results in every order; a kernel with a race may not. The order is drawn from
-//! the seed with splitmix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators"). With one thread, a seed
-//! always gives the same order. With several threads, the order also depends on which thread draws first.
+//! A kernel without data races has the same results in every order; a kernel with a race may not. The order is
+//! generated from the seed with splitmix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators"). With
+//! one thread, a seed always gives the same order. With several threads, the order also depends on the order in which
+//! threads make their choices.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -113,7 +114,7 @@ mod tests {
             }
             assert!(total < 64 || orders[0] != orders[1], "{total}");
         }
-        // The largest possible grid takes no longer.
+        // The permutation is also computed quickly for the largest possible grid.
         let schedule = Schedule::new(3);
         assert!(schedule.workgroup(u64::from(u32::MAX), 1 << 32) < 1 << 32);
     }

@@ -72,7 +72,7 @@ struct Inner {
     next: u64,
     used: u64,
     snapshot: Option<Arc<RangeTable>>,
-    /// Whether allocations get a shadow.
+    /// Whether new allocations get a shadow.
     tracked: bool,
 }
 
@@ -293,7 +293,7 @@ impl AddressSpace {
         let step = buffer.len().max(1) as u64;
         let steps = bytes.div_ceil(step);
         for n in 0..steps {
-            // Backwards if the destination begins inside the source, as memmove does.
+            // Copies backwards if the destination begins inside the source, as `memmove` does.
             let n = if dst > src { steps - 1 - n } else { n };
             let part = &mut buffer[..(bytes - n * step).min(step) as usize];
             from.read_bytes(src + n * step, part);
@@ -303,7 +303,7 @@ impl AddressSpace {
             && let Some(shadow) = &to.shadow
         {
             if Arc::ptr_eq(&from.backing, &to.backing) {
-                // The two may overlap.
+                // The ranges may overlap, so all bytes count as written.
                 shadow.mark(dst - to.base, bytes);
             } else {
                 shadow.copy(dst - to.base, from.shadow.as_deref(), src - from.base, bytes);
@@ -384,7 +384,7 @@ fn mark(region: Option<&Region>, address: u64, len: u64) {
     }
 }
 
-/// The sanitizer's bits for bytes that a kernel accesses.
+/// The sanitizer's record for bytes that a kernel accesses.
 pub(crate) enum ShadowRange<'a> {
     /// The bytes are not in an allocation: they are the dispatch's own memory, or the access faults.
     Outside,
@@ -395,7 +395,7 @@ pub(crate) enum ShadowRange<'a> {
 }
 
 impl Inner {
-    /// Adds a range whose address is given.
+    /// Adds a range, unless it overlaps another.
     fn insert(&mut self, region: Region) -> Result<()> {
         let (base, end) = (region.base, region.base + region.len);
         if let Some((_, r)) = self.regions.range(..end).next_back()

@@ -1,4 +1,4 @@
-//! The host memory behind guest addresses.
+//! The host memory that backs guest addresses.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
@@ -65,7 +65,7 @@ impl Backing {
 impl Drop for Backing {
     fn drop(&mut self) {
         if let Owner::Heap(layout) = self.owner {
-            // SAFETY: allocated with this layout in `zeroed`; nobody else frees it.
+            // SAFETY: `zeroed` allocated it with this layout, and nothing else frees it.
             unsafe { dealloc(self.ptr.as_ptr(), layout) }
         }
     }
@@ -80,7 +80,7 @@ mod tests {
         for bytes in [1, 16, 100, MAPPED - 1, MAPPED, 3 * MAPPED + 5] {
             for _ in 0..3 {
                 let memory = Backing::zeroed(bytes).unwrap();
-                // SAFETY: `bytes` of memory that nobody else has.
+                // SAFETY: `bytes` bytes of memory that nothing else accesses.
                 let all = unsafe { std::slice::from_raw_parts_mut(memory.ptr().as_ptr(), bytes) };
                 assert!(all.iter().all(|b| *b == 0));
                 all.fill(7);

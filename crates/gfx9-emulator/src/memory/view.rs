@@ -52,7 +52,8 @@ impl View {
         View { last: GuestRange::EMPTY, recent, snapshot, block, live: None, later: Vec::new() }
     }
 
-    /// Also includes what is allocated after the snapshot was taken, by the device's `malloc` or by the host.
+    /// Returns a view that also has the memory that is allocated after the snapshot was taken, by the device's `malloc`
+    /// or by the host.
     pub(crate) fn with_live(self, space: Arc<AddressSpace>) -> View {
         View { live: Some(space), ..self }
     }
@@ -95,7 +96,7 @@ impl View {
         before.into_iter().chain(&self.later).find(|r| r.range().contains(address, size))
     }
 
-    /// Returns where the sanitizer's bits for `size` bytes at `address` are.
+    /// Returns the sanitizer's record for `size` bytes at `address`.
     pub(crate) fn tracked(&mut self, address: u64, size: u64) -> ShadowRange<'_> {
         // The look-up adds an allocation that is newer than the snapshot to `later`.
         if self.range(address, size).is_none() {
@@ -157,14 +158,14 @@ impl View {
         Checked::new(range, addresses, active)
     }
 
-    /// Loads one lane's element.
+    /// Loads the element of one lane; `None` if it is out of bounds.
     pub(crate) fn load_one<E: Element>(&mut self, address: u64) -> Option<E> {
         let p = self.readable(address, E::SIZE as u64)?.at(address, E::SIZE as u64)?;
-        // SAFETY: in bounds, and guest memory is only accessed so.
+        // SAFETY: it is in bounds, and guest memory is only accessed through `raw`.
         Some(unsafe { E::load(p) })
     }
 
-    /// Stores one lane's element.
+    /// Stores the element of one lane; `None` if it is out of bounds.
     pub(crate) fn store_one<E: Element>(&mut self, address: u64, value: E) -> Option<()> {
         let p = self.range(address, E::SIZE as u64)?.at(address, E::SIZE as u64)?;
         // SAFETY: as in `load_one`.

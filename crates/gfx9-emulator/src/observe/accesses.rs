@@ -22,7 +22,7 @@ pub(crate) struct AccessedBytes {
     pub(crate) lanes: u64,
     /// Whether the access is made once for the wave, and not by each lane.
     pub(crate) is_scalar: bool,
-    /// The address of each lane. For LDS and scratch, the offset in bytes.
+    /// The address of each lane. For LDS and private memory, the offset in bytes.
     pub(crate) at: [u64; LANES],
 }
 

@@ -33,7 +33,8 @@ pub(crate) struct Sanitizer {
 #[derive(Default)]
 struct Found {
     defects: Vec<Defect>,
-    /// The index in `defects` of the defect of each pair of instructions. For reads both are the same.
+    /// The index in `defects` of the defect of each pair of instructions. For reads of unwritten bytes, both
+    /// instructions are the same.
     by_place: HashMap<(DefectKind, u32, u32), usize>,
 }
 
@@ -291,7 +292,7 @@ impl Local {
         (unwritten, race)
     }
 
-    /// The same for LDS.
+    /// Checks an access to LDS, like [`global`](Self::global).
     fn lds(
         &mut self,
         len: u32,
@@ -355,7 +356,7 @@ fn stores_same(
     number: usize,
     accessed: &AccessedBytes,
 ) -> bool {
-    // The data are in the registers from this source on.
+    // The index of the source with the first register of the data.
     let (size, data) = match addressing {
         AddressingKind::Ds(_, size)
         | AddressingKind::Flat(_, size)

@@ -173,7 +173,7 @@ struct Inner {
     sink: Box<dyn Fn(&TracedInstruction) + Send + Sync>,
 }
 
-/// An instruction trace, for [`MachineConfig::instruction_trace`](crate::Config::instruction_trace).
+/// An instruction trace, for [`MachineConfig::instruction_trace`](crate::MachineConfig::instruction_trace).
 ///
 /// Clones share the filter, the sink and the number of instructions reported.
 #[derive(Clone)]
@@ -190,7 +190,7 @@ impl InstructionTrace {
         InstructionTrace(Arc::new(Inner { filter, limit, passed: AtomicU64::new(0), sink: Box::new(sink) }))
     }
 
-    /// Returns the number of instructions that the filter has selected but the limit left out.
+    /// Returns the number of instructions that the filter has selected but the limit excluded.
     pub fn left_out(&self) -> u64 {
         self.0.passed.load(Relaxed).saturating_sub(self.0.limit)
     }
@@ -252,7 +252,7 @@ impl Tracer {
         let exec = w.exec();
         let lane = filter.lane.unwrap_or(exec.trailing_zeros() as u8 % LANES as u8);
         let mut registers = named(&text);
-        // Many instructions change these without naming them.
+        // Many instructions change these registers without naming them.
         registers
             .extend(Register::FLAGS.into_iter().filter(|flag| !registers.contains(flag)).collect::<Vec<_>>());
         let values = registers.iter().map(|register| TracedRegister {

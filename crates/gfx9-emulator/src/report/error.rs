@@ -71,7 +71,7 @@ pub enum Error {
     /// The kernel faulted and was stopped. It may have written some of its results. The machine can be used again.
     #[error("{0}")]
     Fault(Box<FaultReport>),
-    /// The sanitizer ([`MachineConfig::sanitize`](crate::Config::sanitize)) found defects. The kernel has run to its end. The
+    /// The sanitizer ([`MachineConfig::sanitize`](crate::MachineConfig::sanitize)) found defects. The kernel has run to its end. The
     /// machine can be used again.
     #[error("kernel {kernel}: the sanitizer found defects:{}", listed(defects))]
     Sanitizer {

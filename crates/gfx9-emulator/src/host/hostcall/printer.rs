@@ -48,7 +48,7 @@ impl Default for Printer {
 /// Writes the whole text to the file descriptor of standard output or error, without the lock that Rust has for it.
 #[cfg(unix)]
 fn write(to: impl std::os::fd::AsFd, text: &[u8]) -> io::Result<()> {
-    /// Keeps the texts of kernels that run at the same time apart.
+    /// Serialises the texts of kernels that run at the same time.
     static WRITING: Mutex<()> = Mutex::new(());
     let _writing = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
     std::fs::File::from(to.as_fd().try_clone_to_owned()?).write_all(text)
