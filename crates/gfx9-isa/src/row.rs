@@ -92,7 +92,7 @@ pub mod flags {
 /// it accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ty {
-    /// There is no such operand.
+    /// The instruction doesn't have the operand.
     None,
     /// 32 bits, integer or untyped.
     B32,

@@ -134,7 +134,7 @@ pub struct Listing<'a> {
 }
 
 impl<'a> Listing<'a> {
-    /// Finds the functions of a code object. Symbols outside of its executable segments are left out.
+    /// Finds the functions of a code object. Symbols outside of its executable segments are ignored.
     ///
     /// # Errors
     /// [`Error::UnsupportedTarget`](crate::Error::UnsupportedTarget) if the code is for another processor.
