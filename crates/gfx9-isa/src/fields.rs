@@ -1,8 +1,8 @@
 //! The fields of each encoding, and their positions.
 //!
 //! Each encoding has a type whose fields have the ISA documents' names. Its function `of` reads the fields of an
-//! instruction. It checks neither that the instruction has this encoding nor that the target has such an instruction. It
-//! takes an encoding of two dwords as one `u64` with the first dword in the low half.
+//! instruction. It checks neither that the instruction has this encoding nor that the target has such an instruction.
+//! It takes an encoding of two dwords as one `u64` with the first dword in the low half.
 //!
 //! ```
 //! use gfx9_isa::fields;

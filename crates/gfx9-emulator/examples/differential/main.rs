@@ -120,7 +120,11 @@ impl Options {
                 "--keep" => o.keep = value.into(),
                 "--reduce" => o.reduce = Duration::from_secs(value.parse()?),
                 "--replay" => o.replay = Some(value.into()),
-                _ => return Err(format!("{arg} is not an option; the options are at the top of main.rs").into()),
+                _ => {
+                    return Err(
+                        format!("{arg} is not an option; the options are at the top of main.rs").into()
+                    );
+                }
             }
         }
         let asked = !commands.is_empty();

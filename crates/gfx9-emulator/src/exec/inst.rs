@@ -52,9 +52,9 @@ pub(crate) const NONE: u16 = u16::MAX;
 
 /// One decoded instruction, one cache line.
 ///
-/// Vector operands are indices into [`crate::state::wave::Regs::v`]: 0 to 255 VGPRs, 256 to 511 AGPRs, then temporaries.
-/// Scalar operands are indices into [`crate::state::wave::Regs::s`]: below 128 the hardware's numbers (SGPRs, VCC, M0,
-/// EXEC), above them the constants. 64-bit operands take the index and the next one.
+/// Vector operands are indices into [`crate::state::wave::Regs::v`]: 0 to 255 VGPRs, 256 to 511 AGPRs, then
+/// temporaries. Scalar operands are indices into [`crate::state::wave::Regs::s`]: below 128 the hardware's numbers
+/// (SGPRs, VCC, M0, EXEC), above them the constants. 64-bit operands take the index and the next one.
 #[repr(C, align(64))]
 pub(crate) struct Inst {
     pub(crate) exec: ExecFn,

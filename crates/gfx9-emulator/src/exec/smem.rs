@@ -208,7 +208,7 @@ impl Exec for Memrealtime {
     }
 }
 
-/// Scalar cache write-back and invalidation: does little, as memory is coherent.
+/// Scalar cache write-back and invalidation: only a memory fence, as memory is coherent.
 pub(crate) struct CacheControl;
 impl Exec for CacheControl {
     #[inline(always)]

@@ -38,7 +38,8 @@ const KERNARG: u64 = BLOCK_BASE + 0x1000;
 /// Describes one dispatch of a kernel.
 #[derive(Debug, Clone, Copy)]
 pub struct Dispatch<'a> {
-    /// The number of the kernel in the program, from [`LoadedProgram::kernel_index`](crate::LoadedProgram::kernel_index).
+    /// The number of the kernel in the program, from
+    /// [`LoadedProgram::kernel_index`](crate::LoadedProgram::kernel_index).
     pub kernel: usize,
     /// The number of workgroups along x, y and z. If one is 0, nothing runs.
     pub grid: [u32; 3],

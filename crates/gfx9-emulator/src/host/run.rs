@@ -1,8 +1,9 @@
-//! Running a dispatch: distributes its workgroups over host threads, and runs the waves of a workgroup one after the other.
+//! Running a dispatch: distributes its workgroups over host threads, and runs the waves of a workgroup one after the
+//! other.
 //!
-//! A thread runs one workgroup at a time, for a turn of [`TURN`] instructions. Within it each wave runs for a time slice of
-//! [`SLICE`] instructions. At the end of its turn a workgroup is parked with its state while others run, so that workgroups
-//! that wait for each other make progress with any number of threads.
+//! A thread runs one workgroup at a time, for a turn of [`TURN`] instructions. Within it each wave runs for a time
+//! slice of [`SLICE`] instructions. At the end of its turn a workgroup is parked with its state while others run, so
+//! that workgroups that wait for each other make progress with any number of threads.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -89,7 +90,8 @@ struct Queue {
     blocked: VecDeque<Box<Workgroup>>,
     /// The value of [`Gws::changes`] when `blocked` was last checked.
     seen: u64,
-    /// The number of threads that run a workgroup or look for one. If it is 0, the blocked workgroups wait for each other.
+    /// The number of threads that run a workgroup or look for one. If it is 0, the blocked workgroups wait for each
+    /// other.
     running: usize,
 }
 
@@ -165,8 +167,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The counters that all threads of a dispatch write. They are on cache lines of their own, because the threads read the
-/// rest of the job all the time.
+/// The counters that all threads of a dispatch write. They are on cache lines of their own, because the threads read
+/// the rest of the job all the time.
 #[derive(Default)]
 #[repr(align(128))]
 struct Counts {
@@ -283,15 +285,15 @@ impl Job {
         self.total
     }
 
-    /// Runs workgroups until none is left that can begin or continue. `thread` is the number of the calling thread; 0 is
-    /// the thread that called [`Machine::dispatch`](crate::Machine::dispatch). `call` wakes the other threads; it is called
-    /// once, when there is enough work for them. A panic (in the caller's printer, or because of a bug) ends the dispatch
-    /// and not the thread.
+    /// Runs workgroups until none is left that can begin or continue. `thread` is the number of the calling thread; 0
+    /// is the thread that called [`Machine::dispatch`](crate::Machine::dispatch). `call` wakes the other threads; it is
+    /// called once, when there is enough work for them. A panic (in the caller's printer, or because of a bug) ends the
+    /// dispatch and not the thread.
     pub(crate) fn work(&self, thread: usize, call: Option<&dyn Fn()>) {
         *lock(&self.active) += 1;
         let _active = ActiveGuard(self);
-        // The workgroup that was running is dropped with its waves and LDS. The guest's memory may be partly written, as
-        // after a fault. Nothing else is in an inconsistent state.
+        // The workgroup that was running is dropped with its waves and LDS. The guest's memory may be partly written,
+        // as after a fault. Nothing else is in an inconsistent state.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run_all(thread, call))) {
             lock(&self.panic).get_or_insert_with(|| panic_text(panic.as_ref()).into());
             self.stop.store(true, Relaxed);
@@ -552,7 +554,8 @@ impl Job {
             let ran = cx.count - before;
             turn += ran;
             recruiter.ran(ran);
-            // Only a budget needs the sum before the end of the turn. Threads that update a counter slow each other down.
+            // Only a budget needs the sum before the end of the turn. Threads that update a counter slow each other
+            // down.
             let within = self
                 .instruction_budget
                 .is_none_or(|budget| self.counts.instructions.fetch_add(ran, Relaxed) + ran <= budget);

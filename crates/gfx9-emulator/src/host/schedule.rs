@@ -36,8 +36,8 @@ impl ScheduleRng {
         (u128::from(self.next()) * n as u128 >> 64) as usize
     }
 
-    /// Returns a number from 1 to `most`. Each power of two has the same probability, so that small numbers are as frequent
-    /// as large ones.
+    /// Returns a number from 1 to `most`. Each power of two has the same probability, so that small numbers are as
+    /// frequent as large ones.
     pub(crate) fn spread(&mut self, most: u64) -> u64 {
         let bits = self.below(u64::BITS as usize - most.leading_zeros() as usize) as u32;
         let low = 1u64 << bits;
@@ -76,8 +76,8 @@ impl Schedule {
 
     /// Returns the number of the workgroup that begins as the `n`th of `total`.
     ///
-    /// This is a permutation, computed by a Feistel network over the next even power of two. Results outside of the range
-    /// are passed through the network again ("cycle walking").
+    /// This is a permutation, computed by a Feistel network over the next even power of two. Results outside of the
+    /// range are passed through the network again ("cycle walking").
     pub(crate) fn workgroup(&self, n: u64, total: u64) -> u64 {
         let half = (u64::BITS - total.saturating_sub(1).leading_zeros()).div_ceil(2).max(1);
         let mask = (1u64 << half) - 1;

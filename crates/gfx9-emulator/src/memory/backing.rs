@@ -5,8 +5,8 @@ use std::ptr::NonNull;
 
 use memmap2::MmapMut;
 
-/// Alignment of the host memory of small allocations, in bytes: enough for every atomic access, and small enough for the
-/// allocator to return zero pages that are not accessed before they are used. (Guest addresses have their own.)
+/// Alignment of the host memory of small allocations, in bytes: enough for every atomic access, and small enough for
+/// the allocator to return zero pages that are not accessed before they are used. (Guest addresses have their own.)
 const HOST_ALIGN: usize = 16;
 /// Allocations of at least this many bytes are mapped: the allocator would reuse freed memory and zero all of it.
 const MAPPED: usize = 128 << 10;
@@ -31,7 +31,8 @@ unsafe impl Send for Backing {}
 unsafe impl Sync for Backing {}
 
 impl Backing {
-    /// Allocates at least `bytes` bytes of zeroed memory; `bytes` must not be 0. The host provides pages when they are accessed.
+    /// Allocates at least `bytes` bytes of zeroed memory; `bytes` must not be 0. The host provides pages when they are
+    /// accessed.
     pub(crate) fn zeroed(bytes: usize) -> Option<Backing> {
         if bytes >= MAPPED {
             let mut map = MmapMut::map_anon(bytes).ok()?;

@@ -69,7 +69,8 @@ impl GuestRange {
         Some(unsafe { Cell::<u64>::new(p) })
     }
 
-    /// Copies bytes out of the range. The caller has checked the bounds; if they are not in the range, nothing is copied.
+    /// Copies bytes out of the range. The caller has checked the bounds; if they are not in the range, nothing is
+    /// copied.
     pub(crate) fn read_bytes(&self, address: u64, out: &mut [u8]) {
         let Some(p) = self.at(address, out.len() as u64) else { return };
         // Copies aligned words, so that no word is read half-written.

@@ -33,7 +33,8 @@ impl DispatchMemory {
 /// The number of ranges that a view caches, each for some of the instructions.
 const SLOTS: usize = 16;
 
-/// The memory that a dispatch can access, with a cache of the ranges used last. Each workgroup that is being run has one.
+/// The memory that a dispatch can access, with a cache of the ranges used last. Each workgroup that is being run has
+/// one.
 pub(crate) struct View {
     last: GuestRange,
     /// See [`View::checked`].
@@ -69,9 +70,9 @@ impl View {
 
     /// Returns the range for a load or an atomic of `size` bytes at `address`.
     ///
-    /// Unlike [`range`](Self::range), it rounds the end of a device allocation up to a whole dword. Compilers access the
-    /// aligned dword around bytes and halves (LLVM's atomics of 8 and 16 bits are loops of `cmpswap`). The additional bytes
-    /// belong to no other allocation.
+    /// Unlike [`range`](Self::range), it rounds the end of a device allocation up to a whole dword. Compilers access
+    /// the aligned dword around bytes and halves (LLVM's atomics of 8 and 16 bits are loops of `cmpswap`). The
+    /// additional bytes belong to no other allocation.
     #[inline(always)]
     pub(crate) fn readable(&mut self, address: u64, size: u64) -> Option<GuestRange> {
         match self.range(address, size) {
@@ -89,7 +90,8 @@ impl View {
         Some(GuestRange { len: part.len.next_multiple_of(4), ..part })
     }
 
-    /// Returns the region that contains `size` bytes at `address`. [`range`](Self::range) must have been called for them.
+    /// Returns the region that contains `size` bytes at `address`. [`range`](Self::range) must have been called for
+    /// them.
     fn known(&self, address: u64, size: u64) -> Option<&Region> {
         let regions = &self.snapshot.regions;
         let before = regions.partition_point(|r| r.base <= address).checked_sub(1).map(|n| &regions[n]);

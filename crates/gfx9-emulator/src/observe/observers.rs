@@ -1,4 +1,5 @@
-//! The observers of a dispatch and of a workgroup. They pass each instruction on to the profile, the sanitizer and the trace.
+//! The observers of a dispatch and of a workgroup. They pass each instruction on to the profile, the sanitizer and the
+//! trace.
 
 use std::sync::{Arc, Mutex};
 

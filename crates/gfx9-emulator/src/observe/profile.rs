@@ -62,26 +62,26 @@ pub struct Profile {
     /// The additional cycles that accesses to LDS need because lanes access different dwords of one bank.
     ///
     /// LDS has 32 banks of one dword each, consecutive dwords in consecutive banks (AMD "Instinct MI200 Instruction Set
-    /// Architecture", section 11.1, "LDS overview"). Lanes that access the same dword share the access. The model serves
-    /// groups of consecutive lanes that together access 128 bytes: 32 lanes of up to 4 bytes, 16 of 8, 8 of 12 or 16. A
-    /// group needs one cycle for each different dword of the bank that has the most of them; the cycles beyond the first
-    /// are conflicts. How the hardware groups the lanes of accesses wider than 4 bytes is not documented, so its own
-    /// counter may differ for them.
+    /// Architecture", section 11.1, "LDS overview"). Lanes that access the same dword share the access. The model
+    /// serves groups of consecutive lanes that together access 128 bytes: 32 lanes of up to 4 bytes, 16 of 8, 8 of 12
+    /// or 16. A group needs one cycle for each different dword of the bank that has the most of them; the cycles beyond
+    /// the first are conflicts. How the hardware groups the lanes of accesses wider than 4 bytes is not documented, so
+    /// its own counter may differ for them.
     pub lds_bank_conflicts: u64,
     /// The number of conditional branches on VCC or EXEC.
     pub vector_branches: u64,
     /// The number of conditional branches on VCC or EXEC at which lanes diverge.
     ///
-    /// `s_cbranch_execz` and `s_cbranch_execnz` diverge if EXEC has some, but not all, of the lanes that it had before it
-    /// was last changed. `s_cbranch_vccz` and `s_cbranch_vccnz` diverge if VCC is set for some, but not all, of the active
-    /// lanes. A short `if` for which the compiler generates no branch is not counted.
+    /// `s_cbranch_execz` and `s_cbranch_execnz` diverge if EXEC has some, but not all, of the lanes that it had before
+    /// it was last changed. `s_cbranch_vccz` and `s_cbranch_vccnz` diverge if VCC is set for some, but not all, of the
+    /// active lanes. A short `if` for which the compiler generates no branch is not counted.
     pub divergent_branches: u64,
     /// The number of vector instructions (arithmetic, memory, LDS, private memory).
     pub vector_instructions: u64,
     /// The sum of the numbers of active lanes over all vector instructions.
     pub active_lanes: u64,
-    /// How many workgroups and waves of the kernel a compute unit holds at the same time, computed from its registers, LDS
-    /// and block; that of the last dispatch. `None` if the limits are not known or the kernel exceeds them.
+    /// How many workgroups and waves of the kernel a compute unit holds at the same time, computed from its registers,
+    /// LDS and block; that of the last dispatch. `None` if the limits are not known or the kernel exceeds them.
     pub occupancy: Option<Occupancy>,
 }
 

@@ -1,4 +1,5 @@
-//! Data races: the history of accesses to each dword, and the rules by which a later access is ordered after an earlier one.
+//! Data races: the history of accesses to each dword, and the rules by which a later access is ordered after an earlier
+//! one.
 //!
 //! # What orders
 //!

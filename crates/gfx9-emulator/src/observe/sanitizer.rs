@@ -165,7 +165,8 @@ impl Local {
         self.waves.fill(Acquired { at: latest, pending: false });
     }
 
-    /// Counts the acquire that a wave has just executed. It takes effect only here, after the instruction has read memory.
+    /// Counts the acquire that a wave has just executed. It takes effect only here, after the instruction has read
+    /// memory.
     fn settle(&mut self, wave: usize) {
         if let Some(acquired) = self.waves.get_mut(wave).filter(|acquired| acquired.pending) {
             *acquired = Acquired { at: self.shared.memory.acquire(), pending: false };
@@ -250,8 +251,8 @@ impl Local {
         }
     }
 
-    /// Checks an access to global memory. Returns the mask of the lanes that read bytes that were never written, and a lane
-    /// that races, with the other access.
+    /// Checks an access to global memory. Returns the mask of the lanes that read bytes that were never written, and a
+    /// lane that races, with the other access.
     fn global(
         &self,
         cx: &mut ExecContext,
@@ -338,8 +339,9 @@ fn bytes_of(address: u64, size: u64, dword: u64) -> u8 {
     (0..4).filter(|n| (address..address + size).contains(&(4 * dword + n))).fold(0, |mask, n| mask | 1 << n)
 }
 
-/// Returns whether a load or store bypasses the caches, as atomic and volatile ones do: glc on gfx90a, sc0 or sc1 on gfx942.
-/// On gfx90a glc and slc together are for data that is not used again (LLVM, "Memory Model gfx90a", "Memory Model gfx942").
+/// Returns whether a load or store bypasses the caches, as atomic and volatile ones do: glc on gfx90a, sc0 or sc1 on
+/// gfx942. On gfx90a glc and slc together are for data that is not used again (LLVM, "Memory Model gfx90a", "Memory
+/// Model gfx942").
 fn bypasses_caches(target: Target, i: &Inst) -> bool {
     match target {
         Target::Gfx90a => i.flags & flag::GLC != 0 && i.flags & flag::SLC == 0,

@@ -19,8 +19,8 @@ const LIMIT: u64 = 100_000;
 /// Selects the instructions that a trace reports. The default selects all, and reports the first 100,000.
 ///
 /// An instruction has to match every field that is set. The text form is a list of `KEY=VALUE`, separated by commas:
-/// `kernel=NAME`, `workgroup=X:Y:Z` (or `X`, or `X:Y`), `wave=N`, `pc=FROM..TO` (ELF virtual addresses), `mnemonic=NAME`
-/// (or `v_mfma*` for all that begin with `v_mfma`), `lane=N`, `limit=N`.
+/// `kernel=NAME`, `workgroup=X:Y:Z` (or `X`, or `X:Y`), `wave=N`, `pc=FROM..TO` (ELF virtual addresses),
+/// `mnemonic=NAME` (or `v_mfma*` for all that begin with `v_mfma`), `lane=N`, `limit=N`.
 ///
 /// ```
 /// use gfx9_emulator::TraceFilter;
@@ -180,8 +180,9 @@ struct Inner {
 pub struct InstructionTrace(Arc<Inner>);
 
 impl InstructionTrace {
-    /// Creates a trace that calls `sink` with each instruction that `filter` selects. The instructions of one wave come in
-    /// the order of execution. Any thread that runs a wave may call `sink`, and several may call it at the same time.
+    /// Creates a trace that calls `sink` with each instruction that `filter` selects. The instructions of one wave come
+    /// in the order of execution. Any thread that runs a wave may call `sink`, and several may call it at the same
+    /// time.
     pub fn new(
         filter: TraceFilter,
         sink: impl Fn(&TracedInstruction) + Send + Sync + 'static,

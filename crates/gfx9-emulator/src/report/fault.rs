@@ -73,7 +73,8 @@ pub enum FaultCause {
         lanes: Vec<LaneAddress>,
         /// The size of each lane's private memory in bytes.
         scratch: u32,
-        /// The part of these bytes that is for a [dynamic stack](crate::MachineConfig::dynamic_stack); 0 if the kernel uses none.
+        /// The part of these bytes that is for a [dynamic stack](crate::MachineConfig::dynamic_stack); 0 if the kernel
+        /// uses none.
         dynamic: u32,
     },
     /// A buffer access through the descriptor of private memory, with an offset or index that reaches the memory of
@@ -107,14 +108,14 @@ pub enum FaultCause {
     },
     /// `s_trap`.
     Trap {
-        /// The trap's number. 2 is for `assert`, `abort` and `__builtin_trap`. 3 (`__builtin_debugtrap`) never faults: it
-        /// is for debuggers and has no effect here.
+        /// The trap's number. 2 is for `assert`, `abort` and `__builtin_trap`. 3 (`__builtin_debugtrap`) never faults:
+        /// it is for debuggers and has no effect here.
         id: u8,
     },
     /// The wave has halted itself; only a debugger could resume it.
     Halted,
-    /// A barrier that can never be met: every wave that has not ended waits for another. A wave that loops forever does not
-    /// wait in this sense; it runs until a budget ends the dispatch.
+    /// A barrier that can never be met: every wave that has not ended waits for another. A wave that loops forever does
+    /// not wait in this sense; it runs until a budget ends the dispatch.
     NeverMet {
         /// The waves that wait, at most sixteen.
         waiting: Vec<WaitingWave>,
@@ -212,10 +213,7 @@ impl fmt::Display for FaultCause {
                     match wave.waits_for {
                         WaitsFor::Barrier => f.write_str("at s_barrier")?,
                         WaitsFor::GlobalBarrier { resource, missing } => {
-                            write!(
-                                f,
-                                "at the global barrier {resource} (missing waves: {missing})"
-                            )?;
+                            write!(f, "at the global barrier {resource} (missing waves: {missing})")?;
                         }
                         WaitsFor::Semaphore { resource } => write!(f, "at the global semaphore {resource}")?,
                     }
@@ -256,7 +254,8 @@ pub struct FaultReport {
     pub wave: u32,
     /// The ELF virtual address of the instruction.
     pub pc: u64,
-    /// The function that contains the instruction, and the instruction's offset in bytes; `None` if no symbol covers it.
+    /// The function that contains the instruction, and the instruction's offset in bytes; `None` if no symbol covers
+    /// it.
     pub function: Option<(String, u64)>,
     /// The instruction's mnemonic, or `(illegal)`.
     pub mnemonic: &'static str,

@@ -96,7 +96,8 @@ fn text_of(target: Target, first: u32, second: Option<u32>, pc: u64, lenient: bo
 /// Disassembles an instruction as the hardware reads it: bits that the hardware ignores may be set. [`disassemble`]
 /// returns `None` for such an instruction, as LLVM does. If the instruction has only one dword, the second is ignored.
 ///
-/// If the target has no such instruction, [`Instruction::is_legal`] is false and the text is `.long` with the first dword.
+/// If the target has no such instruction, [`Instruction::is_legal`] is false and the text is `.long` with the first
+/// dword.
 pub fn disassemble_lenient(target: Target, words: [u32; 2], pc: u64) -> Instruction {
     text_of(target, words[0], Some(words[1]), pc, true).unwrap_or_else(|| Instruction::illegal(words[0], pc))
 }

@@ -12,8 +12,8 @@ use crate::target::Target;
 /// An iterator that disassembles a piece of code.
 ///
 /// For a dword that does not begin an instruction of the target, it returns an [`Instruction`] of four bytes with
-/// `.long` as text and [`Instruction::is_legal`] false, as `llvm-objdump` does. Up to three bytes that remain at the end
-/// are ignored.
+/// `.long` as text and [`Instruction::is_legal`] false, as `llvm-objdump` does. Up to three bytes that remain at the
+/// end are ignored.
 #[derive(Debug, Clone)]
 pub struct Instructions<'a> {
     target: Target,

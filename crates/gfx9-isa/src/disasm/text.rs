@@ -4,7 +4,8 @@ use std::fmt::{self, Write as _};
 
 use super::words::NotAnInstruction;
 
-/// Collects the text of an instruction. Collects nothing if the caller only needs to know whether the instruction exists.
+/// Collects the text of an instruction. Collects nothing if the caller only needs to know whether the instruction
+/// exists.
 pub(super) struct Text<'a> {
     out: Option<&'a mut String>,
     operands: u32,

@@ -41,7 +41,8 @@ const DEVICE_MEMORY: u32 = 3;
 /// address in the slab (ockl, dm.cl).
 const SLAB: u64 = 2 << 20;
 
-/// The largest size of unfinished messages of a dispatch in bytes. It limits the host memory that a faulty kernel can use.
+/// The largest size of unfinished messages of a dispatch in bytes. It limits the host memory that a faulty kernel can
+/// use.
 const MAX_PENDING: usize = 64 << 20;
 
 /// The hostcall buffer of one dispatch, in the dispatch's own memory.

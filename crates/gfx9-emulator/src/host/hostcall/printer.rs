@@ -17,16 +17,16 @@ pub enum PrintfStream {
 ///
 /// The default writes it to the process's standard output and error immediately.
 ///
-/// On Unix the default does not take the locks of [`std::io::stdout`] and [`std::io::stderr`], so a program may hold them
-/// while it waits for a kernel that prints. If the program has printed an unfinished line, the kernel's text may appear
-/// before it. On other systems the default takes the locks, and a program that holds one while it waits for such a kernel
-/// waits forever.
+/// On Unix the default does not take the locks of [`std::io::stdout`] and [`std::io::stderr`], so a program may hold
+/// them while it waits for a kernel that prints. If the program has printed an unfinished line, the kernel's text may
+/// appear before it. On other systems the default takes the locks, and a program that holds one while it waits for such
+/// a kernel waits forever.
 #[derive(Clone)]
 pub struct Printer(pub(super) Arc<dyn Fn(PrintfStream, &[u8]) + Send + Sync>);
 
 impl Printer {
-    /// Creates a printer that calls `print` with the text of each `printf`. Any thread that runs the kernel may call it,
-    /// and several may call it at the same time. If it panics, the dispatch fails with
+    /// Creates a printer that calls `print` with the text of each `printf`. Any thread that runs the kernel may call
+    /// it, and several may call it at the same time. If it panics, the dispatch fails with
     /// [`Error::Incomplete`](crate::Error::Incomplete).
     pub fn new(print: impl Fn(PrintfStream, &[u8]) + Send + Sync + 'static) -> Printer {
         Printer(Arc::new(print))
