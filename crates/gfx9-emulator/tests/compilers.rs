@@ -124,7 +124,7 @@ fn generic_target_runs_as_gfx942() {
     rig.run("mixed", 2, 64, &[U64(out), U32(100)]);
     let expected: Vec<u32> = (0..128)
         .map(|i| {
-            // The slot that holds k * i is (3 * k + i) % 8: slot s holds k = 3 * (s - i) % 8.
+            // k * i is at index (3 * k + i) % 8, so index s has k = 3 * (s - i) % 8.
             let slot = |s: u32| (3 * (s + 128 - i) % 8) * i;
             let call = if i % 2 == 0 { i + 1 } else { 2 * i };
             if i < 100 { 3 + 3 * i + call + slot(i) + slot(i + 3) } else { 7 }

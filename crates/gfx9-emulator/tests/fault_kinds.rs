@@ -188,7 +188,7 @@ fn a_barrier_that_can_never_be_met_is_found_without_a_budget() {
             config.schedule_seed = seed;
             for rig in Rig::waiting(&config) {
                 let out = rig.words(&[0; 128]);
-                // As many waves as there are workgroups, which is what a resource expects that nobody has set.
+                // As many waves as workgroups: the number that resource 0 expects until a kernel sets it.
                 rig.run("never_meet", 3, 128, &[U64(out), U32(3)]);
                 assert_eq!(rig.read(out, 128), [1; 128]);
                 rig.run("init_resource", 1, 64, &[U32(3), U32(0)]);

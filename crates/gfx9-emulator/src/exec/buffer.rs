@@ -46,8 +46,8 @@ pub(crate) struct Reach {
 enum Range {
     /// Buffers with ADD_TID and no index: nothing is checked.
     None,
-    /// Raw buffers: the offset in bytes. Unless the buffer is swizzled, the scalar offset counts. So say the ISA
-    /// documents, and so does hardware (LLVM's pull request 207821; AMD's own kernels need it), although the
+    /// Raw buffers: the offset in bytes. Unless the buffer is swizzled, this includes the scalar offset, as the ISA
+    /// documents say and hardware does (LLVM's pull request 207821; AMD's own kernels need it), although the
     /// descriptions of LLVM's intrinsics say otherwise.
     Bytes(u32),
     /// Structured buffers: the index.

@@ -195,7 +195,7 @@ impl Drop for Machine {
         self.queue.lock().closed = true;
         self.queue.changed.notify_all();
         for helper in self.helpers.drain(..) {
-            // There is nothing to clean up after a helper that panicked.
+            // A helper that panicked needs no cleanup.
             let _ = helper.join();
         }
     }

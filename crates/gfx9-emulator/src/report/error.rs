@@ -39,7 +39,7 @@ pub enum Error {
     InvalidLaunch {
         /// The kernel's name.
         kernel: String,
-        /// The limit, and what was asked for.
+        /// The limit, and the value that exceeds it.
         reason: String,
     },
     /// There is not enough device memory.

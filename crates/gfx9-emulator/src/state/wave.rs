@@ -313,7 +313,7 @@ impl Wave {
     /// Returns the mask of active lanes.
     #[inline(always)]
     pub(crate) fn exec(&self) -> u64 {
-        // One load, unlike `s64`, as every vector instruction asks.
+        // One load, unlike `s64`, because every vector instruction reads EXEC.
         let pair = [self.r.s[sreg::EXEC as usize], self.r.s[sreg::EXEC as usize + 1]];
         u64::from_le(bytemuck::must_cast(pair.map(u32::to_le)))
     }

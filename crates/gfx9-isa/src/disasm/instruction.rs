@@ -1,4 +1,4 @@
-//! Disassembling one instruction.
+//! Disassembles one instruction.
 
 use std::fmt;
 
