@@ -1,5 +1,5 @@
-//! Measures the speed of the interpreter on one thread, in million wave instructions per second: `cargo bench -p
-//! gfx9-emulator`.
+//! Measures the speed of the interpreter on one thread, in million wave instructions per second:
+//! `cargo bench -p gfx9-emulator`.
 //!
 //! `cargo bench -p gfx9-emulator -- [--level portable|avx2|avx512] [--threads N] [NAME...]`
 

@@ -53,8 +53,8 @@ impl<const N: usize> Element for [u32; N] {
         let mut out = [0; N];
         let (pairs, last) = out.as_chunks_mut::<2>();
         for (n, pair) in pairs.iter_mut().enumerate() {
-            // Two dwords in one access, because a kernel may rely on a 64-bit load being atomic. SAFETY: as the caller
-            // guarantees.
+            // Two dwords in one access, because a kernel may rely on a 64-bit load being atomic.
+            // SAFETY: as the caller guarantees.
             let both = unsafe { raw::load64(p.add(8 * n)) };
             *pair = [both as u32, (both >> 32) as u32];
         }
