@@ -1,9 +1,9 @@
 //! Matrix instructions: the places of the elements of A, B, C and D in registers, and the loops over them.
 //!
-//! An instruction computes `D = A * B + C` for 1 to 16 independent blocks: A is N x K, B is K x N. There are
-//! `G = 64 / (N * blocks)` groups of lanes. Lane `(g * blocks + block) * N + i` has the `E = K / G` consecutive elements
-//! `A[i][g * E ..]`, packed from the low bits of the first register on. The same holds for B, with column `j` in place
-//! of row `i`.
+//! An instruction computes `D = A * B + C` for 1 to 16 independent blocks: A is N x K, B is K x N. There are `G = 64 /
+//! (N * blocks)` groups of lanes. Lane `(g * blocks + block) * N + i` has the `E = K / G` consecutive elements `A[i][g
+//! * E ..]`, packed from the low bits of the first register on. The same holds for B, with column `j` in place of row
+//! `i`.
 //!
 //! In C and D the N columns of a row are N consecutive lanes; four rows are four consecutive registers; the following
 //! rows (or, of 4 x 4 matrices, the blocks) fill the remaining lanes of these registers. An f64 result has two

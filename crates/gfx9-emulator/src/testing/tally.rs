@@ -1,7 +1,7 @@
 //! Records which instructions the randomised tests have executed, and how often.
 //!
-//! `verified!(a, b)` lists the functions of a test module that compare instructions with a reference on random operands.
-//! Each becomes a test, and records every instruction that its [`TestWave`](super::test_wave::TestWave) runs.
+//! `verified!(a, b)` lists the functions of a test module that compare instructions with a reference on random
+//! operands. Each becomes a test, and records every instruction that its [`TestWave`](super::test_wave::TestWave) runs.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
