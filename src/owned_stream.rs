@@ -1,4 +1,4 @@
-//! A driver's stream that is destroyed with its last owner.
+//! A driver's stream that is destroyed when its owner is dropped.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,7 +25,7 @@ pub(crate) struct OwnedStream {
 }
 
 impl OwnedStream {
-    /// Makes a stream; `number` is one that no other stream of the process has.
+    /// Creates a stream. No other stream of the process has the same `number`.
     pub(crate) fn new(
         driver: &Arc<dyn Driver>,
         device: DeviceId,
@@ -131,14 +131,14 @@ impl OwnedStream {
 
     /// Waits for all work on the stream.
     pub(crate) fn synchronize(&self) -> DriverResult<()> {
-        // SAFETY: the stream is owned by `self` and made by this driver for this device.
+        // SAFETY: the stream is owned by `self`, and this driver created it for this device.
         unsafe { self.driver.stream_synchronize(self.device, self.raw) }
     }
 }
 
 impl Drop for OwnedStream {
     fn drop(&mut self) {
-        // SAFETY: nobody else has the stream any more.
+        // SAFETY: `self` owns the stream and is its last user.
         if let Err(e) = unsafe { self.driver.stream_destroy(self.device, self.raw) } {
             log::warn!("destroying a stream of {}: {e}", self.device);
         }

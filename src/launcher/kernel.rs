@@ -1,4 +1,4 @@
-//! A registered kernel: its function, what its metadata demand of a launch, and where it ran.
+//! A registered kernel: its function, its parameters and limits, and the streams that it was launched on.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -18,17 +18,17 @@ use super::registry::{KernelHandle, Registry};
 use super::stream_state::{Stream, StreamState};
 use super::ticket::Ticket;
 
-/// HIP's safe contract for arguments by value.
+/// The largest kernarg segment in bytes: HIP guarantees no more than 4 KiB of arguments.
 const MAX_KERNARG: u32 = 4096;
 
-/// What a parameter takes.
+/// The kind of argument that a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ParameterKind {
     Value,
     Pointer,
 }
 
-/// An explicit parameter.
+/// An explicit parameter: its offset in the kernarg segment and its size, in bytes, and its kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parameter {
     pub(crate) offset: u32,
@@ -36,20 +36,22 @@ pub(crate) struct Parameter {
     pub(crate) kind: ParameterKind,
 }
 
-/// A registered kernel on a device, as [`Launcher::kernel`](crate::Launcher::kernel) looks it up, for callers that launch
-/// it often and want no look-up. It stays the same kernel when its handle is given another or unregistered. When the last
-/// reference goes, its module is kept until the last launch has finished.
+/// A registered kernel on a device. [`Launcher::kernel`](crate::Launcher::kernel) returns it for callers that launch it
+/// often and do not want to look up its handle each time.
+///
+/// It stays the same kernel when its handle's kernel is replaced or unregistered. When the last reference is dropped,
+/// its module is kept until the last launch has finished.
 #[derive(Debug)]
 pub struct Kernel {
     pub(crate) handle: KernelHandle,
-    /// Differs between a kernel and the one that replaces it under the same handle.
+    /// A number that no other kernel of the process has, not even one that replaces this kernel under its handle.
     pub(crate) id: u64,
     pub(crate) name: Arc<str>,
     pub(crate) function: RawFunction,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) kernarg_bytes: u32,
     pub(crate) explicit_bytes: u32,
-    /// Most bytes of packed arguments, padding included.
+    /// The greatest number of bytes of packed arguments, with padding.
     packed_limit: u32,
     max_total: u32,
     static_lds: u32,
@@ -61,12 +63,12 @@ pub struct Kernel {
     registered: AtomicBool,
     /// Whether an input may be the output.
     in_place: AtomicBool,
-    /// Dynamic LDS of the kernel's layout in bytes; 0 without one.
+    /// The dynamic LDS of the kernel's LDS layout in bytes; 0 without one.
     lds_layout: AtomicU32,
 }
 
 impl Kernel {
-    /// Looks a kernel up in a loaded module and checks that it can be launched at all.
+    /// Finds a kernel in a loaded module and checks that it can be launched.
     pub(crate) fn new(registration: &Registration<'_>, handle: KernelHandle) -> Result<Kernel> {
         static ID: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
         let Registration { module, name, lds_bytes, in_place } = registration;
@@ -97,7 +99,7 @@ impl Kernel {
                 },
             })
             .collect();
-        // Packing relies on it; the metadata come from a file.
+        // Packing relies on this, and the metadata come from a file.
         if parameters
             .iter()
             .any(|p| u64::from(p.offset) + u64::from(p.size) > u64::from(signature.kernarg_size))
@@ -118,7 +120,7 @@ impl Kernel {
             name,
             function,
             parameters,
-            // None where all arguments are hidden: `KernelLaunch::kernarg` says why.
+            // 0 where all arguments are hidden: `KernelLaunch::kernarg` says why.
             kernarg_bytes: if signature.explicit_args().is_empty() { 0 } else { signature.kernarg_size },
             explicit_bytes: signature.explicit_size(),
             packed_limit: packed_limit(&signature),
@@ -138,30 +140,31 @@ impl Kernel {
         Ok(kernel)
     }
 
-    /// The handle that it was registered under.
+    /// Returns the handle that the kernel was registered under.
     pub fn handle(&self) -> KernelHandle {
         self.handle
     }
 
-    /// Launches the kernel; as [`Launcher::submit`](crate::Launcher::submit), without a look-up.
+    /// Launches the kernel, as [`Launcher::submit`](crate::Launcher::submit) does, without looking up a handle.
     ///
     /// # Safety
-    /// As [`Launcher::launch`](crate::Launcher::launch).
+    /// As for [`Launcher::submit`](crate::Launcher::submit).
     ///
     /// # Errors
-    /// As [`Launcher::submit`](crate::Launcher::submit), but never [`Error::StaleHandle`].
+    /// The errors of [`Launcher::submit`](crate::Launcher::submit), but never [`Error::StaleHandle`].
     #[inline]
     pub unsafe fn submit(&self, stream: &Stream, launch: Launch<'_>) -> Result<Ticket> {
         self.launch_on(stream, launch)
     }
 
-    /// Launches the kernel without a ticket; as [`Launcher::enqueue`](crate::Launcher::enqueue), without a look-up.
+    /// Launches the kernel without a ticket, as [`Launcher::enqueue`](crate::Launcher::enqueue) does, without looking
+    /// up a handle.
     ///
     /// # Safety
-    /// As [`Launcher::launch`](crate::Launcher::launch).
+    /// As for [`Launcher::submit`](crate::Launcher::submit).
     ///
     /// # Errors
-    /// As [`Launcher::enqueue`](crate::Launcher::enqueue), but never [`Error::StaleHandle`].
+    /// The errors of [`Launcher::enqueue`](crate::Launcher::enqueue), but never [`Error::StaleHandle`].
     #[inline]
     pub unsafe fn enqueue(&self, stream: &Stream, launch: Launch<'_>) -> Result<()> {
         self.launch_on(stream, launch)
@@ -208,7 +211,7 @@ impl Kernel {
         self.in_place.store(yes, Ordering::Relaxed);
     }
 
-    /// Gives launches `bytes` of dynamic LDS from now on, unless they ask for more.
+    /// Sets the bytes of dynamic LDS that a launch gets from now on if it does not ask for more.
     pub(crate) fn set_lds_layout(&self, bytes: u32) -> Result<()> {
         let limit = self.device().properties().max_lds_per_block;
         if u64::from(self.static_lds) + u64::from(bytes) > u64::from(limit) {
@@ -218,7 +221,8 @@ impl Kernel {
         Ok(())
     }
 
-    /// The dynamic LDS that a launch gets which asks for `asked`, as the kernel's layout needs it.
+    /// Returns the bytes of dynamic LDS for a launch that asks for `asked`: those of the kernel's LDS layout for 0.
+    /// Refuses a launch that asks for less than the layout needs.
     #[inline]
     pub(crate) fn with_layout(&self, asked: u32) -> Result<u32> {
         let layout = self.lds_layout.load(Ordering::Relaxed);
@@ -254,7 +258,7 @@ impl Kernel {
         {
             return Err(self.refuse(LaunchProblem::RequiredBlock { block, required }));
         }
-        // `grid * block` above u32 in an axis is hipErrorInvalidConfiguration.
+        // HIP returns hipErrorInvalidConfiguration where `grid * block` of an axis is over `u32::MAX`.
         let over = |i: usize| {
             grid[i] > limits.max_grid[i] || u64::from(grid[i]) * u64::from(block[i]) > u64::from(u32::MAX)
         };
@@ -274,7 +278,7 @@ impl Kernel {
         if got == self.parameters.len() { Ok(()) } else { Err(self.refuse_count(got)) }
     }
 
-    /// Checks number, size and kind of the arguments against the metadata.
+    /// Checks the number, sizes and kinds of the arguments against the metadata.
     pub(crate) fn check_args(&self, args: &[Arg<'_>]) -> Result<()> {
         self.check_count(args.len())?;
         let mut both = args.iter().zip(&self.parameters).enumerate();
@@ -312,13 +316,13 @@ impl Kernel {
         self.refuse(LaunchProblem::ArgumentKind { index, name, expected, got: kind })
     }
 
-    /// Refuses a number of arguments.
+    /// Returns the error for a wrong number of arguments.
     #[cold]
     pub(crate) fn refuse_count(&self, got: usize) -> Error {
         self.refuse(LaunchProblem::ArgumentCount { expected: self.parameters.len(), got })
     }
 
-    /// Checks the length of packed arguments, which may have padding behind the explicit part.
+    /// Checks the length in bytes of packed arguments, which may have padding after the explicit part.
     #[inline]
     pub(crate) fn check_packed(&self, got: usize) -> Result<()> {
         let fits = (self.explicit_bytes as usize..=self.packed_limit as usize).contains(&got);
@@ -331,7 +335,7 @@ impl Kernel {
         self.refuse(LaunchProblem::PackedSize { expected, limit, got })
     }
 
-    /// Checks that parameter `index` takes a value of `size` bytes.
+    /// Checks that parameter `index` takes a value of `size` bytes. `got` is the argument's kind, for the message.
     #[inline]
     pub(crate) fn check_value(&self, index: usize, size: usize, got: &'static str) -> Result<()> {
         let parameter = self.parameters[index];
@@ -395,7 +399,7 @@ fn packed_limit(signature: &KernelSignature) -> u32 {
 }
 
 impl Drop for Kernel {
-    /// Leaves the module to every stream that may still run a launch of it.
+    /// Passes the module to every stream that may still run a launch of the kernel.
     fn drop(&mut self) {
         let states = std::mem::take(self.states.get_mut().unwrap_or_else(PoisonError::into_inner));
         for stream_state in states.iter().filter_map(Weak::upgrade) {

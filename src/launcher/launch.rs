@@ -2,9 +2,9 @@
 //! copies, kernel and results.
 //!
 //! ```text
-//! host image, one piece each:   [ block | in arrays | inout arrays | out arrays | result block ]
-//!                                 <------- one H2D ------------->
-//!                                                     <------------ one D2H ----------------->
+//! image:   [ argument blocks, in arrays | inout arrays | out arrays, result blocks ]
+//!            <-------- one host-to-device copy ------>
+//!                                         <------ one device-to-host copy ------->
 //! ```
 //!
 //! With [`Staging::Mapped`] the same image lies in pinned memory that the kernel addresses itself: the first part in
@@ -27,22 +27,21 @@ use super::registry::{KernelHandle, Registry};
 use super::stream_state::{EnqueueState, KernelMemory, StreamState};
 use super::ticket::{Spans, Ticket};
 
-/// Pieces of the image start at multiples of this: a cache line, and enough for any vector type.
+/// The alignment of the image's pieces in bytes: a cache line, and enough for any vector type.
 const ALIGN: u64 = 64;
-/// Largest image; output offsets are 32 bits.
+/// The greatest size of the image in bytes. Offsets of outputs have 32 bits.
 const MAX_IMAGE: u64 = 1 << 31;
 
-/// Arguments as the caller has them.
+/// The arguments as the caller gives them.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ArgumentSource<'a> {
     /// One value for each parameter.
     Args(&'a [Arg<'a>]),
-    /// The explicit part of the kernarg segment, packed by a compiler that knows the layout, perhaps with padding
-    /// behind it.
+    /// The explicit part of the kernarg segment, as bytes that the caller laid out, perhaps with padding after it.
     Packed(&'a [u8]),
 }
 
-/// One launch whose memory is all there.
+/// One launch, with the memory of its destination found.
 #[derive(Clone, Copy)]
 pub(super) struct Request<'a> {
     pub(super) dims: LaunchDims,
@@ -76,9 +75,9 @@ pub(super) struct Target<'a> {
     pub(super) buffer: BufferArg<'a>,
 }
 
-/// What the caller gets of a launch: a [`Ticket`], or nothing.
+/// What a launch returns to the caller: a [`Ticket`], or nothing.
 pub(super) trait Receipt: Sized {
-    /// Whether outputs can be read by it.
+    /// Whether the caller can read outputs with it.
     const READS: bool;
 
     fn new(
@@ -111,14 +110,14 @@ impl Receipt for () {
     fn new(_: &Arc<StreamState>, _: u64, _: Option<ResultBuffer>, _: Spans) {}
 }
 
-/// Sizes of the image's three parts in bytes, pieces padded to [`ALIGN`].
+/// The sizes in bytes of the image's three parts, with each piece padded to [`ALIGN`].
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 struct StagedImage {
-    /// Blocks and in arrays.
+    /// The bytes of argument blocks and in arrays.
     input: u64,
-    /// Inout arrays.
+    /// The bytes of inout arrays.
     inout: u64,
-    /// Out arrays and result blocks.
+    /// The bytes of out arrays and result blocks.
     output: u64,
     /// Whether the arguments name a destination.
     has_destination: bool,
@@ -155,7 +154,8 @@ impl StagedImage {
     }
 }
 
-/// A piece's length with its padding; empty pieces still have an address of their own.
+/// Returns the length of a piece with its padding. An empty piece has padding too, so that it has an address of its
+/// own.
 #[inline]
 fn padded(bytes: usize) -> u64 {
     (bytes.max(1) as u64).checked_next_multiple_of(ALIGN).unwrap_or(u64::MAX)
@@ -413,7 +413,7 @@ fn check_image(kernel: &Kernel, request: &Request<'_>, image: &StagedImage, read
     Ok(())
 }
 
-/// Addresses of the image's parts as the kernel sees them, advanced piece by piece.
+/// The addresses at which the kernel finds the next piece of each part of the image.
 #[derive(Clone, Copy, Debug)]
 struct Cursor {
     input: u64,
@@ -447,7 +447,7 @@ struct ImagePart<'a> {
 }
 
 impl ImagePart<'_> {
-    /// Writes `bytes` at `at` behind the pieces so far; whether that changed anything.
+    /// Writes `bytes` at offset `at` of the current piece. Returns whether this changed the image.
     #[inline]
     fn put(&mut self, at: usize, bytes: &[u8]) -> bool {
         let start = self.used + at;
@@ -459,14 +459,14 @@ impl ImagePart<'_> {
         changed
     }
 
-    /// Ends a piece of `bytes`.
+    /// Ends the current piece, which has `bytes` bytes.
     #[inline]
     fn end(&mut self, bytes: usize) {
         self.used += padded(bytes) as usize;
     }
 }
 
-/// Writes the image's host-to-device part and notices whether it changes.
+/// Writes the parts of the image that are copied to the device, and records whether they change.
 struct Writer<'a> {
     input: ImagePart<'a>,
     inout: ImagePart<'a>,
@@ -492,14 +492,15 @@ impl<'a> Writer<'a> {
             HostData::InOut(d) => {
                 self.inout.put(0, d);
                 self.inout.end(d.len());
-                // The kernel overwrites it on the device, so it always travels.
+                // The kernel overwrites it on the device, so it is always copied.
                 self.changed = true;
             }
             HostData::Out(_) => {}
         }
     }
 
-    /// Writes a block with its addresses; its segments follow.
+    /// Writes an argument block with its addresses, and then its arrays. `segments` has the addresses of the pieces
+    /// after the block.
     #[inline]
     fn block(&mut self, block: &ArgumentBlock<'_>, segments: Cursor) {
         let mut from = 0;
@@ -688,19 +689,19 @@ fn stage(
     Ok(staged)
 }
 
-/// Pinned memory as a slice, zeroed: it may never have been written.
+/// Zeroes pinned memory, which may never have been written, and returns it as a slice.
 ///
 /// # Safety
-/// `host` is good for `bytes`, which nobody else uses for as long as the slice lives.
+/// `host` is valid for `bytes` bytes, and nothing else uses them as long as the slice lives.
 unsafe fn zeroed_slice<'a>(host: std::ptr::NonNull<u8>, bytes: usize) -> &'a mut [u8] {
-    // SAFETY: the caller's promise; zeroing initialises every byte before a reference to it is made.
+    // SAFETY: the caller's promise; zeroing initializes every byte before a reference to it is created.
     unsafe {
         host.write_bytes(0, bytes);
         std::slice::from_raw_parts_mut(host.as_ptr(), bytes)
     }
 }
 
-/// A submission that stopped on the way.
+/// Why `submit` failed, and what it had enqueued by then.
 struct EnqueueFailure {
     failed: LockedFailure,
     /// The kernel was enqueued.
@@ -751,7 +752,8 @@ fn submit(
     let free = |e| stopped(e, false);
     let stream = stream_state.core.for_work().map_err(free)?;
     if let Some(host) = staged.copy_from {
-        // SAFETY: the ring keeps the staged bytes until its fence; the scratch is at least as long as the image.
+        // SAFETY: the ring keeps the staged bytes until its fence is reached. The device scratch is at least as long as
+        // the image.
         unsafe {
             driver.enqueue(
                 id,

@@ -1,4 +1,4 @@
-//! Tickets: the results of a launch, read when they are there.
+//! Tickets: the pending results of a launch, a graph or a read; and outputs, the results on the host.
 
 use hip_driver::Note;
 use std::future::Future;
@@ -15,20 +15,22 @@ use crate::memory::ResultBuffer;
 use super::stream_state::StreamState;
 use super::waker::{self, Registration};
 
-/// Offset and length in bytes of each output in the result slot.
+/// The offset and length in bytes of each output in the result buffer.
 pub(crate) type Spans = SmallVec<[(u32, u32); 4]>;
 
-/// The results of one launch.
+/// The pending results of one submission: a launch, a graph or a read.
 ///
-/// [`read`](Ticket::read) waits for that launch alone; awaiting the ticket does not block; dropping it unread costs
-/// nothing and leaks nothing. A launch without outputs has a ticket too, which `read` turns into an empty
-/// [`Output`], waiting for the stream.
+/// [`read`](Ticket::read) waits for that submission alone and returns its [`Output`]. Awaiting the ticket does not
+/// block the thread. A ticket may be dropped unread; its memory is used again once the work has finished.
+///
+/// A submission without outputs returns a ticket too. Reading it waits for all work on the stream and returns an empty
+/// [`Output`].
 #[derive(Debug)]
 pub struct Ticket {
     results: Results,
     spans: Spans,
     waiting: Option<Arc<Registration>>,
-    /// Whether the launch has finished well and its outputs may be looked at.
+    /// Whether [`finish`](Ticket::finish) has waited for the submission without an error, so that outputs may be read.
     finished: bool,
 }
 
@@ -63,12 +65,14 @@ impl Ticket {
         Ticket { results, spans, waiting: None, finished: false }
     }
 
-    /// How many outputs the launch has: its inout and out arrays and result blocks, in the order of the arguments.
+    /// Returns the number of outputs. Those of a launch are its inout and out arrays and its result blocks, in the
+    /// order of the arguments.
     pub fn outputs(&self) -> usize {
         self.spans.len()
     }
 
-    /// Whether the launch has finished; never waits. An error of the device counts as finished: `read` returns it.
+    /// Returns whether the submission has finished. Never waits. Returns true after an error of the device too, which
+    /// `read` then returns.
     pub fn is_ready(&self) -> bool {
         let Results { stream_state, sequence, buffer } = &self.results;
         let core = &stream_state.core;
@@ -81,8 +85,8 @@ impl Ticket {
         }
     }
 
-    /// Waits for the launch and gives its outputs. At most one synchronize, none if the host has seen later work of the
-    /// stream finish.
+    /// Waits for the submission and returns its outputs. Waits with one driver call, or with none if the host has seen
+    /// it or later work of the stream complete.
     ///
     /// # Errors
     /// [`Error::DeviceLost`] when a kernel faulted; the driver's.
@@ -92,7 +96,7 @@ impl Ticket {
         Ok(Output { results: self.results, spans: self.spans })
     }
 
-    /// Tells layers that the host is about to look at the outputs.
+    /// Tells layers that the host is about to read the outputs.
     fn note_read(&self) {
         if let Some(buffer) = &self.results.buffer {
             let bytes = self.spans.iter().map(|(at, len)| at + len).max().unwrap_or(0) as usize;
@@ -101,11 +105,11 @@ impl Ticket {
         }
     }
 
-    /// Waits for the launch, as [`read`](Ticket::read) does, and keeps the ticket: [`output`](Ticket::output) then gives the
-    /// outputs.
+    /// Waits for the submission, as [`read`](Ticket::read) does, and keeps the ticket. [`output`](Ticket::output) then
+    /// returns the outputs.
     ///
     /// # Errors
-    /// As [`read`](Ticket::read).
+    /// The errors of [`read`](Ticket::read).
     #[inline]
     pub fn finish(&mut self) -> Result<()> {
         if !self.finished {
@@ -116,10 +120,11 @@ impl Ticket {
         Ok(())
     }
 
-    /// Output `index` of a launch that [`finish`](Ticket::finish) has waited for.
+    /// Returns output `index`, counted from 0, once [`finish`](Ticket::finish) has waited for the submission.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) when there is no such output, or when nothing has waited for the launch.
+    /// [`Error::Invalid`](crate::Error::Invalid) when there is no such output, or when `finish` was not called or
+    /// failed.
     #[inline]
     pub fn output(&self, index: usize) -> Result<&[u8]> {
         match &self.results.buffer {
@@ -130,10 +135,11 @@ impl Ticket {
         .ok_or_else(|| no_output(index, self.spans.len()))
     }
 
-    /// Waits for the launch and copies each output into its destination.
+    /// Waits for the submission and copies each output into its slice of `destinations`.
     ///
     /// # Errors
-    /// As [`read`](Ticket::read), and [`Error::Invalid`] when number or lengths differ.
+    /// The errors of [`read`](Ticket::read), and [`Error::Invalid`] when the number of slices is not that of the
+    /// outputs or a slice has another length than its output.
     pub fn read_into(self, destinations: &mut [&mut [u8]]) -> Result<()> {
         let output = self.read()?;
         if output.len() != destinations.len() {
@@ -172,7 +178,8 @@ impl Ticket {
 impl Future for Ticket {
     type Output = Result<Output>;
 
-    /// Ready when the launch has finished. The first poll before that starts a thread that watches for it.
+    /// Returns the outputs once the submission has finished. Before that, the first poll has the waker's thread watch
+    /// for it.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         if !self.is_ready() {
             match &self.waiting {
@@ -184,7 +191,7 @@ impl Future for Ticket {
                     self.waiting = Some(registration);
                 }
             }
-            // It may have finished between the question and the registration; the watcher wakes us then.
+            // If the work has finished since `is_ready`, the waker's thread sees it in its next round.
             return Poll::Pending;
         }
         let Results { stream_state, sequence, buffer } = &mut self.results;
@@ -194,10 +201,11 @@ impl Future for Ticket {
     }
 }
 
-/// Output `index` in a launch's slot.
+/// Returns output `index` in a result buffer.
 ///
 /// # Safety
-/// The launch has finished, `spans` are its own, and the slot is not given back while the bytes are borrowed.
+/// The work has finished, `spans` are those of its ticket, and the buffer is not returned to the stream while the bytes
+/// are borrowed.
 #[inline]
 unsafe fn output_of<'a>(buffer: &'a ResultBuffer, spans: &Spans, index: usize) -> Option<&'a [u8]> {
     let &(at, len) = spans.get(index)?;
@@ -211,7 +219,8 @@ fn no_output(index: usize, outputs: usize) -> Error {
     Error::invalid("Output::bytes", format!("output {index} of {outputs}"))
 }
 
-/// The outputs of a finished launch, in pinned memory that goes back to the stream when this is dropped.
+/// The outputs of a submission that has finished. They lie in pinned memory of the stream, which the stream uses again
+/// after this is dropped.
 #[derive(Debug)]
 pub struct Output {
     results: Results,
@@ -219,17 +228,17 @@ pub struct Output {
 }
 
 impl Output {
-    /// How many outputs there are.
+    /// Returns the number of outputs.
     pub fn len(&self) -> usize {
         self.spans.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no outputs.
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
     }
 
-    /// Output `index` as bytes, aligned to 64.
+    /// Returns the bytes of output `index`, counted from 0. They are aligned to 64 bytes.
     ///
     /// # Errors
     /// [`Error::Invalid`] when there is no such output.
@@ -240,10 +249,10 @@ impl Output {
         bytes.ok_or_else(|| no_output(index, self.spans.len()))
     }
 
-    /// Output `index` as elements.
+    /// Returns output `index`, counted from 0, as elements.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when there is no such output or its length is no multiple of `T`'s.
+    /// [`Error::Invalid`] when there is no such output or its length is not a multiple of `T`'s size.
     pub fn slice<T: Pod>(&self, index: usize) -> Result<&[T]> {
         let bytes = self.bytes(index)?;
         bytemuck::try_cast_slice(bytes).map_err(|e| {
@@ -253,10 +262,10 @@ impl Output {
         })
     }
 
-    /// Output `index` as one value.
+    /// Returns output `index`, counted from 0, as one value.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when there is no such output or it has another size.
+    /// [`Error::Invalid`] when there is no such output or its length is not `T`'s size.
     pub fn value<T: Pod>(&self, index: usize) -> Result<T> {
         let bytes = self.bytes(index)?;
         bytemuck::try_pod_read_unaligned(bytes).map_err(|e| {

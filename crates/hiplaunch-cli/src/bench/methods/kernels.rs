@@ -1,13 +1,13 @@
-//! The kernels of hip/bench.hip: their code objects, and which of them a job launches.
+//! The kernels of hip/bench.hip: their code objects, and the choice of a kernel for a job.
 
 use hiplaunch::{Device, Error, LaunchDims};
 
 use super::{Job, LaunchMethod};
 
-/// Sizes of arguments, in bytes, for which there is a kernel that takes them by value.
+/// The sizes of arguments in bytes for which there is a kernel that takes them by value.
 pub const BY_VALUE: [usize; 4] = [8, 64, 256, 1024];
 
-/// Up to so many bytes of arguments and results one wavefront does it.
+/// The bytes of arguments and results up to which one wavefront is launched.
 const SMALL: usize = 4096;
 
 const OBJECTS: [(&str, &[u8]); 2] = [
@@ -15,10 +15,10 @@ const OBJECTS: [(&str, &[u8]); 2] = [
     ("gfx942", include_bytes!("../../../hip/bench.gfx942.co")),
 ];
 
-/// The code object for a device.
+/// Returns the code object for a device.
 ///
 /// # Errors
-/// None is there for its processor.
+/// Returns an error if there is none for the device's processor.
 pub fn image(device: &Device) -> Result<&'static [u8], Error> {
     let target = &device.properties().target.processor;
     let help = format!(
@@ -28,7 +28,8 @@ pub fn image(device: &Device) -> Result<&'static [u8], Error> {
     image_of(device, &OBJECTS, "bench", &help)
 }
 
-/// The one of some code objects, by processor, that a device can run; the error of the command `what` ends in `help`.
+/// Returns the code object, out of some by processor, that a device can run. The error names the command `what` and
+/// ends with `help`.
 pub(crate) fn image_of(
     device: &Device,
     objects: &[(&str, &'static [u8])],
@@ -44,7 +45,8 @@ pub(crate) fn image_of(
     })
 }
 
-/// The kernel by which a method does a job, and how it is launched: one workgroup, as its sum needs.
+/// Returns the kernel with which a method does a job, and its dimensions: one workgroup, because the kernel sums over
+/// it.
 pub(super) fn kernel(method: LaunchMethod, job: &Job) -> (&'static str, LaunchDims) {
     let block = if job.arguments.max(job.results) <= SMALL { 64 } else { 1024 };
     let name = match (method, job.arguments) {
