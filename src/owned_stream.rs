@@ -72,16 +72,14 @@ impl OwnedStream {
     /// Has `event` recorded after the work at `position`, which was enqueued last, if it is needed at all: when
     /// [`for_work`](OwnedStream::for_work) is called next, or at once on a stream that others use. Positions are deferred
     /// one after the other, under a lock of the caller.
+    ///
+    /// # Errors
+    /// Returns the driver's error if the event could not be recorded at once. It stays deferred then.
     #[inline]
-    pub(crate) fn defer(&self, position: u64, event: RawEvent) {
+    pub(crate) fn defer(&self, position: u64, event: RawEvent) -> DriverResult<()> {
         self.deferred_event.store(event.0, Ordering::Relaxed);
         self.deferred.store(position, Ordering::Release);
-        if self.shared.load(Ordering::SeqCst)
-            && let Err(e) = self.record_deferred()
-        {
-            // It stays deferred: the next call that enqueues tries again, and whoever reads before waits for the stream.
-            log::warn!("recording an event on a stream of {}: {e}", self.device);
-        }
+        if self.shared.load(Ordering::SeqCst) { self.record_deferred() } else { Ok(()) }
     }
 
     /// The position whose event is not recorded yet; 0 if there is none.

@@ -97,8 +97,8 @@ impl StreamCore {
 
     /// See [`OwnedStream::defer`].
     #[inline]
-    pub(crate) fn defer(&self, sequence: u64, event: RawEvent) {
-        self.owned.defer(sequence, event);
+    pub(crate) fn defer(&self, sequence: u64, event: RawEvent) -> DriverResult<()> {
+        self.owned.defer(sequence, event)
     }
 
     /// See [`OwnedStream::share`].

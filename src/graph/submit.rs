@@ -376,11 +376,17 @@ impl Graph {
             }
         });
         let all = program.steps.len();
-        if outcome.is_ok()
-            && let Some(slot) = &slot
-        {
-            stream_state.core.defer(sequence, slot.event);
-        }
+        let mut deferred = false;
+        let outcome = outcome.and_then(|()| {
+            let Some(slot) = &slot else { return Ok(()) };
+            deferred = true;
+            stream_state.core.defer(sequence, slot.event).map_err(|e| SubmissionFailure {
+                node: last,
+                failed: e.into(),
+                slot_in_use: true,
+                submitted: all,
+            })
+        });
         // Even after a failure, some work may have been enqueued. Its fault may be the reason why the rest was refused.
         stream_state.core.publish(sequence);
         let submitted = outcome.as_ref().map_or_else(|stopped| stopped.submitted, |()| all);
@@ -391,10 +397,13 @@ impl Graph {
             }
         }
         if let Err(stopped) = outcome {
-            if let Some(slot) = slot
-                && !stopped.slot_in_use
-            {
-                stream_state.result_buffers().release(slot);
+            if let Some(slot) = slot {
+                let mut buffers = stream_state.result_buffers();
+                match stopped.slot_in_use {
+                    true if deferred => buffers.return_after(&stream_state.core, slot, sequence),
+                    true => {}
+                    false => buffers.release(slot),
+                }
             }
             return Err(stopped);
         }

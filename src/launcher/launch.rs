@@ -241,11 +241,12 @@ fn enqueue<R: Receipt>(
     if staged.uses_ring {
         ring.used_by(sequence);
     }
-    let outcome = submit(kernel, stream_state, request, dims, &image, memory, &staged);
+    let mut outcome = submit(kernel, stream_state, request, dims, &image, memory, &staged);
     if outcome.is_ok()
         && let Some(buffer) = &staged.buffer
+        && let Err(e) = stream_state.core.defer(sequence, buffer.event)
     {
-        stream_state.core.defer(sequence, buffer.event);
+        outcome = Err(EnqueueFailure { failed: e.into(), launched: true, writes_results: true });
     }
     // Whatever happened, something may have been enqueued.
     stream_state.core.publish(sequence);
@@ -255,7 +256,11 @@ fn enqueue<R: Receipt>(
     }
     if let Err(failure) = outcome {
         if let Some(buffer) = staged.buffer {
-            stream_state.result_buffers().release(buffer);
+            let mut buffers = stream_state.result_buffers();
+            match failure.writes_results {
+                true => buffers.return_after(&stream_state.core, buffer, sequence),
+                false => buffers.release(buffer),
+            }
         }
         return Err(failed(failure.failed));
     }
@@ -706,6 +711,8 @@ struct EnqueueFailure {
     failed: LockedFailure,
     /// The kernel was enqueued.
     launched: bool,
+    /// What was enqueued writes the result buffer.
+    writes_results: bool,
 }
 
 /// What the launch is known to access: what it stages, its buffers, of which it is known that it reads them, and its
@@ -748,7 +755,8 @@ fn submit(
 ) -> std::result::Result<(), EnqueueFailure> {
     let device = stream_state.core.device();
     let (driver, id) = (device.raw(), device.id());
-    let stopped = |e: DriverError, launched| EnqueueFailure { failed: e.into(), launched };
+    let stopped =
+        |e: DriverError, launched| EnqueueFailure { failed: e.into(), launched, writes_results: false };
     let free = |e| stopped(e, false);
     let stream = stream_state.core.for_work().map_err(free)?;
     if let Some(host) = staged.copy_from {

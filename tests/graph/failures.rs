@@ -149,7 +149,6 @@ fn a_node_that_the_driver_refuses_is_named_and_the_stream_stays_usable() {
             (CallKind::MemcpyDtohAsync, 1, 1),
             (CallKind::LaunchKernel, 2, 2),
             (CallKind::MemcpyDtohAsync, 2, 3),
-            (CallKind::EventRecord, 1, 3),
         ];
         for (call, nth, at) in calls {
             rig.validation().inject(call, nth, ErrorCode::INVALID_VALUE);

@@ -1,7 +1,7 @@
 //! The driver calls of a launch in the steady state, counted by the validation layer.
 
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::{Arg, ArgumentBlock, DeviceBuffer, Launch, LaunchDims, Staging, args};
+use hiplaunch::{Arg, ArgumentBlock, DeviceBuffer, Event, EventOptions, Launch, LaunchDims, Staging, args};
 
 use hiplaunch_testing::rig::*;
 
@@ -63,29 +63,23 @@ fn echo(rig: &Rig, staging: Staging, changed: bool, expected: &[(CallKind, u64)]
 }
 
 #[test]
-fn an_argument_block_with_a_result_is_two_copies_a_launch_an_event_and_one_wait() {
+fn an_argument_block_with_a_result_is_two_copies_a_launch_and_one_wait() {
     use CallKind::*;
-    let expected = [
-        (MemcpyHtodAsync, 1),
-        (LaunchKernel, 1),
-        (MemcpyDtohAsync, 1),
-        (EventRecord, 1),
-        (EventSynchronize, 1),
-    ];
+    let expected = [(MemcpyHtodAsync, 1), (LaunchKernel, 1), (MemcpyDtohAsync, 1), (StreamSynchronize, 1)];
     on_each(|rig| echo(&rig, Staging::Copy, true, &expected));
 }
 
 #[test]
 fn an_unchanged_argument_block_is_not_copied_again() {
     use CallKind::*;
-    let expected = [(LaunchKernel, 1), (MemcpyDtohAsync, 1), (EventRecord, 1), (EventSynchronize, 1)];
+    let expected = [(LaunchKernel, 1), (MemcpyDtohAsync, 1), (StreamSynchronize, 1)];
     on_each(|rig| echo(&rig, Staging::Copy, false, &expected));
 }
 
 #[test]
 fn mapped_staging_makes_no_copies() {
     use CallKind::*;
-    let expected = [(LaunchKernel, 1), (EventRecord, 1), (EventSynchronize, 1)];
+    let expected = [(LaunchKernel, 1), (StreamSynchronize, 1)];
     on_each(|rig| echo(&rig, Staging::Mapped, true, &expected));
 }
 
@@ -121,13 +115,8 @@ fn host_arrays_are_one_copy_to_the_device_and_one_to_the_host() {
     use CallKind::*;
     on_each(|rig| {
         let vadd = rig.kernel(&VECTOR, "vadd_f32");
-        let expected = [
-            (MemcpyHtodAsync, 1),
-            (LaunchKernel, 1),
-            (MemcpyDtohAsync, 1),
-            (EventRecord, 1),
-            (EventSynchronize, 1),
-        ];
+        let expected =
+            [(MemcpyHtodAsync, 1), (LaunchKernel, 1), (MemcpyDtohAsync, 1), (StreamSynchronize, 1)];
         calls(&rig, &expected, |i| {
             let (x, y) = ([i as f32; 100], [1.0f32; 100]);
             let args = [Arg::input(&x), Arg::input(&y), Arg::output::<f32>(100), Arg::from(100i32)];
@@ -199,4 +188,69 @@ fn the_staging_ring_records_an_event_for_a_buffer_not_for_a_launch() {
             rig.assert_clean();
         },
     );
+}
+
+#[test]
+fn the_event_of_a_launch_is_recorded_when_something_is_enqueued_after_it() {
+    use CallKind::*;
+    on_each(|rig| {
+        let kernel = rig.kernel(&JIT, "jit_echo");
+        let echo = |payload: u8| {
+            let bytes = echo_bytes(&[payload; 16]);
+            let block = echo_block(&bytes, 16);
+            rig.launch(kernel, LaunchDims::linear(1, 64), &[Arg::ArgumentBlock(&block)]).unwrap()
+        };
+        let mut buffer = DeviceBuffer::from_slice(&rig.stream, &[0u32; 16]).unwrap();
+        let other = rig.launcher.stream(&rig.device).unwrap();
+        let event = Event::new(&rig.device, EventOptions::default()).unwrap();
+        echo(0).read().unwrap();
+        // What is enqueued after the launch, and how many events are recorded with it.
+        let mut after: [(&str, &mut dyn FnMut(), u64); 5] = [
+            ("nothing", &mut || (), 0),
+            ("a launch", &mut || drop(echo(2)), 1),
+            ("a fill", &mut || buffer.fill_bytes(&rig.stream, 1).unwrap(), 1),
+            ("a wait", &mut || event.wait_on(&rig.stream).unwrap(), 1),
+            ("work on another stream", &mut || assert!(other.is_idle().unwrap()), 0),
+        ];
+        event.record(&other).unwrap();
+        for (what, enqueue, events) in &mut after {
+            let before = rig.validation().counts();
+            let ticket = echo(1);
+            enqueue();
+            assert_eq!(ticket.read().unwrap().bytes(0).unwrap(), [1; 16], "after {what}");
+            let counts = rig.validation().counts().since(&before);
+            assert_eq!(counts.get(EventRecord), *events, "after {what}\n{counts}");
+            let (event_waits, stream_waits) = (counts.get(EventSynchronize), counts.get(StreamSynchronize));
+            assert_eq!((event_waits, stream_waits), (*events, 1 - *events), "after {what}\n{counts}");
+            rig.stream.synchronize().unwrap();
+        }
+        // Whoever has the raw handle may enqueue unseen: each launch has its event then.
+        let before = rig.validation().counts();
+        let ticket = echo(3);
+        rig.stream.raw();
+        ticket.read().unwrap();
+        echo(4).read().unwrap();
+        let counts = rig.validation().counts().since(&before);
+        assert_eq!((counts.get(EventRecord), counts.get(EventSynchronize)), (2, 2), "{counts}");
+        rig.assert_clean();
+    });
+}
+
+#[test]
+fn an_abandoned_ticket_returns_its_result_buffer_without_an_event() {
+    on_each(|rig| {
+        let kernel = rig.kernel(&JIT, "jit_echo");
+        let held = |rounds: u32| {
+            for _ in 0..rounds {
+                let bytes = echo_bytes(&[9; 16]);
+                let block = echo_block(&bytes, 16);
+                let args = [Arg::ArgumentBlock(&block)];
+                drop(rig.launch(kernel, LaunchDims::linear(1, 64), &args).unwrap());
+                rig.stream.synchronize().unwrap();
+            }
+            rig.stream.pinned_bytes()
+        };
+        assert_eq!(held(4), held(400));
+        rig.assert_clean();
+    });
 }

@@ -63,7 +63,7 @@ fn a_launch_with_staged_arrays_is_two_copies_and_a_kernel() {
         }
         let [device] = &timeline.devices[..] else { panic!("{timeline:#?}") };
         assert!(device.name.starts_with("device 0: ") && device.name.len() > 10, "{}", device.name);
-        assert!(!named(&timeline, "hipEventSynchronize").is_empty());
+        assert!(!named(&timeline, "hipStreamSynchronize").is_empty());
         // The layer's own events are not recorded as calls.
         assert!(named(&timeline, "hipEventElapsedTime").is_empty());
     });
