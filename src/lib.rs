@@ -131,6 +131,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod backend;
+mod deferred_event;
 pub mod device;
 pub mod error;
 pub mod event;
@@ -154,7 +155,8 @@ pub mod driver {
 
 /// The atomics of the lock-free parts. Tests replace them by loom's.
 mod sync {
-    pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
+    pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+    pub(crate) use std::sync::{Mutex, PoisonError};
 }
 
 /// Checks what the documentation above says about threads.
