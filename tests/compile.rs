@@ -382,7 +382,7 @@ fn without_room_for_temporary_files_the_error_says_so() {
     std::fs::write(&file, b"").unwrap();
     let output = child(&[], "error", &folder.0, &[("TMPDIR", file.to_str().unwrap())]).output().unwrap();
     let said = said(&output);
-    assert!(output.status.success() && said.contains("room for temporary files, in TMPDIR"), "{said}");
+    assert!(output.status.success() && said.contains("space for temporary files in TMPDIR"), "{said}");
 }
 
 /// The folder in which the loader searches first has files of the libraries' names that are no libraries.

@@ -3,7 +3,7 @@
 
 use hiplaunch::driver::ErrorCode;
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::{Arg, Backend, DeviceBuffer, Error, Launch, LaunchDims, Launcher, Staging};
+use hiplaunch::{Arg, Backend, DeviceBuffer, Error, LaunchDims, Launcher};
 
 use hiplaunch_testing::rig::*;
 
@@ -81,17 +81,14 @@ fn a_ticket_returns_the_fault_of_an_earlier_launch() {
 /// A kernel may run before its launch has enqueued everything, so that the launch itself may return the fault.
 #[test]
 fn a_fault_that_the_launch_itself_returns_names_the_launch() {
-    for (call, staging) in [(CallKind::MemcpyDtohAsync, Staging::Copy)] {
-        let rig = Rig::open(Launcher::builder(), Backend::Emulator);
-        let iota = rig.kernel(&VECTOR, "iota_u32");
-        let args = [Arg::output::<u32>(4), Arg::from(1u32), Arg::from(4i32)];
-        rig.validation().inject(call, 1, ErrorCode::ILLEGAL_ADDRESS);
-        let launch = Launch::new(LaunchDims::linear(1, 64)).args(&args).staging(staging);
-        let launched = rig.submit(iota, launch);
-        let Err(Error::DeviceLost(report)) = launched else { panic!("{launched:?}") };
-        assert_eq!(report.in_flight.len(), 1, "{call} {staging:?}: {report}");
-        assert_eq!(&*report.in_flight[0].kernel, "iota_u32");
-    }
+    let rig = Rig::open(Launcher::builder(), Backend::Emulator);
+    let iota = rig.kernel(&VECTOR, "iota_u32");
+    let args = [Arg::output::<u32>(4), Arg::from(1u32), Arg::from(4i32)];
+    rig.validation().inject(CallKind::MemcpyDtohAsync, 1, ErrorCode::ILLEGAL_ADDRESS);
+    let launched = rig.launch(iota, LaunchDims::linear(1, 64), &args);
+    let Err(Error::DeviceLost(report)) = launched else { panic!("{launched:?}") };
+    assert_eq!(report.in_flight.len(), 1, "{report}");
+    assert_eq!(&*report.in_flight[0].kernel, "iota_u32");
     // The event of a launch is recorded by the next one, which then is not in flight.
     let rig = Rig::open(Launcher::builder(), Backend::Emulator);
     let iota = rig.kernel(&VECTOR, "iota_u32");

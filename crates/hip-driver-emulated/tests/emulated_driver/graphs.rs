@@ -37,7 +37,7 @@ fn host_memory_of_a_node_is_pinned_when_it_is_added_and_when_it_is_launched() {
     let pageable = [1u32; 4];
     let refused = rig.add_htod(D0, graph, &[], ptr, pageable.as_ptr().cast(), 16).unwrap_err();
     assert_eq!(refused.code, ErrorCode::INVALID_VALUE);
-    assert!(refused.to_string().contains("no pinned memory"), "{refused}");
+    assert!(refused.to_string().contains("not in pinned memory"), "{refused}");
     let pinned = rig.pinned(D0, &[2; 4]);
     assert_eq!(code(rig.add_htod(D0, graph, &[], ptr, pinned.ptr(), 17)), ErrorCode::INVALID_VALUE);
     assert_eq!(code(rig.add_htod(D0, graph, &[], ptr, std::ptr::null(), 16)), ErrorCode::INVALID_VALUE);

@@ -13,6 +13,8 @@ pub(super) struct Case {
     pub(super) name: &'static str,
     /// The number of bytes of the result.
     results: usize,
+    /// The number of launches before their results are read.
+    pub(super) depth: usize,
     method: LaunchMethod,
 }
 
@@ -23,12 +25,16 @@ const RESULT: usize = 64;
 
 impl Case {
     pub(super) const ALL: &'static [Case] = &[
-        Case { name: "value", results: 0, method: LaunchMethod::Value },
-        Case { name: "result", results: RESULT, method: LaunchMethod::Value },
-        Case { name: "block", results: RESULT, method: LaunchMethod::Block },
-        Case { name: "unchanged", results: RESULT, method: LaunchMethod::Unchanged },
-        Case { name: "mapped", results: RESULT, method: LaunchMethod::Mapped },
-        Case { name: "graph", results: RESULT, method: LaunchMethod::Graph },
+        Case { name: "value", results: 0, depth: DEPTH, method: LaunchMethod::Value },
+        Case { name: "result", results: RESULT, depth: DEPTH, method: LaunchMethod::Value },
+        Case { name: "block", results: RESULT, depth: DEPTH, method: LaunchMethod::Block },
+        Case { name: "unchanged", results: RESULT, depth: DEPTH, method: LaunchMethod::Unchanged },
+        Case { name: "mapped", results: RESULT, depth: DEPTH, method: LaunchMethod::Mapped },
+        Case { name: "graph", results: RESULT, depth: DEPTH, method: LaunchMethod::Graph },
+        Case { name: "result-each", results: RESULT, depth: 1, method: LaunchMethod::Value },
+        Case { name: "block-each", results: RESULT, depth: 1, method: LaunchMethod::Block },
+        Case { name: "unchanged-each", results: RESULT, depth: 1, method: LaunchMethod::Unchanged },
+        Case { name: "mapped-each", results: RESULT, depth: 1, method: LaunchMethod::Mapped },
     ];
 
     /// Returns the case's two rows, the naive one first.
@@ -37,7 +43,7 @@ impl Case {
     }
 
     pub(super) fn job(&self) -> Job {
-        Job { arguments: ARGUMENTS, results: self.results, depth: DEPTH, streams: 1, threads: 1 }
+        Job { arguments: ARGUMENTS, results: self.results, depth: self.depth, streams: 1, threads: 1 }
     }
 
     fn result(&self) -> String {
@@ -75,7 +81,9 @@ impl Row {
     }
 
     pub(super) fn description(self) -> String {
-        format!("{ARGUMENTS} bytes of arguments, {}; {}", self.case.result(), self.method.description())
+        let Case { depth, .. } = self.case;
+        let read = if *depth == 1 { ", read before the next launch" } else { "" };
+        format!("{ARGUMENTS} bytes of arguments, {}{read}; {}", self.case.result(), self.method.description())
     }
 
     /// Returns why the driver can't run the row; `None` if it can.
@@ -96,7 +104,7 @@ mod tests {
 
     #[test]
     fn names_lead_back_to_rows() {
-        assert_eq!(Row::all().count(), 12);
+        assert_eq!(Row::all().count(), 20);
         for row in Row::all() {
             let found = Row::named(&row.to_string()).unwrap();
             assert_eq!((found.case.name, found.method), (row.case.name, row.method));

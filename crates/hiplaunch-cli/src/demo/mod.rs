@@ -100,7 +100,7 @@ fn rows(args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, CommandErro
         }
         Some("list") => {
             for row in Row::all() {
-                out.line(format_args!("{:22}{}", row.to_string(), row.description()))?;
+                out.line(format_args!("{:26}{}", row.to_string(), row.description()))?;
             }
             Ok(CommandOutcome::Passed)
         }
@@ -128,7 +128,7 @@ fn only(row: Row, args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, C
     let setup = setup(&session)?;
     let measure = || -> Result<Duration, Stop> {
         let mut streams = row.method.prepare(&row.case.job(), &setup)?;
-        let spent = run_launches(&mut streams, args.launches)?;
+        let spent = run_launches(&mut streams, row.case.depth, args.launches)?;
         check_sums(&streams)?;
         Ok(spent)
     };
@@ -164,7 +164,7 @@ fn all(args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, CommandError
         out.line(session.describe())?;
         let layer = if session.launcher.validation().is_some() { "with" } else { "without" };
         out.line(format_args!(
-            "{} launches a row, results read {DEPTH} at a time, {layer} the validation layer; calls counted by it in \
+            "{} launches a row, results read {DEPTH} at a time (-each: one at a time), {layer} the validation layer; calls counted by it in \
              launches of their own",
             grouped(args.launches)
         ))?;
@@ -225,7 +225,7 @@ fn time_rows(lines: &mut [Line], setup: &Setup<'_>, args: &DemoArgs) -> Result<(
         let _span = args.driver.span(format_args!("{}: first launches", line.row));
         let prepare = || -> Result<_, Stop> {
             let mut streams = line.row.method.prepare(&line.row.case.job(), setup)?;
-            run_launches(&mut streams, WARM_UP)?;
+            run_launches(&mut streams, line.row.case.depth, WARM_UP)?;
             Ok(streams)
         };
         running.push((i, prepare().map_err(|stop| stopped(line.row, stop))?, Vec::new()));
@@ -236,7 +236,7 @@ fn time_rows(lines: &mut [Line], setup: &Setup<'_>, args: &DemoArgs) -> Result<(
         for (i, streams, times) in &mut running {
             let row = lines[*i].row;
             let _span = args.driver.span(format_args!("{row}: round {}", round + 1));
-            let spent = run_launches(streams, count).map_err(|stop| stopped(row, stop))?;
+            let spent = run_launches(streams, row.case.depth, count).map_err(|stop| stopped(row, stop))?;
             times.push(spent.as_secs_f64() * 1e6 / count as f64);
         }
     }
@@ -252,10 +252,10 @@ fn time_rows(lines: &mut [Line], setup: &Setup<'_>, args: &DemoArgs) -> Result<(
 }
 
 /// Launches, and reads and checks every result. Returns the time of launches, reads and waits, without the checks.
-fn run_launches(streams: &mut Streams, launches: u64) -> Result<Duration, Stop> {
+fn run_launches(streams: &mut Streams, depth: usize, launches: u64) -> Result<Duration, Stop> {
     let (mut left, mut spent) = (launches, Duration::ZERO);
     while left > 0 {
-        let batch = left.min(DEPTH as u64);
+        let batch = left.min(depth as u64);
         spent += time(streams, batch as usize, 1)?.total;
         streams.iter().flatten().try_for_each(|stream| stream.check_results())?;
         left -= batch;

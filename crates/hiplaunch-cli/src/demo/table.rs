@@ -49,7 +49,7 @@ fn figures(counts: &CallCounts, launches: u64) -> Vec<(&'static str, f64)> {
 }
 
 pub(super) fn head(out: &mut Output) -> io::Result<()> {
-    let mut line = format!("{:12}{:10}", "case", "method");
+    let mut line = format!("{:15}{:10}", "case", "method");
     for (name, _) in figures(&CallCounts::default(), 1) {
         line.push_str(&format!("{name:>7}"));
     }
@@ -60,7 +60,7 @@ pub(super) fn head(out: &mut Output) -> io::Result<()> {
 pub(super) fn legend(out: &mut Output) -> io::Result<()> {
     out.line("")?;
     let faint = |out: &mut Output, name: &str, text: &str| {
-        out.line(out.styled(Style::Faint, &format!("{name:22}{text}")))
+        out.line(out.styled(Style::Faint, &format!("{name:26}{text}")))
     };
     for row in Row::all().filter(|row| !row.is_naive()) {
         faint(out, &row.to_string(), &row.description())?;
@@ -80,7 +80,7 @@ impl Line {
 
     pub(super) fn show(&self, out: &mut Output) -> io::Result<()> {
         let case = if self.row.is_naive() { self.row.case.name } else { "" };
-        let mut line = format!("{case:12}{:10}", self.row.method_name());
+        let mut line = format!("{case:15}{:10}", self.row.method_name());
         if let Some(reason) = self.skipped {
             line.push_str(&format!("  not run: {reason}"));
         }

@@ -185,7 +185,7 @@ static void launches(void) {
   hiplaunch_arg args[4], good[4];
   hiplaunch_argument_block block;
   hiplaunch_patch patch;
-  hiplaunch_array segment;
+  hiplaunch_array array;
   unsigned char bytes[32] = {0};
   float x[64] = {0}, y[64];
   const void *data;
@@ -245,7 +245,7 @@ static void launches(void) {
 
   memset(&block, 0, sizeof block);
   memset(&patch, 0, sizeof patch);
-  memset(&segment, 0, sizeof segment);
+  memset(&array, 0, sizeof array);
   args[0] = hiplaunch_arg_argument_block(&block);
 #define BLOCK_REFUSED(status, words) FAILS(hiplaunch_launch(dot, stream, &dims, args, 1, &ticket), status, words)
   BLOCK_REFUSED(HIPLAUNCH_STATUS_STRUCT_SIZE, "hiplaunch_argument_block");
@@ -262,17 +262,17 @@ static void launches(void) {
   patch.offset = (size_t)-1;
   BLOCK_REFUSED(HIPLAUNCH_STATUS_LAUNCH, "ends behind");
   patch.offset = 0, patch.target = HIPLAUNCH_PATCH_TARGET_ARRAY;
-  BLOCK_REFUSED(HIPLAUNCH_STATUS_LAUNCH, "segment 0 of 0");
+  BLOCK_REFUSED(HIPLAUNCH_STATUS_LAUNCH, "array 0 of 0");
   patch.value = (uint64_t)-1;
-  BLOCK_REFUSED(HIPLAUNCH_STATUS_LAUNCH, "segment");
+  BLOCK_REFUSED(HIPLAUNCH_STATUS_LAUNCH, "array");
   patch.target = HIPLAUNCH_PATCH_TARGET_BUFFER;
   BLOCK_REFUSED(HIPLAUNCH_STATUS_INVALID_HANDLE, "buffer");
   patch.target = HIPLAUNCH_PATCH_TARGET_RESULT, block.array_count = 1;
-  BLOCK_REFUSED(HIPLAUNCH_STATUS_NULL_POINTER, "segments");
-  block.segments = &segment, segment.kind = HIPLAUNCH_ARG_KIND_BUFFER;
+  BLOCK_REFUSED(HIPLAUNCH_STATUS_NULL_POINTER, "arrays");
+  block.arrays = &array, array.kind = HIPLAUNCH_ARG_KIND_BUFFER;
   BLOCK_REFUSED(HIPLAUNCH_STATUS_INVALID_ARGUMENT, "host data");
-  segment.kind = HIPLAUNCH_ARG_KIND_HOST_IN, segment.size = 4;
-  BLOCK_REFUSED(HIPLAUNCH_STATUS_NULL_POINTER, "segment");
+  array.kind = HIPLAUNCH_ARG_KIND_HOST_IN, array.size = 4;
+  BLOCK_REFUSED(HIPLAUNCH_STATUS_NULL_POINTER, "array");
   CHECK(ticket == NULL);
 
   /* After all of these errors, launches work. A wrong read leaves the output readable. */
