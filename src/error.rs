@@ -40,6 +40,9 @@ pub enum Error {
     /// The code object could not be read, is for another target or lacks the kernel.
     #[error(transparent)]
     CodeObject(Box<code_object::Error>),
+    /// The occupancy of a kernel can't be computed.
+    #[error(transparent)]
+    Occupancy(#[from] code_object::occupancy::OccupancyError),
     /// A source could not be compiled.
     #[error(transparent)]
     Compile(Box<hip_driver::compile::CompileError>),

@@ -65,7 +65,7 @@
 //! | `hipModuleLoadData`, `hipModuleUnload` | [`Module::load`], or within [`Launcher::register`]; unloaded after the last launch |
 //! | `hipModuleGetFunction` | [`Launcher::register`]: a [`KernelHandle`] |
 //! | `hipModuleGetGlobal` | [`Module::global`] |
-//! | `hipFuncGetAttributes` | [`Launcher::signature`]; before loading, [`code_object::CodeObject`] |
+//! | `hipFuncGetAttributes` | [`Launcher::attributes`], [`Launcher::signature`]; before loading, [`code_object::CodeObject`] |
 //! | `hipModuleLaunchKernel` | [`Launcher::launch`] with [`args!`] and [`LaunchDims`]; with more options [`Launcher::submit`] and a [`Launch`] |
 //! | `hipStreamCreate`, `hipStreamDestroy` | [`Launcher::stream`], [`Launcher::stream_with`] a priority; dropping it waits for its work |
 //! | `hipStreamSynchronize` | [`Ticket::read`] for one launch; [`Stream::synchronize`] for all |
@@ -166,9 +166,9 @@ pub use hip_driver::compile::{self, Compile, Compiler};
 pub use hip_driver::{EventOptions, StreamOptions};
 pub use hip_driver_layers::timeline::Timeline;
 pub use launcher::{
-    Arg, ArgumentBlock, BufferArg, Destination, HostData, KernelHandle, Launch, LaunchDims, Launcher,
-    LauncherBuilder, Output, Patch, PatchTarget, Registration, Staging, Stream, Ticket,
+    Arg, ArgumentBlock, BufferArg, Destination, HostData, KernelAttributes, KernelHandle, Launch, LaunchDims, Launcher, LauncherBuilder, Output, Patch, PatchTarget, Registration, Staging, Stream, Ticket,
 };
+pub use code_object::occupancy;
 pub use lds_layout as lds;
 pub use memory::{DeviceBuffer, DeviceScratchBuffer, DeviceView, Pool, PoolBlock, PoolOptions};
 pub use module::Module;

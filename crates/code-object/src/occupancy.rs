@@ -244,6 +244,15 @@ pub fn is_unified(processor: &str) -> bool {
     limits(processor).is_some_and(|(_, limits)| limits.unified)
 }
 
+/// Returns how many vector registers a work-item of a kernel for `processor` uses: those that are no accumulation
+/// registers, and accumulation registers.
+pub fn vector_registers(processor: &str, kernel: &KernelSignature) -> (u32, u32) {
+    let agprs = kernel.agpr_count;
+    // The metadata counts both together where they share a file.
+    let vgprs = if is_unified(processor) { kernel.vgpr_count.saturating_sub(agprs) } else { kernel.vgpr_count };
+    (vgprs, agprs)
+}
+
 /// Returns the occupancy on each known processor that runs code for `processor`, for workgroups of `block` work-items
 /// with a given number of bytes of dynamic LDS.
 ///

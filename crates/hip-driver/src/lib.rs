@@ -40,7 +40,7 @@ pub use capability::{Capabilities, Capability};
 pub use code::{DriverError, DriverResult, ErrorCode};
 pub use observer::{Note, Observer};
 pub use types::{
-    DeviceId, DeviceProperties, DevicePtr, DriverInfo, EventOptions, KernelLaunch, MemInfo, MemoryAccess,
+    DeviceId, DeviceProperties, DevicePtr, DriverInfo, EventOptions, KernelLaunch, MemInfo, MemoryAccess, PciAddress, PciAddressError,
     PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream,
     Recovery, StreamOptions,
 };

@@ -11,6 +11,7 @@
 
 mod arena;
 mod arguments;
+mod attributes;
 mod buffers;
 mod compile;
 mod events;
@@ -34,6 +35,7 @@ mod version;
 mod views;
 
 pub use arguments::*;
+pub use attributes::*;
 pub use buffers::*;
 pub use compile::*;
 pub use events::*;

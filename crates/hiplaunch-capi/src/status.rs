@@ -6,6 +6,7 @@ use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use hiplaunch::error::Error;
+use hiplaunch::occupancy::OccupancyError;
 
 /// What a function returns. Anything but HIPLAUNCH_STATUS_OK has a message: hiplaunch_last_error_message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -113,6 +114,8 @@ fn status_of(error: &Error) -> hiplaunch_status {
         Error::DeviceLost(_) => hiplaunch_status::DeviceLost,
         Error::Graph { .. } => hiplaunch_status::Graph,
         Error::Node { source, .. } => status_of(source),
+        Error::Occupancy(OccupancyError::UnknownProcessor { .. }) => hiplaunch_status::Unsupported,
+        Error::Occupancy(_) => hiplaunch_status::Launch,
         Error::Pool(_) | Error::Invalid { .. } => hiplaunch_status::InvalidArgument,
         Error::Open(_) => hiplaunch_status::NoDriver,
         // A variant that this library does not know is one of a newer launcher.

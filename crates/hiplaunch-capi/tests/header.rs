@@ -24,6 +24,7 @@ fn made(root: &Path) -> String {
         "views",
         "compile",
         "kernels",
+        "attributes",
         "arguments",
         "launch",
         "tickets",

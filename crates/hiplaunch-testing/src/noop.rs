@@ -63,6 +63,10 @@ impl Driver for NoopDriver {
             max_grid: [i32::MAX as u32, 65535, 65535],
             max_lds_per_block: 65536,
             clock_khz: 0,
+            memory_clock_khz: None,
+            memory_bus_bits: None,
+            l2_bytes: None,
+            registers_per_block: None,
         })
     }
     fn mem_info(&self, _: DeviceId) -> DriverResult<MemInfo> {

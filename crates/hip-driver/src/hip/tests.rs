@@ -356,7 +356,9 @@ fn the_newer_property_struct_is_preferred() {
     assert_eq!((properties.compute_units, properties.wavefront_size), (63, 87));
     assert_eq!((properties.max_block, properties.max_grid), ([26, 27, 28], [29, 30, 31]));
     assert_eq!((properties.max_threads_per_block, properties.max_lds_per_block), (56, 74));
-    assert_eq!(properties.clock_khz, 5);
+    assert_eq!((properties.clock_khz, properties.memory_clock_khz), (5, Some(60)));
+    assert_eq!((properties.memory_bus_bits, properties.l2_bytes), (Some(59), Some(19)));
+    assert_eq!(properties.registers_per_block, Some(71));
     assert!(!calls().contains(&"hipGetDeviceProperties"));
 }
 

@@ -8,7 +8,7 @@ mod text;
 
 use std::path::PathBuf;
 
-use code_object::{CodeObject, KernelSignature, TargetId, occupancy};
+use code_object::{KernelSignature, TargetId};
 use serde_json::{Value, json};
 
 use super::demangle::means;
@@ -183,11 +183,4 @@ fn flags(kernel: &KernelSignature) -> Vec<&'static str> {
     .into_iter()
     .filter_map(|(is, name)| is.then_some(name))
     .collect()
-}
-
-/// Accumulation registers, and the others; on gfx90a and later the metadata's number is that of both.
-fn vector_registers(object: &CodeObject, kernel: &KernelSignature) -> (u32, u32) {
-    let agprs = kernel.agpr_count;
-    let unified = occupancy::is_unified(object.target().processor.name());
-    (agprs, if unified { kernel.vgpr_count.saturating_sub(agprs) } else { kernel.vgpr_count })
 }
