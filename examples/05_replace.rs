@@ -1,6 +1,6 @@
 //! A better compiled kernel under the same handle, while launches of the old one are still in flight.
 
-use hiplaunch::{Arg, Error, LaunchDims, Launcher};
+use hiplaunch::{Arg, Error, FatBinary, LaunchDims, Launcher};
 
 const N: usize = 256;
 
@@ -8,9 +8,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let launcher = Launcher::new()?;
     let device = launcher.device(0)?;
     let stream = launcher.stream(device)?;
-    let code = std::fs::read(format!("hip/reduce.{}.co", device.properties().target.processor))?;
+    let code = FatBinary::read("hip/reduce.hipfb")?.for_device(device)?;
     // SAFETY: a kernel of this project.
-    let sum = unsafe { launcher.register(device, &code, "reduce_sum_f32")? };
+    let sum = unsafe { launcher.register(device, code.elf(), "reduce_sum_f32")? };
 
     let x = [0.25f32; N];
     let launch = |dims: LaunchDims| {

@@ -58,6 +58,9 @@ pub enum Error {
         /// What the device runs.
         device_target: Box<str>,
     },
+    /// A [`FatBinary`](crate::FatBinary) has no code for the device, and its source can't be compiled.
+    #[error(transparent)]
+    NoCode(Box<crate::fat_binary::NoCode>),
     /// The device context is lost: a kernel faulted earlier. Every later call fails with the same report. It says how to
     /// go on: with the emulator a new launcher works in the same process, with HIP it takes a new process.
     #[error("{0}")]

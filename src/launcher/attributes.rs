@@ -91,13 +91,13 @@ impl Launcher {
     ///
     /// # Examples
     /// ```
-    /// # use hiplaunch::Launcher;
+    /// # use hiplaunch::{FatBinary, Launcher};
     /// # #[cfg(feature = "emulator")] {
     /// let launcher = Launcher::new()?;
     /// let device = launcher.device(0)?;
-    /// let code = std::fs::read(format!("hip/reduce.{}.co", device.properties().target.processor))?;
+    /// let code = FatBinary::read("hip/reduce.hipfb")?.for_device(device)?;
     /// // SAFETY: it is not launched.
-    /// let sum = unsafe { launcher.register(device, &code, "reduce_sum_f32")? };
+    /// let sum = unsafe { launcher.register(device, code.elf(), "reduce_sum_f32")? };
     /// let attributes = launcher.attributes(sum)?;
     /// assert_eq!((attributes.static_lds, attributes.spilled_vgprs), (1024, 0));
     /// let occupancy = launcher.occupancy(sum, 256, 0)?;

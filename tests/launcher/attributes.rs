@@ -47,8 +47,7 @@ fn occupancy_is_that_of_the_kernels_device() {
 fn occupancy_counts_the_lds_of_a_layout_as_a_launch_does() {
     on_each(|rig| {
         // SAFETY: the kernels of hip/ do what their README says.
-        let module =
-            unsafe { hiplaunch::Module::load(&rig.device, PROBE.for_device(&rig.device)) }.unwrap();
+        let module = unsafe { hiplaunch::Module::load(&rig.device, PROBE.for_device(&rig.device)) }.unwrap();
         let registration = Registration::new(&module, "no_args").lds_layout(&layout(16 << 10));
         let kernel = rig.launcher.register_kernel(registration).unwrap();
         assert_eq!(rig.launcher.occupancy(kernel, 64, 0).unwrap().blocks_per_cu, 4);

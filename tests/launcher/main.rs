@@ -5,6 +5,7 @@ mod attributes;
 mod combinations;
 mod concurrency;
 mod destination;
+mod fat_binary;
 mod faults;
 mod lds;
 mod lifetime;

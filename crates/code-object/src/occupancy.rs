@@ -49,14 +49,8 @@ struct Limits {
     lds: LdsCapacity,
 }
 
-const GFX9: Limits = Limits {
-    waves: 10,
-    simds: 4,
-    vgprs: (256, 4),
-    unified: false,
-    sgprs: true,
-    lds: LdsCapacity::GFX90A,
-};
+const GFX9: Limits =
+    Limits { waves: 10, simds: 4, vgprs: (256, 4), unified: false, sgprs: true, lds: LdsCapacity::GFX90A };
 const GFX90A: Limits = Limits { waves: 8, vgprs: (512, 8), unified: true, ..GFX9 };
 const GFX950: Limits = Limits { lds: LdsCapacity::GFX950, ..GFX90A };
 const GFX10_1: Limits = Limits { waves: 20, simds: 2, vgprs: (512, 4), sgprs: false, ..GFX9 };
@@ -249,7 +243,8 @@ pub fn is_unified(processor: &str) -> bool {
 pub fn vector_registers(processor: &str, kernel: &KernelSignature) -> (u32, u32) {
     let agprs = kernel.agpr_count;
     // The metadata counts both together where they share a file.
-    let vgprs = if is_unified(processor) { kernel.vgpr_count.saturating_sub(agprs) } else { kernel.vgpr_count };
+    let vgprs =
+        if is_unified(processor) { kernel.vgpr_count.saturating_sub(agprs) } else { kernel.vgpr_count };
     (vgprs, agprs)
 }
 
@@ -299,7 +294,8 @@ pub fn on(
     let half = if is_wave32 { 2 } else { 1 };
     let (vgprs, granule) = (limits.vgprs.0 * half, limits.vgprs.1 * half);
     let encoded = if is_wave32 || limits.unified { 8 } else { 4 };
-    let by_vgprs = vgprs / ((kernel.descriptor.granulated_vgpr_count() + 1) * encoded).next_multiple_of(granule);
+    let by_vgprs =
+        vgprs / ((kernel.descriptor.granulated_vgpr_count() + 1) * encoded).next_multiple_of(granule);
     let by_sgprs = match kernel.sgpr_count.max(1).checked_next_multiple_of(SGPR_GRANULE) {
         _ if !limits.sgprs => limits.waves,
         Some(sgprs) => SGPRS / sgprs,

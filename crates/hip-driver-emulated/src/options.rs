@@ -120,13 +120,13 @@ impl EmulatorOptions {
         // From the CDNA 2 and CDNA 3 white papers: compute units, peak engine clock, L2 cache of a die. From the data
         // sheets of MI210 (one die of an MI250) and MI300X: 3.2 Gbps over 4096 bits, 5.2 Gbps over 8192 bits, two
         // transfers in a cycle.
-        let (name, compute_units, clock_khz, memory_clock_khz, memory_bus_bits, l2_bytes) =
-            match self.target.processor {
-                Processor::Gfx942 => {
-                    ("AMD Instinct MI300X (emulated)", 304, 2_100_000, 2_600_000, 8192, 4 << 20)
-                }
-                _ => ("AMD Instinct MI250 (emulated)", 104, 1_700_000, 1_600_000, 4096, 8 << 20),
-            };
+        let (name, compute_units, clock_khz, memory_clock_khz, memory_bus_bits, l2_bytes) = match self
+            .target
+            .processor
+        {
+            Processor::Gfx942 => ("AMD Instinct MI300X (emulated)", 304, 2_100_000, 2_600_000, 8192, 4 << 20),
+            _ => ("AMD Instinct MI250 (emulated)", 104, 1_700_000, 1_600_000, 4096, 8 << 20),
+        };
         DeviceProperties {
             name: name.to_owned(),
             target: self.target.clone(),

@@ -36,11 +36,13 @@ pub enum Capability {
     HostFunc,
     /// Graphs made node by node, of kernels, copies and fills.
     Graphs,
+    /// Code objects for generic processors, such as gfx11-generic.
+    GenericCodeObjects,
 }
 
 impl Capability {
     /// Every capability, in declaration order.
-    pub const ALL: [Capability; 15] = [
+    pub const ALL: [Capability; 16] = [
         Capability::StreamPriority,
         Capability::EventTiming,
         Capability::CopyDeviceToDevice,
@@ -56,6 +58,7 @@ impl Capability {
         Capability::StreamOrderedAllocator,
         Capability::HostFunc,
         Capability::Graphs,
+        Capability::GenericCodeObjects,
     ];
 
     /// The first HIP version that has it, where that is later than 4.0.
@@ -65,6 +68,9 @@ impl Capability {
             Capability::HostFunc => Some("5.3"),
             // The calls are older; kernels of modules are known to be taken from here on.
             Capability::Graphs => Some("5.2"),
+            // libamdhip64 6.4.43484 knows every generic processor; the sources of 6.3 (clr, rocm-rel-6.3.0.1) know none, and
+            // 5.2.21153 refuses code objects of version 6 with hipErrorSharedObjectInitFailed.
+            Capability::GenericCodeObjects => Some("6.4"),
             _ => None,
         }
     }

@@ -40,9 +40,9 @@ pub use capability::{Capabilities, Capability};
 pub use code::{DriverError, DriverResult, ErrorCode};
 pub use observer::{Note, Observer};
 pub use types::{
-    DeviceId, DeviceProperties, DevicePtr, DriverInfo, EventOptions, KernelLaunch, MemInfo, MemoryAccess, PciAddress, PciAddressError,
-    PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream,
-    Recovery, StreamOptions,
+    DeviceId, DeviceProperties, DevicePtr, DriverInfo, EventOptions, KernelLaunch, MemInfo, MemoryAccess,
+    PciAddress, PciAddressError, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec,
+    RawGraphNode, RawModule, RawStream, Recovery, StreamOptions,
 };
 
 /// A function run by the driver in stream order. Must not call the driver (`hipLaunchHostFunc`'s rule).

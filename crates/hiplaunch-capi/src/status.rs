@@ -109,7 +109,7 @@ fn status_of(error: &Error) -> hiplaunch_status {
         Error::OutOfMemory(_) => hiplaunch_status::OutOfMemory,
         Error::Launch { .. } => hiplaunch_status::Launch,
         Error::StaleHandle(_) => hiplaunch_status::InvalidHandle,
-        Error::CodeObject(_) | Error::WrongTarget { .. } => hiplaunch_status::CodeObject,
+        Error::CodeObject(_) | Error::WrongTarget { .. } | Error::NoCode(_) => hiplaunch_status::CodeObject,
         Error::Compile(error) => super::compile::status_of(error),
         Error::DeviceLost(_) => hiplaunch_status::DeviceLost,
         Error::Graph { .. } => hiplaunch_status::Graph,

@@ -455,6 +455,12 @@ fn graphs_count_from_the_version_that_takes_kernels_of_modules() {
 }
 
 #[test]
+fn code_objects_for_generic_processors_are_loaded_from_hip_6_4_on() {
+    assert!(!driver(60_342_134).capabilities().has(Capability::GenericCodeObjects));
+    assert!(driver(60_443_484).capabilities().has(Capability::GenericCodeObjects));
+}
+
+#[test]
 fn launches_and_graphs_lock_each_other_out_only_below_6_4_3() {
     for (version, locks) in [(50_221_153, true), (60_443_483, true), (60_443_484, false), (70_253_211, false)]
     {

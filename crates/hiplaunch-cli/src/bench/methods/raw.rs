@@ -4,7 +4,6 @@ use std::ffi::CString;
 use std::ptr::copy_nonoverlapping;
 use std::sync::Arc;
 
-use code_object::CodeObject;
 use hip_driver::{
     DeviceId, DevicePtr, Driver, KernelLaunch, Note, PinnedAllocation, RawFunction, RawModule,
     Work as DriverWork,
@@ -31,7 +30,7 @@ pub(super) struct Raw {
 impl Raw {
     pub(super) fn new(method: LaunchMethod, job: &Job, setup: &Setup<'_>) -> Result<Raw, Error> {
         let (name, dims) = kernel(method, job);
-        let code = CodeObject::from_any(setup.image, &setup.device.properties().target)?;
+        let code = &setup.code;
         let signature = code.kernel(name)?;
         let offsets: Vec<usize> = signature.explicit_args().iter().map(|arg| arg.offset as usize).collect();
         // A kernel without arguments gets no segment, whatever its hidden ones.
