@@ -107,10 +107,7 @@ impl<'a> FatBinary<'a> {
         let loads_generic = device.raw().capabilities().has(Capability::GenericCodeObjects);
         let why = match CodeObject::from_any(&self.bundle, target) {
             Ok(code) if loads_generic || !code.target().processor.is_generic() => return Ok(code),
-            Ok(code) => NoCodeReason::Generic {
-                processor: code.target().processor.to_string(),
-                version: device.raw().info().version,
-            },
+            Ok(code) => NoCodeReason::generic(device, &code),
             Err(code_object::Error::NoMatchingTarget { .. }) => NoCodeReason::Target { has: self.targets() },
             Err(error) => return Err(error.into()),
         };
@@ -171,6 +168,19 @@ pub struct NoCode {
     pub compile: Option<CompileError>,
 }
 
+impl NoCode {
+    /// The driver is too old for a code object.
+    pub(crate) fn too_old(device: &Device, code: &CodeObject) -> NoCode {
+        NoCode {
+            name: "the file".to_owned(),
+            device: device.id(),
+            target: device.properties().target.clone(),
+            why: NoCodeReason::generic(device, code),
+            compile: None,
+        }
+    }
+}
+
 /// Why none of the code objects of a [`FatBinary`] can be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoCodeReason {
@@ -186,6 +196,15 @@ pub enum NoCodeReason {
         /// The driver's version.
         version: String,
     },
+}
+
+impl NoCodeReason {
+    fn generic(device: &Device, code: &CodeObject) -> NoCodeReason {
+        NoCodeReason::Generic {
+            processor: code.target().processor.to_string(),
+            version: device.raw().info().version,
+        }
+    }
 }
 
 impl fmt::Display for NoCodeReason {

@@ -7,7 +7,8 @@ use code_object::CodeObject;
 
 use crate::device::Device;
 use crate::error::{Error, Result};
-use hip_driver::{DevicePtr, RawFunction, RawModule};
+use crate::fat_binary::NoCode;
+use hip_driver::{Capability, DevicePtr, RawFunction, RawModule};
 
 /// A loaded code object. Unloaded when the last kernel made from it has retired and the last clone is gone.
 #[derive(Clone)]
@@ -33,8 +34,9 @@ impl Module {
     /// The code is trusted with the device's memory, as every compiled kernel is.
     ///
     /// # Errors
-    /// [`Error::CodeObject`] when it can't be read, [`Error::WrongTarget`] when it is for another target (both before
-    /// any device call), or the driver's.
+    /// [`Error::CodeObject`] when it can't be read, [`Error::WrongTarget`] when it is for another target, and
+    /// [`Error::NoCode`] when it is for a generic processor and the driver is too old for that (all before any device call),
+    /// or the driver's. [`FatBinary`](crate::FatBinary) compiles a source then.
     pub unsafe fn load(device: &Device, image: &[u8]) -> Result<Module> {
         device.check()?;
         let target = &device.properties().target;
@@ -45,6 +47,11 @@ impl Module {
                 device: device.id(),
                 device_target: target.short().into_boxed_str(),
             });
+        }
+        if code.target().processor.is_generic()
+            && !device.raw().capabilities().has(Capability::GenericCodeObjects)
+        {
+            return Err(Error::NoCode(Box::new(NoCode::too_old(device, &code))));
         }
         // SAFETY: the caller vouches for the code; the ELF was read above.
         let raw =

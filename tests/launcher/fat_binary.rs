@@ -201,6 +201,17 @@ fn without_generic_code_objects_the_source_is_compiled() {
             }
         }
     }
+    // Without a source to compile, the launcher says what is wrong before HIP does.
+    let launcher = stand_in("gfx1100", false);
+    let bundle = std::fs::read(path("vector.hipfb")).unwrap();
+    // SAFETY: the driver does nothing.
+    let error = unsafe { launcher.register(&launcher.devices()[0], &bundle, "saxpy") }.unwrap_err();
+    let text = error.to_string();
+    assert!(matches!(error, Error::NoCode(_)), "{text}");
+    assert!(
+        text.contains("gfx11-generic needs HIP 6.4") && text.contains("--offload-arch=gfx1100"),
+        "{text}"
+    );
     // Code for the device itself needs no compiler.
     let launcher = stand_in("gfx90a:sramecc+:xnack-", false);
     let code = FatBinary::read(path("bench.hipfb")).unwrap().for_device(&launcher.devices()[0]).unwrap();

@@ -243,12 +243,9 @@ fn to_json(found: &Found) -> Value {
                         "free_memory_bytes": free,
                         "compute_units": d.compute_units,
                         "wavefront_size": d.wavefront_size,
-                        "pci_address": d.pci_address().map(|pci| json!({
-                            "domain": pci.domain,
-                            "bus": pci.bus,
-                            "device": pci.device,
-                            "function": pci.function,
-                        })),
+                        "pci_address": d.pci_address().map(|pci| {
+                            [pci.domain, pci.bus.into(), pci.device.into(), pci.function.into()]
+                        }),
                         "clock_khz": d.clock_khz,
                         "memory_clock_khz": d.memory_clock_khz,
                         "memory_bus_bits": d.memory_bus_bits,
