@@ -1,4 +1,4 @@
-//! The first launch: two buffers, one kernel, by handle. The crate's documentation shows this program.
+//! A first launch: one kernel, launched by its handle, with two buffers. The crate's documentation shows this program.
 
 use hiplaunch::{DeviceBuffer, FatBinary, LaunchDims, Launcher, args};
 

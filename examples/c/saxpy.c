@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
   check(hiplaunch_launch(saxpy, stream, &dims, args, 4, &ticket)); /* does not wait */
   check(hiplaunch_ticket_read(ticket, 0, y, sizeof y));            /* waits for this launch alone */
 
-  check(hiplaunch_close(launcher)); /* and with it everything made from it */
+  check(hiplaunch_close(launcher)); /* and everything that was opened from it */
   printf("y[999] = %g\n", y[999]);
   return y[999] == 5.0f ? 0 : 1;
 }

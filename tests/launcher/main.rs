@@ -1,4 +1,4 @@
-//! The launcher's contract, on every backend that is there, with the validation layer on.
+//! Tests of the launcher on every backend of the machine, with the validation layer on.
 
 mod arguments;
 mod attributes;

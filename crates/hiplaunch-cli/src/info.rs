@@ -1,4 +1,4 @@
-//! `hiplaunch info`: which drivers there are, what was tried, and what their devices can do.
+//! `hiplaunch info`: shows the drivers, what was tried to find them, and their devices.
 
 use hip_driver::hip::{HipDriver, Symbol};
 use hip_driver::{Capabilities, Capability, DeviceId, DeviceProperties, Driver, DriverInfo};
@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use super::output::{Output, Style, bytes, grouped};
 use super::{CommandError, CommandOutcome};
 
-/// Show the drivers found and what was tried, their devices, and what they can do.
+/// Show the drivers, what was tried to find them, their devices, and what they can do.
 #[derive(Debug, clap::Args)]
 pub(crate) struct InfoArgs {
     /// Print JSON.
     #[arg(long)]
     pub(super) json: bool,
 
-    /// List every HIP symbol, not only those that the library lacks.
+    /// List every HIP symbol, not only the missing ones.
     #[arg(long)]
     symbols: bool,
 }
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Output) -> Result<CommandOutcome, C
     } else {
         out.line(format_args!("hiplaunch {}", env!("CARGO_PKG_VERSION")))?;
         match &auto {
-            Ok((backend, _)) => out.line(format_args!("--backend auto takes: {backend}"))?,
+            Ok((backend, _)) => out.line(format_args!("--backend auto chooses: {backend}"))?,
             Err(error) => out.line(format_args!("--backend auto: {error}"))?,
         }
         for found in &drivers {
@@ -185,7 +185,7 @@ fn capability(capability: Capability) -> String {
     }
 }
 
-/// Words after a label, in lines of a readable length.
+/// Prints words after a label, in lines of at most about 100 characters.
 fn wrapped(out: &mut Output, label: &str, words: &[String]) -> Result<(), CommandError> {
     let mut line = format!("  {label:14}");
     for (i, word) in words.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The occupancy of a kernel, as a line and as JSON.
+//! Prints the occupancy of a kernel, as a line and as JSON.
 
 use code_object::occupancy::Occupancy;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ pub(super) fn text(o: &Occupancy) -> String {
     )
 }
 
-/// docs/json.md documents the fields.
+/// Returns the occupancy as JSON; docs/json.md documents the fields.
 pub(super) fn to_json(o: &Occupancy) -> Value {
     json!({
         "processor": o.processor,

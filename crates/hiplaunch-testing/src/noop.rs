@@ -1,4 +1,4 @@
-//! A driver that does nothing: what is left of a launch's time is the launcher's own.
+//! A driver that does nothing, so that the time of a launch is the launcher's own.
 
 use std::ffi::CStr;
 use std::ptr::NonNull;
@@ -13,7 +13,8 @@ use hip_driver::{
     RawModule, RawStream, Recovery, StreamOptions, Work,
 };
 
-/// Hands out numbers, real pinned memory and nothing else; every event is reached at once.
+/// A driver that runs no work. Handles and device addresses are mere numbers, pinned memory is real host memory, and
+/// every event is reached at once. Host functions run when they are enqueued.
 #[derive(Debug)]
 pub struct NoopDriver {
     next: AtomicU64,
@@ -22,7 +23,7 @@ pub struct NoopDriver {
 }
 
 impl NoopDriver {
-    /// A driver with one device.
+    /// Opens a driver with one device.
     pub fn open() -> Arc<dyn Driver> {
         NoopDriver::of(TargetId::new(Processor::Gfx90a), Capabilities::NONE)
     }
@@ -106,7 +107,7 @@ impl Driver for NoopDriver {
         Ok(PinnedAllocation { host, device: DevicePtr(host.as_ptr() as u64), bytes })
     }
     unsafe fn host_free(&self, _: DeviceId, a: PinnedAllocation) -> DriverResult<()> {
-        // SAFETY: allocated by `host_malloc` with the same layout.
+        // SAFETY: `host_malloc` allocated it with the same layout.
         unsafe { std::alloc::dealloc(a.host.as_ptr(), layout(a.bytes)?) };
         Ok(())
     }
@@ -149,7 +150,7 @@ impl Driver for NoopDriver {
     unsafe fn module_get_function(&self, _: DeviceId, _: RawModule, _: &CStr) -> DriverResult<RawFunction> {
         Ok(RawFunction(self.id(1)))
     }
-    // As little as can be, since it counts as the launcher's cost.
+    // Does as little as possible, because its time counts as the launcher's.
     #[inline(never)]
     unsafe fn enqueue(&self, _: DeviceId, _: RawStream, work: &Work<'_>) -> DriverResult<()> {
         match work {

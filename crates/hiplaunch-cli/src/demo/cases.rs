@@ -1,4 +1,4 @@
-//! What the demo compares: jobs and methods of `bench`.
+//! The demo's cases: jobs and launch methods of `bench`.
 
 use std::fmt;
 
@@ -7,18 +7,18 @@ use hiplaunch::Device;
 use super::DEPTH;
 use crate::bench::methods::{Job, LaunchMethod};
 
-/// A job, and the method of this library that is compared with the naive one.
+/// A job, and the launch method of this library that is compared with the naive one.
 #[derive(Debug)]
 pub(super) struct Case {
     pub(super) name: &'static str,
-    /// Bytes of the result.
+    /// The number of bytes of the result.
     results: usize,
     method: LaunchMethod,
 }
 
-/// Bytes of arguments.
+/// The number of bytes of arguments.
 const ARGUMENTS: usize = 64;
-/// Bytes of the result, where there is one.
+/// The number of bytes of the result, if there is one.
 const RESULT: usize = 64;
 
 impl Case {
@@ -31,7 +31,7 @@ impl Case {
         Case { name: "graph", results: RESULT, method: LaunchMethod::Graph },
     ];
 
-    /// Its two rows, the naive launch's first.
+    /// Returns the case's two rows, the naive one first.
     pub(super) fn rows(&'static self) -> [Row; 2] {
         [Row { case: self, method: LaunchMethod::Naive }, Row { case: self, method: self.method }]
     }
@@ -56,7 +56,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// Every row, by case.
+    /// Returns all rows, by case.
     pub(super) fn all() -> impl Iterator<Item = Row> {
         Case::ALL.iter().flat_map(Case::rows)
     }
@@ -69,7 +69,7 @@ impl Row {
         self.method == LaunchMethod::Naive
     }
 
-    /// What stands in the column `method`.
+    /// Returns the text in the column `method`.
     pub(super) fn method_name(self) -> &'static str {
         if self.is_naive() { "naive" } else { "hiplaunch" }
     }
@@ -78,7 +78,7 @@ impl Row {
         format!("{ARGUMENTS} bytes of arguments, {}; {}", self.case.result(), self.method.description())
     }
 
-    /// Why the driver can't run it, where it can't.
+    /// Returns why the driver can't run the row; `None` if it can.
     pub(super) fn unsupported(self, device: &Device) -> Option<&'static str> {
         self.method.unsupported(&self.case.job(), device)
     }

@@ -1,4 +1,4 @@
-//! What is in a file, as JSON; docs/json.md documents the fields.
+//! Prints the contents of files as JSON. docs/json.md documents the fields.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The built binary: what it prints, what its exit status says, and that it survives whatever it is given.
+//! Runs the built program: its output, its exit status, and that invalid input causes no panic.
 
 use std::fs;
 use std::path::PathBuf;
@@ -71,7 +71,7 @@ fn command(args: &[&str]) -> Command {
     command
 }
 
-/// Runs it: exit status, stdout, stderr.
+/// Runs the program. Returns the exit status, stdout and stderr.
 fn hiplaunch(args: &[&str]) -> (i32, String, String) {
     read(command(args).output().unwrap())
 }
@@ -108,7 +108,7 @@ fn an_expectation_that_is_not_met() {
     assert_eq!(status, 1, "{out}");
     assert!(out.contains("FAIL"), "{out}");
     assert!(out.contains("buffer `y`: 2 of 128 f32 elements differ from"), "{out}");
-    // y[3] = 1.75 * -5 + 1.5, and the file has one more.
+    // y[3] is 1.75 * -5 + 1.5, and the file has that plus 1.
     assert!(out.contains("[ 3]  got") && out.contains("want -6.25"), "{out}");
     assert!(out.contains("[99]") && out.contains("want NaN"), "{out}");
     assert!(out.ends_with("1 passed, 1 failed\n"), "{out}");
@@ -127,10 +127,10 @@ fn another_code_object() {
     let (status, out, _) = hiplaunch(&emulated(&["run", &saxpy, "--code-object", &vector]));
     assert_eq!(status, 0, "{out}");
 
-    // One pattern for many scripts: by the script's name, its directory, its own code object.
+    // One pattern for many scripts: with the script's name, its directory, and its own code object.
     fs::copy(&vector, folder.0.join("vector.other.co")).unwrap();
     let elsewhere = format!("{folder_name}/{{stem}}.other.co");
-    // A path that is not there from here, but from the script.
+    // A path that exists relative to the script, and not to the current directory.
     for pattern in [&elsewhere, "{dir}/../../hip/{stem}.gfx90a.co", "{}.co", "../../hip/{stem}.gfx90a.co"] {
         let run = emulated(&["run", &saxpy, "--code-object", pattern]);
         let output = command(&run).current_dir(&folder.0).output().unwrap();
@@ -138,11 +138,11 @@ fn another_code_object() {
         assert_eq!(status, 0, "{pattern}: {out}");
     }
 
-    // One without the kernel names those it has.
+    // The error for a code object without the kernel lists its kernels.
     let (status, out, _) = hiplaunch(&emulated(&["run", &saxpy, "--code-object", &hip("reduce.gfx90a.co")]));
     assert_eq!(status, 2, "{out}");
     assert!(out.contains("saxpy") && out.contains("reduce_sum_f32"), "{out}");
-    // One for another target has that one emulated, unless the command line says which.
+    // For a code object of another target, that target is emulated, unless an option chooses the target.
     let gfx942 = ["run", &saxpy, &saxpy, "--code-object", &hip("vector.gfx942.co")];
     let (status, out, _) = hiplaunch(&emulated(&gfx942));
     assert_eq!(status, 0, "{out}");
@@ -236,7 +236,7 @@ fn info_for_people() {
     }
 }
 
-/// The device calls of every row, which the README and BENCHMARKS.md speak of.
+/// The device calls of every row, which the README and BENCHMARKS.md quote.
 #[test]
 fn the_demo_counts_its_calls() {
     let (status, out, err) = hiplaunch(&["demo", "--launches", "20", "--backend", "emulator", "--json"]);

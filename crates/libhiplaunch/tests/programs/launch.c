@@ -1,4 +1,4 @@
-/* Launches by every kind of argument, buffers, streams, events, tickets and the pool. */
+/* Launches with every kind of argument, buffers, streams, events, tickets and the pool. */
 #include "check.h"
 
 static hiplaunch_launcher *launcher;
@@ -27,12 +27,12 @@ static void by_buffers(void) {
   args[2] = hiplaunch_arg_buffer(dy);
   args[3] = hiplaunch_arg_i32(N);
   OK(hiplaunch_launch(saxpy, stream, &dims, args, 4, NULL));
-  OK(hiplaunch_buffer_close(dx)); /* at once */
+  OK(hiplaunch_buffer_close(dx)); /* while the launch may still run */
   memset(read, 0, sizeof read);
   OK(hiplaunch_buffer_download(dy, stream, 0, read, sizeof read));
   for (i = 0; i < N; i++) CHECK(read[i] == 2.0f * x[i] + 1.0f);
 
-  /* Asynchronously, a part. */
+  /* An asynchronous read of a part. */
   OK(hiplaunch_buffer_read(dy, stream, 40, 80, &ticket));
   OK(hiplaunch_ticket_outputs(ticket, &count));
   CHECK(count == 1);
@@ -80,7 +80,7 @@ static void by_host_arrays(void) {
     options.staging = t % 2 ? HIPLAUNCH_STAGING_MAPPED : HIPLAUNCH_STAGING_COPY;
     OK(hiplaunch_submit(saxpy, stream, &options, &tickets[t]));
   }
-  memset(x, 0, sizeof x); /* copied at the call */
+  memset(x, 0, sizeof x); /* the launch has copied it */
   for (t = 9; t >= 0; t--) {
     OK(hiplaunch_ticket_read(tickets[t], 0, read, sizeof read));
     for (i = 0; i < N; i++) CHECK(read[i] == (float)t * (float)i + 0.5f);
@@ -88,7 +88,7 @@ static void by_host_arrays(void) {
   }
 }
 
-/* An argument block with its arrays and its result; by a device address and by a buffer too. */
+/* An argument block with arrays and a result, also with a device address and a buffer. */
 static void by_block(void) {
   struct {
     uint64_t result, x, y;
@@ -115,7 +115,7 @@ static void by_block(void) {
   block.size = sizeof bytes;
   block.patches = patches;
   block.patch_count = 3;
-  block.segments = segments;
+  block.arrays = segments;
   block.array_count = 2;
   block.result_bytes = sizeof sum;
   for (i = 0; i < 3; i++) patches[i].offset = 8 * (size_t)i;
@@ -153,7 +153,7 @@ static void by_block(void) {
   OK(hiplaunch_ticket_close(ticket));
 }
 
-/* Scalars of every size, a struct by value, and the same packed by hand. */
+/* Scalars of every size, a struct by value, and the same as packed arguments. */
 static void by_value(void) {
   struct {
     int8_t a;
@@ -214,7 +214,7 @@ static void by_value(void) {
   OK(hiplaunch_buffer_close(out));
 }
 
-/* A struct that ends with padding, as saxpy's does; the kernel's segment may end before that. */
+/* Packed arguments as a struct that ends with padding. The kernarg segment may end before the padding. */
 static void by_padded_struct(void) {
   enum { N = 64 };
   struct {
@@ -301,7 +301,7 @@ static void attributes_and_occupancy(void) {
   CHECK(properties.has_pci_address == 0);
 }
 
-/* A destination that has room, one that has none, and a view; views of rows, columns and parts. */
+/* Destinations: a buffer that is large enough, one that is too small, and a view. Views of rows, columns and parts. */
 static void into_destinations(void) {
   enum { N = 12 };
   float x[N], read[N];
@@ -355,7 +355,7 @@ static void into_destinations(void) {
   FAILS(hiplaunch_submit(vadd, stream, &options, NULL), HIPLAUNCH_STATUS_LAUNCH, "is a value");
   options.destination_parameter = 2, options.staging = HIPLAUNCH_STAGING_MAPPED;
   OK(hiplaunch_submit(vadd, stream, &options, NULL));
-  OK(hiplaunch_buffer_close(out)); /* the view has the memory still */
+  OK(hiplaunch_buffer_close(out)); /* the view keeps the memory */
   OK(hiplaunch_view_permute(view, 2, axes, &transposed));
   OK(hiplaunch_view_download(transposed, stream, read, sizeof read));
   for (i = 0; i < N; i++) CHECK(read[i] == 2.0f * (float)(i % 3 * 4 + i / 3));
@@ -446,7 +446,7 @@ static void kernels_come_and_go(void) {
   free(bytes);
 }
 
-/* In steady state, launches and reads make no allocation on the device or of pinned memory. */
+/* In the steady state, launches and reads allocate no device memory and no pinned memory. */
 static void steady_state(void) {
   hiplaunch_kernel *polynomial = kernel_of(launcher, folder, "jit", "jit_polynomial");
   hiplaunch_dims dims = hiplaunch_dims_linear(1, 64);
@@ -559,7 +559,7 @@ int main(int argc, char **argv) {
   the_pool();
   check_clean(launcher);
   OK(hiplaunch_close(launcher));
-  CHECK(hiplaunch_last_error() != HIPLAUNCH_STATUS_OK); /* what failed on purpose; successes leave it */
+  CHECK(hiplaunch_last_error() != HIPLAUNCH_STATUS_OK); /* an expected failure; later successes do not change it */
   hiplaunch_clear_last_error();
   CHECK(hiplaunch_last_error() == HIPLAUNCH_STATUS_OK && hiplaunch_last_error_message()[0] == 0);
   puts("launch: all is well");

@@ -6,21 +6,22 @@ use hiplaunch::{Device, Error, LaunchDims};
 use super::{Job, LaunchMethod};
 use crate::kernels::BENCH;
 
-/// Sizes of arguments, in bytes, for which there is a kernel that takes them by value.
+/// The sizes of arguments in bytes for which there is a kernel that takes them by value.
 pub const BY_VALUE: [usize; 4] = [8, 64, 256, 1024];
 
-/// Up to so many bytes of arguments and results one wavefront does it.
+/// The bytes of arguments and results up to which one wavefront is launched.
 const SMALL: usize = 4096;
 
-/// The code object for a device.
+/// Returns the code object for a device.
 ///
 /// # Errors
-/// There is none for its processor, and none can be compiled.
+/// Returns an error if there is none for its processor, and none can be compiled.
 pub fn code(device: &Device) -> Result<CodeObject, Error> {
     BENCH.for_device(device)
 }
 
-/// The kernel by which a method does a job, and how it is launched: one workgroup, as its sum needs.
+/// Returns the kernel with which a method does a job, and its dimensions: one workgroup, because the kernel sums over
+/// it.
 pub(super) fn kernel(method: LaunchMethod, job: &Job) -> (&'static str, LaunchDims) {
     let block = if job.arguments.max(job.results) <= SMALL { 64 } else { 1024 };
     let name = match (method, job.arguments) {
