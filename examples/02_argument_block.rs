@@ -1,7 +1,7 @@
 //! An argument block, as a JIT compiler writes it: the kernel takes one pointer to the block, and the launcher writes
 //! device addresses into the block.
 
-use hiplaunch::{ArgumentBlock, HostData, LaunchDims, Launcher, Patch, PatchTarget, args};
+use hiplaunch::{ArgumentBlock, FatBinary, HostData, LaunchDims, Launcher, Patch, PatchTarget, args};
 
 /// The argument block of `jit_dot` (hip/README.md). The launcher writes the three addresses, so they are 0 here.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
@@ -18,9 +18,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let launcher = Launcher::new()?;
     let device = launcher.device(0)?;
     let stream = launcher.stream(device)?;
-    let code = std::fs::read(format!("hip/jit.{}.co", device.properties().target.processor))?;
+    let code = FatBinary::read("hip/jit.hipfb")?.for_device(device)?;
     // SAFETY: a kernel of this project.
-    let dot = unsafe { launcher.register(device, &code, "jit_dot")? };
+    let dot = unsafe { launcher.register(device, code.elf(), "jit_dot")? };
 
     let x: Vec<f32> = (0..1000).map(|i| i as f32).collect();
     let y = vec![0.5f32; 1000];

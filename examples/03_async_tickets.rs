@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
-use hiplaunch::{Arg, LaunchDims, Launcher, Ticket};
+use hiplaunch::{Arg, FatBinary, LaunchDims, Launcher, Ticket};
 
 const N: usize = 256;
 
@@ -14,9 +14,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let launcher = Launcher::new()?;
     let device = launcher.device(0)?;
     let stream = launcher.stream(device)?;
-    let code = std::fs::read(format!("hip/vector.{}.co", device.properties().target.processor))?;
+    let code = FatBinary::read("hip/vector.hipfb")?.for_device(device)?;
     // SAFETY: a kernel of this project.
-    let vadd = unsafe { launcher.register(device, &code, "vadd_f32")? };
+    let vadd = unsafe { launcher.register(device, code.elf(), "vadd_f32")? };
 
     // The launcher copies host arrays to staging memory. So the launch does not wait, and borrows nothing when it
     // returns.

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use hiplaunch::{Arg, DeviceBuffer, Error, Event, EventOptions, LaunchDims, Launcher, args};
+use hiplaunch::{Arg, DeviceBuffer, Error, Event, EventOptions, FatBinary, LaunchDims, Launcher, args};
 
 const N: usize = 512;
 const THREADS: usize = 4;
@@ -10,10 +10,10 @@ const THREADS: usize = 4;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let launcher = Launcher::new()?;
     let device = launcher.device(0)?;
-    let code = std::fs::read(format!("hip/vector.{}.co", device.properties().target.processor))?;
+    let code = FatBinary::read("hip/vector.hipfb")?.for_device(device)?;
     // SAFETY: kernels of this project.
     let (vscale, fill) = unsafe {
-        (launcher.register(device, &code, "vscale")?, launcher.register(device, &code, "fill_u32")?)
+        (launcher.register(device, code.elf(), "vscale")?, launcher.register(device, code.elf(), "fill_u32")?)
     };
     let dims = LaunchDims::cover(N as u32, 128);
 

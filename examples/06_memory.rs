@@ -1,6 +1,8 @@
 //! Device memory: destinations whose memory is used again, buffers that two streams use, and the counters of the pool.
 
-use hiplaunch::{Arg, DeviceBuffer, Error, Event, EventOptions, Launch, LaunchDims, Launcher, args};
+use hiplaunch::{
+    Arg, DeviceBuffer, Error, Event, EventOptions, FatBinary, Launch, LaunchDims, Launcher, args,
+};
 
 const N: usize = 1 << 16;
 
@@ -8,13 +10,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let launcher = Launcher::new()?;
     let device = launcher.device(0)?.clone();
     let stream = launcher.stream(&device)?;
-    let code = std::fs::read(format!(
-        "{}/hip/vector.{}.co",
-        env!("CARGO_MANIFEST_DIR"),
-        device.properties().target.processor
-    ))?;
+    let code =
+        FatBinary::read(concat!(env!("CARGO_MANIFEST_DIR"), "/hip/vector.hipfb"))?.for_device(&device)?;
     // SAFETY: the kernels of hip/ do what their README says.
-    let vadd = unsafe { launcher.register(&device, &code, "vadd_f32")? };
+    let vadd = unsafe { launcher.register(&device, code.elf(), "vadd_f32")? };
     let dims = LaunchDims::cover(N as u32, 256);
 
     // The kernel writes its result to a destination. The first launch allocates its memory, later ones use it again.

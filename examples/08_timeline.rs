@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use hiplaunch::{Arg, LaunchDims, Launcher, Timeline};
+use hiplaunch::{Arg, FatBinary, LaunchDims, Launcher, Timeline};
 
 const N: usize = 4096;
 
@@ -12,9 +12,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let launcher = Launcher::builder().timeline(&timeline).build()?;
     let device = launcher.device(0)?;
     let stream = launcher.stream(device)?;
-    let code = std::fs::read(format!("hip/vector.{}.co", device.properties().target.processor))?;
+    let code = FatBinary::read("hip/vector.hipfb")?.for_device(device)?;
     // SAFETY: a kernel of this project.
-    let vscale = unsafe { launcher.register(device, &code, "vscale")? };
+    let vscale = unsafe { launcher.register(device, code.elf(), "vscale")? };
 
     let x = [1.0f32; N];
     let args = [Arg::from(2.0f32), Arg::input(&x), Arg::output::<f32>(N), Arg::from(N as i32)];

@@ -9,7 +9,7 @@
 
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::graph::{Branches, GraphArg};
-use hiplaunch::{DeviceBuffer, LaunchDims, Launcher};
+use hiplaunch::{DeviceBuffer, FatBinary, LaunchDims, Launcher};
 
 const N: usize = 4096;
 const ROUNDS: usize = 100;
@@ -19,10 +19,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let launcher = Launcher::builder().validate(true).build()?;
     let device = launcher.device(0)?;
     let stream = launcher.stream(device)?;
-    let code = std::fs::read(format!("hip/vector.{}.co", device.properties().target.processor))?;
+    let code = FatBinary::read("hip/vector.hipfb")?.for_device(device)?;
     // SAFETY: kernels of this project.
     let (vscale, vadd) = unsafe {
-        (launcher.register(device, &code, "vscale")?, launcher.register(device, &code, "vadd_f32")?)
+        (launcher.register(device, code.elf(), "vscale")?, launcher.register(device, code.elf(), "vadd_f32")?)
     };
     let inputs: Vec<_> =
         (0..4).map(|k| DeviceBuffer::from_slice(&stream, &[k as f32; N])).collect::<Result<_, _>>()?;

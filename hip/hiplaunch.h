@@ -308,6 +308,32 @@ typedef enum hiplaunch_log_level {
 } hiplaunch_log_level;
 
 /**
+ * What limits how many workgroups a compute unit holds.
+ */
+typedef enum hiplaunch_occupancy_limit {
+  /**
+   * The wave slots.
+   */
+  HIPLAUNCH_OCCUPANCY_LIMIT_WAVES = 0,
+  /**
+   * Vector registers.
+   */
+  HIPLAUNCH_OCCUPANCY_LIMIT_VGPRS = 1,
+  /**
+   * Scalar registers.
+   */
+  HIPLAUNCH_OCCUPANCY_LIMIT_SGPRS = 2,
+  /**
+   * LDS.
+   */
+  HIPLAUNCH_OCCUPANCY_LIMIT_LDS = 3,
+  /**
+   * Barriers, of which each workgroup of more than one wave needs one.
+   */
+  HIPLAUNCH_OCCUPANCY_LIMIT_BARRIERS = 4,
+} hiplaunch_occupancy_limit;
+
+/**
  * The address that a patch writes.
  */
 typedef enum hiplaunch_patch_target {
@@ -581,6 +607,34 @@ typedef struct hiplaunch_device_properties {
    * Whether the device is lost after a fault: 0 or 1.
    */
   uint32_t is_lost;
+  /**
+   * Memory clock in kHz, with two transfers in a cycle; 0 when not known.
+   */
+  uint32_t memory_clock_khz;
+  /**
+   * Width of the memory bus in bits; 0 when not known.
+   */
+  uint32_t memory_bus_bits;
+  /**
+   * Bytes of L2 cache, of one die where each of several has one; 0 when not known.
+   */
+  uint32_t l2_bytes;
+  /**
+   * The 32-bit registers that the work-items of a workgroup share; 0 when not known.
+   */
+  uint32_t registers_per_block;
+  /**
+   * Whether the PCI address that follows is one: 0 or 1.
+   */
+  uint32_t has_pci_address;
+  /**
+   * Domain, bus, device and function of the PCI address.
+   */
+  uint32_t pci_address[4];
+  /**
+   * Zero.
+   */
+  uint32_t reserved;
 } hiplaunch_device_properties;
 
 /**
@@ -682,6 +736,102 @@ typedef struct hiplaunch_compile_options {
    */
   uint64_t cache_limit;
 } hiplaunch_compile_options;
+
+/**
+ * What a kernel needs, as its code object says.
+ */
+typedef struct hiplaunch_kernel_attributes {
+  /**
+   * sizeof(hiplaunch_kernel_attributes), set by the caller.
+   */
+  size_t struct_size;
+  /**
+   * Vector registers of a work-item, without accumulation registers.
+   */
+  uint32_t vgprs;
+  /**
+   * Accumulation vector registers of a work-item.
+   */
+  uint32_t agprs;
+  /**
+   * Scalar registers of a wavefront.
+   */
+  uint32_t sgprs;
+  /**
+   * Vector registers that the compiler spilled.
+   */
+  uint32_t spilled_vgprs;
+  /**
+   * Scalar registers that the compiler spilled.
+   */
+  uint32_t spilled_sgprs;
+  /**
+   * Bytes of static LDS of a workgroup.
+   */
+  uint32_t static_lds;
+  /**
+   * Bytes of private memory of a work-item.
+   */
+  uint32_t private_bytes;
+  /**
+   * Whether a work-item may need more private memory than that, as with recursion: 0 or 1.
+   */
+  uint32_t uses_dynamic_stack;
+  /**
+   * Most work-items of a workgroup, on the kernel's device.
+   */
+  uint32_t max_threads_per_block;
+  /**
+   * Work-items of a wavefront: 32 or 64.
+   */
+  uint32_t wavefront_size;
+  /**
+   * Bytes of the kernarg segment, hidden arguments included.
+   */
+  uint32_t kernarg_bytes;
+  /**
+   * The only workgroup that it may be launched with, in x, y and z; zeros for any.
+   */
+  uint32_t required_block[3];
+} hiplaunch_kernel_attributes;
+
+/**
+ * How much of a kernel fits on a compute unit; for a kernel in workgroup processor mode (RDNA), on a workgroup processor.
+ */
+typedef struct hiplaunch_kernel_occupancy {
+  /**
+   * sizeof(hiplaunch_kernel_occupancy), set by the caller.
+   */
+  size_t struct_size;
+  /**
+   * Workgroups that a compute unit holds at once.
+   */
+  uint32_t blocks_per_cu;
+  /**
+   * Waves of a workgroup.
+   */
+  uint32_t waves_per_block;
+  /**
+   * SIMDs that the workgroups share.
+   */
+  uint32_t simds;
+  /**
+   * Wave slots of a SIMD.
+   */
+  uint32_t max_waves_per_simd;
+  /**
+   * Waves of a SIMD for which there are registers and wave slots.
+   */
+  uint32_t register_waves_per_simd;
+  /**
+   * A hiplaunch_occupancy_limit: what limits blocks_per_cu.
+   */
+  uint32_t limited_by;
+  /**
+   * Bytes of LDS that a workgroup takes, static and dynamic, in whole units of allocation.
+   */
+  uint64_t lds_bytes;
+} hiplaunch_kernel_occupancy;
 
 /**
  * Grid, block and dynamic LDS of a launch.
@@ -1751,6 +1901,27 @@ enum hiplaunch_status hiplaunch_set_lds_layout(const struct hiplaunch_kernel *ke
  */
 enum hiplaunch_status hiplaunch_declare_in_place(const struct hiplaunch_kernel *kernel,
                                                  bool yes);
+
+/**
+ * Fills `attributes`, whose struct_size the caller has set, with what a kernel needs.
+ *
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_STRUCT_SIZE, HIPLAUNCH_STATUS_NULL_POINTER.
+ */
+enum hiplaunch_status hiplaunch_get_kernel_attributes(const struct hiplaunch_kernel *kernel,
+                                                      struct hiplaunch_kernel_attributes *attributes);
+
+/**
+ * Fills `occupancy`, whose struct_size the caller has set: how many workgroups of `block` work-items with `dynamic_lds`
+ * bytes of dynamic LDS a compute unit of the kernel's device holds at once. Makes no driver call.
+ *
+ * Threads: any. Errors: HIPLAUNCH_STATUS_LAUNCH for a block or LDS that the kernel can't have;
+ * HIPLAUNCH_STATUS_UNSUPPORTED on a device whose limits the library does not know; HIPLAUNCH_STATUS_INVALID_HANDLE,
+ * HIPLAUNCH_STATUS_STRUCT_SIZE, HIPLAUNCH_STATUS_NULL_POINTER.
+ */
+enum hiplaunch_status hiplaunch_get_kernel_occupancy(const struct hiplaunch_kernel *kernel,
+                                                     uint32_t block,
+                                                     uint32_t dynamic_lds,
+                                                     struct hiplaunch_kernel_occupancy *occupancy);
 
 /**
  * Launches a kernel: enqueues the copies to the device, the kernel, and the copies of its outputs to the host, in the

@@ -40,6 +40,9 @@ pub enum Error {
     /// The code object could not be read, is for another target or lacks the kernel.
     #[error(transparent)]
     CodeObject(Box<code_object::Error>),
+    /// The occupancy of a kernel can't be computed.
+    #[error(transparent)]
+    Occupancy(#[from] code_object::occupancy::OccupancyError),
     /// A source could not be compiled.
     #[error(transparent)]
     Compile(Box<hip_driver::compile::CompileError>),
@@ -55,6 +58,9 @@ pub enum Error {
         /// The device's target.
         device_target: Box<str>,
     },
+    /// A [`FatBinary`](crate::FatBinary) has no code for the device, and its source can't be compiled.
+    #[error(transparent)]
+    NoCode(Box<crate::fat_binary::NoCode>),
     /// The device is lost, because a kernel faulted earlier. Every later call on it returns the same report. With the
     /// emulator, a new launcher works in the same process; with HIP, a new process is needed.
     #[error("{0}")]

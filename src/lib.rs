@@ -7,16 +7,16 @@
 //! # A first launch
 //!
 //! ```
-//! use hiplaunch::{DeviceBuffer, LaunchDims, Launcher, args};
+//! use hiplaunch::{DeviceBuffer, FatBinary, LaunchDims, Launcher, args};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # #[cfg(feature = "emulator")] {
 //! let launcher = Launcher::new()?; // a GPU where there is one, else the emulator
 //! let device = launcher.device(0)?;
 //! let stream = launcher.stream(device)?;
-//! let code = std::fs::read(format!("hip/vector.{}.co", device.properties().target.processor))?;
+//! let code = FatBinary::read("hip/vector.hipfb")?.for_device(device)?;
 //! // SAFETY: we trust the code, and pass it what its source asks for: a, x, y, n.
-//! let saxpy = unsafe { launcher.register(device, &code, "saxpy")? };
+//! let saxpy = unsafe { launcher.register(device, code.elf(), "saxpy")? };
 //! let x = DeviceBuffer::from_slice(&stream, &[1.0f32; 1000])?;
 //! let y = DeviceBuffer::from_slice(&stream, &[2.0f32; 1000])?;
 //! let args = args![3.0f32, &x, &y, 1000i32];
@@ -69,7 +69,7 @@
 //! | `hipModuleLoadData`, `hipModuleUnload` | [`Module::load`], or within [`Launcher::register`]; unloaded once unused and after the last launch |
 //! | `hipModuleGetFunction` | [`Launcher::register`]: a [`KernelHandle`] |
 //! | `hipModuleGetGlobal` | [`Module::global`] |
-//! | `hipFuncGetAttributes` | [`Launcher::signature`]; before loading, [`code_object::CodeObject`] |
+//! | `hipFuncGetAttributes` | [`Launcher::attributes`], [`Launcher::signature`]; before loading, [`code_object::CodeObject`] |
 //! | `hipModuleLaunchKernel` | [`Launcher::launch`] with [`args!`] and [`LaunchDims`]; with more options [`Launcher::submit`] and a [`Launch`] |
 //! | `hipStreamCreate`, `hipStreamDestroy` | [`Launcher::stream`], [`Launcher::stream_with`] a priority; dropping the stream waits for its work |
 //! | `hipStreamSynchronize` | [`Ticket::read`] for one launch; [`Stream::synchronize`] for all |
@@ -135,6 +135,7 @@ mod deferred_event;
 pub mod device;
 pub mod error;
 pub mod event;
+pub mod fat_binary;
 pub mod fault;
 pub mod graph;
 pub mod launcher;
@@ -170,15 +171,17 @@ const _: () = {
 pub use backend::Backend;
 /// Reads code objects: targets, kernel signatures, globals.
 pub use code_object;
+pub use code_object::occupancy;
 pub use device::Device;
 pub use error::{Error, LaunchProblem, Result};
 pub use event::Event;
+pub use fat_binary::FatBinary;
 pub use hip_driver::compile::{self, Compile, Compiler};
 pub use hip_driver::{EventOptions, StreamOptions};
 pub use hip_driver_layers::timeline::Timeline;
 pub use launcher::{
-    Arg, ArgumentBlock, BufferArg, Destination, HostData, KernelHandle, Launch, LaunchDims, Launcher,
-    LauncherBuilder, Output, Patch, PatchTarget, Registration, Staging, Stream, Ticket,
+    Arg, ArgumentBlock, BufferArg, Destination, HostData, KernelAttributes, KernelHandle, Launch, LaunchDims,
+    Launcher, LauncherBuilder, Output, Patch, PatchTarget, Registration, Staging, Stream, Ticket,
 };
 pub use lds_layout as lds;
 pub use memory::{DeviceBuffer, DeviceScratchBuffer, DeviceView, Pool, PoolBlock, PoolOptions};

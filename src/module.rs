@@ -7,7 +7,8 @@ use code_object::CodeObject;
 
 use crate::device::Device;
 use crate::error::{Error, Result};
-use hip_driver::{DevicePtr, RawFunction, RawModule};
+use crate::fat_binary::NoCode;
+use hip_driver::{Capability, DevicePtr, RawFunction, RawModule};
 
 /// A code object that is loaded on a device. Cheap to clone; all clones are the same module.
 ///
@@ -36,8 +37,9 @@ impl Module {
     /// launches expect.
     ///
     /// # Errors
-    /// [`Error::CodeObject`] when the image can't be read and [`Error::WrongTarget`] when the code is for another
-    /// target, both before any device call; else returns the driver's error.
+    /// [`Error::CodeObject`] when the image can't be read, [`Error::WrongTarget`] when the code is for another target, and
+    /// [`Error::NoCode`] when it is for a generic processor and the driver is too old for that, all before any device call;
+    /// else returns the driver's error.
     pub unsafe fn load(device: &Device, image: &[u8]) -> Result<Module> {
         device.check()?;
         let target = &device.properties().target;
@@ -48,6 +50,11 @@ impl Module {
                 device: device.id(),
                 device_target: target.short().into_boxed_str(),
             });
+        }
+        if code.target().processor.is_generic()
+            && !device.raw().capabilities().has(Capability::GenericCodeObjects)
+        {
+            return Err(Error::NoCode(Box::new(NoCode::too_old(device, &code))));
         }
         // SAFETY: the caller vouches for the code; the ELF was read above.
         let raw =

@@ -21,16 +21,20 @@ mod bindings {
     const TITLE: &str = "//! What the driver uses of AMD's `hip_runtime_api.h`: written by the feature `bindgen`, not by hand.";
 
     /// The device attributes that the driver reads. The others, about a hundred, are left out.
-    const ATTRIBUTES: [&str; 11] = [
+    const ATTRIBUTES: [&str; 15] = [
         "ClockRate",
+        "L2CacheSize",
         "MaxBlockDimX",
         "MaxBlockDimY",
         "MaxBlockDimZ",
         "MaxGridDimX",
         "MaxGridDimY",
         "MaxGridDimZ",
+        "MaxRegistersPerBlock",
         "MaxSharedMemoryPerBlock",
         "MaxThreadsPerBlock",
+        "MemoryBusWidth",
+        "MemoryClockRate",
         "MultiprocessorCount",
         "WarpSize",
     ];

@@ -15,7 +15,7 @@ int main(int argc, char **argv) {
   hiplaunch_stream *stream;
   hiplaunch_kernel *saxpy;
   hiplaunch_ticket *ticket;
-  FILE *file = fopen(argc > 1 ? argv[1] : "hip/vector.gfx90a.co", "rb");
+  FILE *file = fopen(argc > 1 ? argv[1] : "hip/vector.hipfb", "rb");
   size_t size = file ? fread(code, 1, sizeof code, file) : 0;
   if (file) fclose(file);
   for (int i = 0; i < 1000; i++) x[i] = 1.0f, y[i] = 2.0f;

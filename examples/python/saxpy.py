@@ -19,8 +19,8 @@ def main():
         processor = device.processor.decode()
         print(f"hiplaunch {hiplaunch.version()} on {device.name.decode()} ({processor})")
         stream = launcher.stream()
-        vector = (KERNELS / f"vector.{processor}.co").read_bytes()
-        reduce = (KERNELS / f"reduce.{processor}.co").read_bytes()
+        vector = (KERNELS / "vector.hipfb").read_bytes()
+        reduce = (KERNELS / "reduce.hipfb").read_bytes()
         saxpy = launcher.register(vector, "saxpy")
         total = launcher.register(reduce, "reduce_sum_f32")
 

@@ -20,16 +20,16 @@ use crate::module::Module;
 /// | [`destination`](Launch::destination) | none: the kernel writes where its arguments say |
 ///
 /// ```
-/// use hiplaunch::{Arg, DeviceBuffer, Launch, LaunchDims, Launcher, Staging, args};
+/// use hiplaunch::{Arg, DeviceBuffer, FatBinary, Launch, LaunchDims, Launcher, Staging, args};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # #[cfg(feature = "emulator")] {
 /// # let launcher = Launcher::new()?;
 /// # let device = launcher.device(0)?;
 /// # let stream = launcher.stream(device)?;
-/// # let code = std::fs::read(format!("hip/vector.{}.co", device.properties().target.processor))?;
+/// # let code = FatBinary::read("hip/vector.hipfb")?.for_device(device)?;
 /// // SAFETY: we trust the code, and pass it what its source asks for: x, y, out, n.
-/// let vadd = unsafe { launcher.register(device, &code, "vadd_f32")? };
+/// let vadd = unsafe { launcher.register(device, code.elf(), "vadd_f32")? };
 /// let (x, y) = ([1.0f32; 100], DeviceBuffer::from_slice(&stream, &[2.0f32; 100])?);
 /// let mut sum: Option<DeviceBuffer<f32>> = None;
 /// let args = args![Arg::input(&x), &y, Arg::Destination, 100i32];

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use code_object::{KernelSignature, ValueKind};
+use code_object::{CodeObject, KernelSignature, ValueKind};
 
 use crate::device::Device;
 use crate::error::{Error, LaunchProblem, Result};
@@ -231,6 +231,15 @@ impl Kernel {
             got if got < layout => Err(self.refuse(LaunchProblem::LdsLayout { layout, got })),
             _ => Ok(asked),
         }
+    }
+
+    /// The most work-items of a workgroup, on this device.
+    pub(super) fn max_threads_per_block(&self) -> u32 {
+        self.max_total
+    }
+
+    pub(super) fn code_object(&self) -> &CodeObject {
+        self.module.code_object()
     }
 
     pub(crate) fn signature(&self) -> &KernelSignature {

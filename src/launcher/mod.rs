@@ -8,6 +8,7 @@
 //! ```
 
 mod args;
+mod attributes;
 mod description;
 mod destination;
 mod kernel;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 use code_object::KernelSignature;
 
 pub use args::{Arg, ArgumentBlock, BufferArg, HostData, LaunchDims, Patch, PatchTarget, Staging};
+pub use attributes::KernelAttributes;
 pub use description::{Launch, Registration};
 pub use destination::Destination;
 pub use registry::KernelHandle;

@@ -34,6 +34,9 @@ pub(crate) fn devices_have_a_target_and_sane_limits(rig: &Rig) {
         assert!(p.max_threads_per_block >= 256 && p.compute_units > 0, "{p:?}");
         assert!(p.max_block.iter().all(|&b| b >= 64 && b <= p.max_threads_per_block), "{p:?}");
         assert!(p.max_grid.iter().all(|&g| g >= 65_535), "{p:?}");
+        let known = [p.memory_clock_khz, p.memory_bus_bits, p.l2_bytes, p.registers_per_block];
+        assert!(known.iter().flatten().all(|&value| value > 0), "{p:?}");
+        assert_eq!(p.pci_address().is_some(), p.pci_bus_id.contains(':'), "{p:?}");
         assert!(p.max_lds_per_block >= 32 << 10 && p.total_memory >= 64 << 20, "{p:?}");
     }
 }

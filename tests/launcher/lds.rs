@@ -6,7 +6,7 @@ use hiplaunch::{Arg, Error, LaunchDims, LaunchProblem, Module, Registration};
 use hiplaunch_testing::rig::{PROBE, REDUCE, on_each};
 
 /// Returns an LDS layout with one buffer of `bytes` bytes.
-fn layout(bytes: u64) -> LdsLayout {
+pub(crate) fn layout(bytes: u64) -> LdsLayout {
     let mut kernel = LdsBuilder::new(0..=9).unwrap();
     let staged = kernel.buffer("staged", bytes).unwrap();
     kernel.write(staged, 1).unwrap();

@@ -1,9 +1,11 @@
 //! Tests of the launcher on every backend of the machine, with the validation layer on.
 
 mod arguments;
+mod attributes;
 mod combinations;
 mod concurrency;
 mod destination;
+mod fat_binary;
 mod faults;
 mod lds;
 mod lifetime;

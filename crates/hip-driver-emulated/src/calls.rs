@@ -50,6 +50,7 @@ impl Driver for EmulatedDriver {
             Capability::StreamOrderedAllocator,
             Capability::HostFunc,
             Capability::Graphs,
+            Capability::GenericCodeObjects,
         ]
         .into_iter()
         .collect()

@@ -118,10 +118,15 @@ impl EmulatorOptions {
 
     /// Returns the properties of each device: those of one die of an MI250 or of an MI300X, except for the memory.
     pub(super) fn properties(&self) -> DeviceProperties {
-        // From the CDNA 2 and CDNA 3 white papers: compute units and peak engine clock.
-        let (name, compute_units, clock_khz) = match self.target.processor {
-            Processor::Gfx942 => ("AMD Instinct MI300X (emulated)", 304, 2_100_000),
-            _ => ("AMD Instinct MI250 (emulated)", 104, 1_700_000),
+        // From the CDNA 2 and CDNA 3 white papers: compute units, peak engine clock, L2 cache of a die. From the data
+        // sheets of MI210 (one die of an MI250) and MI300X: 3.2 Gbps over 4096 bits, 5.2 Gbps over 8192 bits, two
+        // transfers in a cycle.
+        let (name, compute_units, clock_khz, memory_clock_khz, memory_bus_bits, l2_bytes) = match self
+            .target
+            .processor
+        {
+            Processor::Gfx942 => ("AMD Instinct MI300X (emulated)", 304, 2_100_000, 2_600_000, 8192, 4 << 20),
+            _ => ("AMD Instinct MI250 (emulated)", 104, 1_700_000, 1_600_000, 4096, 8 << 20),
         };
         DeviceProperties {
             name: name.to_owned(),
@@ -135,6 +140,12 @@ impl EmulatorOptions {
             max_grid: [0x7fff_ffff, 65535, 65535],
             max_lds_per_block: 64 << 10,
             clock_khz,
+            memory_clock_khz: Some(memory_clock_khz),
+            memory_bus_bits: Some(memory_bus_bits),
+            l2_bytes: Some(l2_bytes),
+            // A compute unit has four SIMDs with 512 VGPRs for 64 work-items each ("AMD Instinct MI300 Instruction Set
+            // Architecture", and that of MI200).
+            registers_per_block: Some(4 * 512 * 64),
         }
     }
 }

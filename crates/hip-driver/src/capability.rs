@@ -36,11 +36,13 @@ pub enum Capability {
     HostFunc,
     /// Graphs of kernels, copies and fills.
     Graphs,
+    /// Code objects for generic processors, such as gfx11-generic.
+    GenericCodeObjects,
 }
 
 impl Capability {
     /// Every capability, in declaration order.
-    pub const ALL: [Capability; 15] = [
+    pub const ALL: [Capability; 16] = [
         Capability::StreamPriority,
         Capability::EventTiming,
         Capability::CopyDeviceToDevice,
@@ -56,6 +58,7 @@ impl Capability {
         Capability::StreamOrderedAllocator,
         Capability::HostFunc,
         Capability::Graphs,
+        Capability::GenericCodeObjects,
     ];
 
     /// Returns the first HIP version that has it; `None` if all supported versions have it.
@@ -65,6 +68,9 @@ impl Capability {
             Capability::HostFunc => Some("5.3"),
             // The functions are older, but 5.2 is the first version known to accept kernels of modules.
             Capability::Graphs => Some("5.2"),
+            // libamdhip64 6.4.43484 knows every generic processor; the sources of 6.3 (clr, rocm-rel-6.3.0.1) know none, and
+            // 5.2.21153 refuses code objects of version 6 with hipErrorSharedObjectInitFailed.
+            Capability::GenericCodeObjects => Some("6.4"),
             _ => None,
         }
     }

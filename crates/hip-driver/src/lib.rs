@@ -41,8 +41,8 @@ pub use code::{DriverError, DriverResult, ErrorCode};
 pub use observer::{Note, Observer};
 pub use types::{
     DeviceId, DeviceProperties, DevicePtr, DriverInfo, EventOptions, KernelLaunch, MemInfo, MemoryAccess,
-    PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream,
-    Recovery, StreamOptions,
+    PciAddress, PciAddressError, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec,
+    RawGraphNode, RawModule, RawStream, Recovery, StreamOptions,
 };
 
 /// A function that the driver runs in stream order. It must not call the driver (`hipLaunchHostFunc`'s rule).

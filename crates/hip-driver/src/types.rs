@@ -1,6 +1,8 @@
 //! Plain values of driver calls: device ordinals, addresses, raw handles, launch parameters.
 
+use std::fmt;
 use std::ptr::NonNull;
+use std::str::FromStr;
 
 use code_object::TargetId;
 
@@ -148,6 +150,70 @@ pub struct DeviceProperties {
     pub max_lds_per_block: u32,
     /// The core clock in kHz; 0 if it is not known.
     pub clock_khz: u32,
+    /// Memory clock in kHz. Memory of AMD's GPUs transfers twice in a cycle.
+    pub memory_clock_khz: Option<u32>,
+    /// Width of the memory bus in bits.
+    pub memory_bus_bits: Option<u32>,
+    /// Bytes of L2 cache; where each of several dies has one, of one die.
+    pub l2_bytes: Option<u32>,
+    /// The 32-bit registers that the work-items of a workgroup share.
+    pub registers_per_block: Option<u32>,
+}
+
+impl DeviceProperties {
+    /// Returns the PCI address in [`pci_bus_id`](DeviceProperties::pci_bus_id); `None` for a device that is on no bus.
+    pub fn pci_address(&self) -> Option<PciAddress> {
+        self.pci_bus_id.parse().ok()
+    }
+}
+
+/// Where a device is on the PCI bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PciAddress {
+    /// The domain.
+    pub domain: u32,
+    /// The bus.
+    pub bus: u8,
+    /// The device on the bus.
+    pub device: u8,
+    /// The function of the device.
+    pub function: u8,
+}
+
+impl fmt::Display for PciAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04x}:{:02x}:{:02x}.{:x}", self.domain, self.bus, self.device, self.function)
+    }
+}
+
+/// A text that is no PCI address.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no PCI address such as 0000:03:00.0")]
+pub struct PciAddressError(pub String);
+
+impl FromStr for PciAddress {
+    type Err = PciAddressError;
+
+    /// Reads `DOMAIN:BUS:DEVICE.FUNCTION`, in hexadecimal. HIP leaves the function out on some versions; it is 0 then.
+    fn from_str(text: &str) -> Result<PciAddress, PciAddressError> {
+        let parse = || {
+            let hex = |digits: &str| match digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+                true => u32::from_str_radix(digits, 16).ok(),
+                false => None,
+            };
+            let byte = |digits: &str| u8::try_from(hex(digits)?).ok();
+            let (domain, rest) = text.split_once(':')?;
+            let (bus, rest) = rest.split_once(':')?;
+            let (device, function) = rest.split_once('.').unwrap_or((rest, "0"));
+            Some(PciAddress {
+                domain: hex(domain)?,
+                bus: byte(bus)?,
+                device: byte(device)?,
+                function: byte(function)?,
+            })
+        };
+        parse().ok_or_else(|| PciAddressError(text.to_owned()))
+    }
 }
 
 /// A range of device memory that a launch is known to access. It is a hint for the validation layer; drivers ignore it.
@@ -201,4 +267,21 @@ pub enum Recovery {
     NewDriver,
     /// A new process: all drivers of a process share the device's context, as HIP's do.
     NewProcess,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pci_addresses_are_read_as_hip_writes_them() {
+        let address = PciAddress { domain: 0x10, bus: 0xc3, device: 0x1f, function: 0 };
+        for text in ["0010:c3:1f.0", "0010:C3:1f", "10:c3:1f.0"] {
+            assert_eq!(text.parse(), Ok(address), "{text}");
+        }
+        assert_eq!(address.to_string(), "0010:c3:1f.0");
+        for text in ["emulated", "", "0:0", "0:+1:0.0", "0:100:0.0", "0000:03:00.0.0"] {
+            assert_eq!(text.parse::<PciAddress>(), Err(PciAddressError(text.to_owned())));
+        }
+    }
 }

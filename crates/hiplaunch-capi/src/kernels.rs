@@ -40,7 +40,7 @@ impl KernelObject {
 pub(super) static KERNELS: Table<KernelObject> = Table::new(Kind::Kernel);
 
 /// Returns a kernel's handle within its launcher, and that launcher.
-fn registered(kernel: *const hiplaunch_kernel) -> Result<(KernelHandle, Launcher)> {
+pub(super) fn registered(kernel: *const hiplaunch_kernel) -> Result<(KernelHandle, Launcher)> {
     let (owner, handle) = KERNELS.look(kernel, |found| (found.owner, found.value.kernel.handle()))?;
     Ok((handle, launcher_that_owns(owner)?))
 }

@@ -1,7 +1,7 @@
 //! Launchers: opening, devices, counters, closing.
 
 use std::ffi::c_char;
-use std::mem::MaybeUninit;
+use std::mem::{MaybeUninit, offset_of};
 
 use hiplaunch::backend::Backend;
 use hiplaunch::launcher::{Launcher, LauncherBuilder};
@@ -318,12 +318,29 @@ pub struct hiplaunch_device_properties {
     pub clock_khz: u32,
     /// Whether the device is lost after a fault: 0 or 1.
     pub is_lost: u32,
+    /// Memory clock in kHz, with two transfers in a cycle; 0 when not known.
+    pub memory_clock_khz: u32,
+    /// Width of the memory bus in bits; 0 when not known.
+    pub memory_bus_bits: u32,
+    /// Bytes of L2 cache, of one die where each of several has one; 0 when not known.
+    pub l2_bytes: u32,
+    /// The 32-bit registers that the work-items of a workgroup share; 0 when not known.
+    pub registers_per_block: u32,
+    /// Whether the PCI address that follows is one: 0 or 1.
+    pub has_pci_address: u32,
+    /// Domain, bus, device and function of the PCI address.
+    pub pci_address: [u32; 4],
+    /// Zero.
+    pub reserved: u32,
 }
 
-// SAFETY: integers; the one version.
+// SAFETY: integers; the first version ended behind `is_lost`.
 unsafe impl Versioned for hiplaunch_device_properties {
     const NAME: &'static str = "hiplaunch_device_properties";
-    const SIZES: &'static [usize] = &[size_of::<hiplaunch_device_properties>()];
+    const SIZES: &'static [usize] = &[
+        offset_of!(hiplaunch_device_properties, memory_clock_khz),
+        size_of::<hiplaunch_device_properties>(),
+    ];
 }
 
 /// Returns a text as an array, cut at a character's boundary, with a NUL at its end.
@@ -353,6 +370,7 @@ pub unsafe extern "C" fn hiplaunch_get_device_properties(
         let launcher = launcher_of(launcher)?.value;
         let device = launcher.device(device)?;
         let p = device.properties();
+        let pci = p.pci_address();
         // SAFETY: the caller's promise for versioned structs.
         unsafe {
             fill(properties, "properties", |struct_size| {
@@ -371,6 +389,15 @@ pub unsafe extern "C" fn hiplaunch_get_device_properties(
                     max_grid: p.max_grid,
                     clock_khz: p.clock_khz,
                     is_lost: u32::from(device.fault().is_some()),
+                    memory_clock_khz: p.memory_clock_khz.unwrap_or(0),
+                    memory_bus_bits: p.memory_bus_bits.unwrap_or(0),
+                    l2_bytes: p.l2_bytes.unwrap_or(0),
+                    registers_per_block: p.registers_per_block.unwrap_or(0),
+                    has_pci_address: u32::from(pci.is_some()),
+                    pci_address: pci.map_or([0; 4], |pci| {
+                        [pci.domain, pci.bus.into(), pci.device.into(), pci.function.into()]
+                    }),
+                    reserved: 0,
                 })
             })
         }

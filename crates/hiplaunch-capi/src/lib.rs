@@ -12,6 +12,7 @@
 
 mod arena;
 mod arguments;
+mod attributes;
 mod buffers;
 mod compile;
 mod events;
@@ -35,6 +36,7 @@ mod version;
 mod views;
 
 pub use arguments::*;
+pub use attributes::*;
 pub use buffers::*;
 pub use compile::*;
 pub use events::*;

@@ -6,6 +6,7 @@ use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use hiplaunch::error::Error;
+use hiplaunch::occupancy::OccupancyError;
 
 /// The result of a function. For any value but HIPLAUNCH_STATUS_OK, hiplaunch_last_error_message returns a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -108,11 +109,13 @@ fn status_of(error: &Error) -> hiplaunch_status {
         Error::OutOfMemory(_) => hiplaunch_status::OutOfMemory,
         Error::Launch { .. } => hiplaunch_status::Launch,
         Error::StaleHandle(_) => hiplaunch_status::InvalidHandle,
-        Error::CodeObject(_) | Error::WrongTarget { .. } => hiplaunch_status::CodeObject,
+        Error::CodeObject(_) | Error::WrongTarget { .. } | Error::NoCode(_) => hiplaunch_status::CodeObject,
         Error::Compile(error) => super::compile::status_of(error),
         Error::DeviceLost(_) => hiplaunch_status::DeviceLost,
         Error::Graph { .. } => hiplaunch_status::Graph,
         Error::Node { source, .. } => status_of(source),
+        Error::Occupancy(OccupancyError::UnknownProcessor { .. }) => hiplaunch_status::Unsupported,
+        Error::Occupancy(_) => hiplaunch_status::Launch,
         Error::Pool(_) | Error::Invalid { .. } => hiplaunch_status::InvalidArgument,
         Error::Open(_) => hiplaunch_status::NoDriver,
         // `Error` is non-exhaustive: a newer launcher may have more variants.

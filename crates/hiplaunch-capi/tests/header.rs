@@ -25,6 +25,7 @@ fn made(root: &Path) -> String {
         "views",
         "compile",
         "kernels",
+        "attributes",
         "arguments",
         "launch",
         "tickets",

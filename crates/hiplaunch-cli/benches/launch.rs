@@ -152,7 +152,7 @@ fn on_the_emulator(criterion: &mut Criterion) -> Result<(), hiplaunch::Error> {
 
     let launcher = Launcher::builder().backend(hiplaunch::Backend::Emulator).validate(false).build()?;
     let device = launcher.device(0)?;
-    let setup = Setup { launcher: &launcher, device, image: methods::image(device)? };
+    let setup = Setup { launcher: &launcher, device, code: methods::code(device)? };
     let job = Job { arguments: 64, results: 64, depth: 16, streams: 1, threads: 1 };
     let mut group = criterion.benchmark_group("on the emulator, 64 bytes to 64 bytes, 16 before a read");
     group.throughput(Throughput::Elements(job.depth as u64));

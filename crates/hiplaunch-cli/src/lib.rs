@@ -11,6 +11,7 @@ mod demo;
 mod emulator;
 mod info;
 mod inspect;
+mod kernels;
 mod logging;
 mod man;
 mod manual;

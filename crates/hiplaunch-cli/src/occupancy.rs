@@ -26,6 +26,8 @@ pub(super) fn to_json(o: &Occupancy) -> Value {
         "blocks_per_cu": o.blocks_per_cu,
         "waves_per_simd": o.waves_per_simd(),
         "register_waves_per_simd": o.register_waves_per_simd,
+        "simds": o.simds,
+        "max_waves_per_simd": o.max_waves_per_simd,
         "lds_bytes_per_block": o.lds_bytes,
         "limited_by": o.limited_by.name(),
         "percent": o.percent(),

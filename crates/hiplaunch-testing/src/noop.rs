@@ -5,6 +5,8 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use hiplaunch::code_object::{Processor, TargetId};
+
 use hip_driver::{
     Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
     DriverResult, ErrorCode, EventOptions, HostFunction, MemInfo, PinnedAllocation, RawEvent, RawFunction,
@@ -13,15 +15,24 @@ use hip_driver::{
 
 /// A driver that runs no work. Handles and device addresses are mere numbers, pinned memory is real host memory, and
 /// every event is reached at once. Host functions run when they are enqueued.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct NoopDriver {
     next: AtomicU64,
+    target: TargetId,
+    capabilities: Capabilities,
 }
 
 impl NoopDriver {
     /// Opens a driver with one device.
     pub fn open() -> Arc<dyn Driver> {
-        Arc::new(NoopDriver { next: AtomicU64::new(0x10_0000) })
+        NoopDriver::of(TargetId::new(Processor::Gfx90a), Capabilities::NONE)
+    }
+
+    /// A driver whose device says that it is a `target`, with the capabilities `more` besides the usual ones.
+    pub fn of(target: TargetId, more: Capabilities) -> Arc<dyn Driver> {
+        let usual = [Capability::MappedHostMemory, Capability::StreamOrderedAllocator];
+        let capabilities = usual.into_iter().chain(more.iter()).collect();
+        Arc::new(NoopDriver { next: AtomicU64::new(0x10_0000), target, capabilities })
     }
 
     fn id(&self, size: u64) -> u64 {
@@ -44,7 +55,7 @@ impl Driver for NoopDriver {
         }
     }
     fn capabilities(&self) -> Capabilities {
-        Capabilities::from_iter([Capability::MappedHostMemory, Capability::StreamOrderedAllocator])
+        self.capabilities
     }
     fn device_count(&self) -> DriverResult<u32> {
         Ok(1)
@@ -52,18 +63,20 @@ impl Driver for NoopDriver {
     fn device_properties(&self, _: DeviceId) -> DriverResult<DeviceProperties> {
         Ok(DeviceProperties {
             name: "nothing".into(),
-            target: "gfx90a:sramecc+:xnack-"
-                .parse()
-                .map_err(|_| DriverError::new("props", ErrorCode::UNKNOWN))?,
+            target: self.target.clone(),
             pci_bus_id: "none".into(),
             total_memory: 1 << 40,
             compute_units: 104,
-            wavefront_size: 64,
+            wavefront_size: if self.target.processor.name().starts_with("gfx9") { 64 } else { 32 },
             max_threads_per_block: 1024,
             max_block: [1024; 3],
             max_grid: [i32::MAX as u32, 65535, 65535],
             max_lds_per_block: 65536,
             clock_khz: 0,
+            memory_clock_khz: None,
+            memory_bus_bits: None,
+            l2_bytes: None,
+            registers_per_block: None,
         })
     }
     fn mem_info(&self, _: DeviceId) -> DriverResult<MemInfo> {

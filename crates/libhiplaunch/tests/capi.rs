@@ -269,7 +269,7 @@ fn the_c_example() {
         .arg(&binary);
     run(compile.arg("-L").arg(&folder).arg("-lhiplaunch").arg(format!("-Wl,-rpath,{}", folder.display())));
     let emulated = [("HIPLAUNCH_BACKEND", "emulator")];
-    run(Command::new(&binary).arg(root().join("hip/vector.gfx90a.co")).envs(emulated));
+    run(Command::new(&binary).arg(root().join("hip/vector.hipfb")).envs(emulated));
     let refused = Command::new(&binary).arg("/nowhere").envs(emulated).output().unwrap();
     assert!(!refused.status.success() && !refused.stderr.is_empty(), "{refused:?}");
     std::fs::remove_file(&binary).unwrap();

@@ -170,6 +170,10 @@ impl Driver for FakeDriver {
             max_grid: [u32::MAX; 3],
             max_lds_per_block: 65536,
             clock_khz: 0,
+            memory_clock_khz: None,
+            memory_bus_bits: None,
+            l2_bytes: None,
+            registers_per_block: None,
         })
     }
 

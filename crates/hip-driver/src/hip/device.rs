@@ -46,6 +46,8 @@ pub(super) fn properties(api: &Api, ordinal: c_int) -> DriverResult<DeviceProper
         })?;
         Ok(u32::try_from(value).unwrap_or(0))
     };
+    // What a version or a device does not tell is 0 or an error.
+    let known = |which| attribute(which).ok().filter(|value| *value != 0);
     let target = target(api, ordinal)?;
     let name = match api.hipDeviceGetName {
         // SAFETY: the function writes at most `len` bytes, including the terminating zero.
@@ -82,6 +84,10 @@ pub(super) fn properties(api: &Api, ordinal: c_int) -> DriverResult<DeviceProper
         ],
         max_lds_per_block: attribute(A::hipDeviceAttributeMaxSharedMemoryPerBlock)?,
         clock_khz: attribute(A::hipDeviceAttributeClockRate)?,
+        memory_clock_khz: known(A::hipDeviceAttributeMemoryClockRate),
+        memory_bus_bits: known(A::hipDeviceAttributeMemoryBusWidth),
+        l2_bytes: known(A::hipDeviceAttributeL2CacheSize),
+        registers_per_block: known(A::hipDeviceAttributeMaxRegistersPerBlock),
     })
 }
 

@@ -19,6 +19,8 @@ use crate::{Capability, DeviceId, DriverResult, ErrorCode};
 /// The first version that is known to accept kernels of modules as nodes of graphs (seen with 5.2). Earlier ones accept
 /// kernels with which the program was linked.
 const GRAPHS_TAKE_MODULE_KERNELS: i32 = 50_200_000;
+/// From this version on HIP loads code objects for generic processors; [`Capability::since`] says how that is known.
+const LOADS_GENERIC_CODE: i32 = 60_400_000;
 
 /// The driver of this process.
 pub(super) static DRIVER: OnceCell<Arc<HipDriver>> = OnceCell::new();
@@ -52,7 +54,13 @@ impl HipDriver {
             *capability != Capability::Graphs || loaded.version >= GRAPHS_TAKE_MODULE_KERNELS
         };
         HipDriver {
-            capabilities: loaded.api.capabilities().iter().filter(works).collect(),
+            capabilities: loaded
+                .api
+                .capabilities()
+                .iter()
+                .filter(works)
+                .chain((loaded.version >= LOADS_GENERIC_CODE).then_some(Capability::GenericCodeObjects))
+                .collect(),
             loaded,
             images: Mutex::new(HashMap::new()),
             graphs: Graphs::default(),

@@ -356,7 +356,9 @@ fn the_newer_property_struct_is_preferred() {
     assert_eq!((properties.compute_units, properties.wavefront_size), (63, 87));
     assert_eq!((properties.max_block, properties.max_grid), ([26, 27, 28], [29, 30, 31]));
     assert_eq!((properties.max_threads_per_block, properties.max_lds_per_block), (56, 74));
-    assert_eq!(properties.clock_khz, 5);
+    assert_eq!((properties.clock_khz, properties.memory_clock_khz), (5, Some(60)));
+    assert_eq!((properties.memory_bus_bits, properties.l2_bytes), (Some(59), Some(19)));
+    assert_eq!(properties.registers_per_block, Some(71));
     assert!(!calls().contains(&"hipGetDeviceProperties"));
 }
 
@@ -450,6 +452,12 @@ fn fills_of_a_graph_have_the_headers_layout_and_short_fills_are_copies() {
 fn graphs_are_a_capability_from_the_version_that_accepts_kernels_of_modules() {
     assert!(!driver(50_100_000).capabilities().has(Capability::Graphs));
     assert!(driver(50_221_153).capabilities().has(Capability::Graphs));
+}
+
+#[test]
+fn code_objects_for_generic_processors_are_loaded_from_hip_6_4_on() {
+    assert!(!driver(60_342_134).capabilities().has(Capability::GenericCodeObjects));
+    assert!(driver(60_443_484).capabilities().has(Capability::GenericCodeObjects));
 }
 
 #[test]

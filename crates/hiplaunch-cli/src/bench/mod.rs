@@ -12,6 +12,7 @@ mod results;
 mod statistics;
 mod table;
 
+use code_object::CodeObject;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -200,11 +201,11 @@ fn measured(args: &BenchArgs) -> Result<(Results, Vec<String>), CommandError> {
     if args.driver.timeline.is_some() {
         about.lines.push(("timeline".to_owned(), "recorded, which is in every figure".to_owned()));
     }
-    let image = match &given {
-        Some(image) => image,
-        None => methods::image(&session.device).map_err(unusable)?,
+    let code = match &given {
+        Some(image) => CodeObject::from_any(image, &session.device.properties().target).map_err(unusable)?,
+        None => methods::code(&session.device).map_err(unusable)?,
     };
-    let setup = Setup { launcher: &session.launcher, device: &session.device, image };
+    let setup = Setup { launcher: &session.launcher, device: &session.device, code: code.clone() };
     let progress = Progress::steps(points.len(), "measuring");
     let begun = Instant::now();
     let mut measured = Vec::new();
@@ -221,7 +222,7 @@ fn measured(args: &BenchArgs) -> Result<(Results, Vec<String>), CommandError> {
     let mut violations = Vec::new();
     if let Some(typical) = measured.iter_mut().find(|measured: &&mut Measured| measured.point.is_typical()) {
         let counting = session.validated(&args.driver)?;
-        let setup = Setup { launcher: &counting.launcher, device: &counting.device, image };
+        let setup = Setup { launcher: &counting.launcher, device: &counting.device, code };
         measure::count(typical, &setup).map_err(failure)?;
         violations = counting.close();
     }

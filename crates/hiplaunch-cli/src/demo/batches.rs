@@ -8,7 +8,8 @@ use hiplaunch::{
 
 use super::stopped;
 use crate::CommandError;
-use crate::bench::methods::{Stop, image_of};
+use crate::bench::methods::Stop;
+use crate::kernels::VECTOR;
 use crate::session::CommandSession;
 
 /// The number of operations of a batch.
@@ -51,21 +52,6 @@ impl Destination {
             Destination::HandedOn => "as fresh; a second stream reads each, which Stream::record_use records",
         }
     }
-}
-
-const OBJECTS: [(&str, &[u8]); 2] = [
-    ("gfx90a", include_bytes!("../../hip/vector.gfx90a.co")),
-    ("gfx942", include_bytes!("../../hip/vector.gfx942.co")),
-];
-
-/// Returns the code object of hip/vector.hip for a device.
-pub(super) fn image(device: &Device) -> Result<&'static [u8], Error> {
-    image_of(
-        device,
-        &OBJECTS,
-        "demo",
-        "use --backend emulator, or compile hip/*.hip for it with hip/build.sh",
-    )
 }
 
 /// Returns values that differ, and whose sums are exact.
@@ -114,7 +100,7 @@ impl Bench {
         // The second stream reads y too.
         first.synchronize()?;
         // SAFETY: the demo's own kernel.
-        let kernel = unsafe { launcher.register(device, image(device)?, "vadd_f32") }?;
+        let kernel = unsafe { launcher.register(device, VECTOR.for_device(device)?.elf(), "vadd_f32") }?;
         let (launcher, device) = (launcher.clone(), device.clone());
         Ok(Bench { launcher, device, kernel, first, second, host, x, y, read, ready })
     }

@@ -81,8 +81,8 @@ fn stopped(row: impl Display, stop: Stop) -> CommandError {
 
 /// Returns a session's launcher and device with the code object for the device.
 fn setup(session: &CommandSession) -> Result<Setup<'_>, CommandError> {
-    let image = methods::image(&session.device).map_err(super::session::unusable)?;
-    Ok(Setup { launcher: &session.launcher, device: &session.device, image })
+    let code = methods::code(&session.device).map_err(super::session::unusable)?;
+    Ok(Setup { launcher: &session.launcher, device: &session.device, code })
 }
 
 pub(crate) fn run(args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {

@@ -8,7 +8,7 @@ mod text;
 
 use std::path::PathBuf;
 
-use code_object::{CodeObject, KernelSignature, TargetId, occupancy};
+use code_object::{KernelSignature, TargetId};
 use serde_json::{Value, json};
 
 use super::demangle::means;
@@ -184,12 +184,4 @@ fn flags(kernel: &KernelSignature) -> Vec<&'static str> {
     .into_iter()
     .filter_map(|(is, name)| is.then_some(name))
     .collect()
-}
-
-/// Returns the number of AGPRs, and the number of the other VGPRs. On gfx90a and later, the metadata's number of VGPRs
-/// includes AGPRs.
-fn vector_registers(object: &CodeObject, kernel: &KernelSignature) -> (u32, u32) {
-    let agprs = kernel.agpr_count;
-    let unified = occupancy::is_unified(object.target().processor.name());
-    (agprs, if unified { kernel.vgpr_count.saturating_sub(agprs) } else { kernel.vgpr_count })
 }

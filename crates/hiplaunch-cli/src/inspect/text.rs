@@ -6,7 +6,7 @@ use code_object::{Access, ArgSignature, CodeObject, KernelSignature, occupancy};
 
 use super::disassemble::{self, Code};
 use super::read::{Container, Entry, Found};
-use super::{InspectArgs, flags, vector_registers};
+use super::{InspectArgs, flags};
 use crate::CommandError;
 use crate::demangle::shown;
 use crate::occupancy::text as occupancy_line;
@@ -118,7 +118,7 @@ fn kernel(
         grouped(kernel.explicit_size().into()),
         kernel.kernarg_align
     ))?;
-    let (agprs, vgprs) = vector_registers(object, kernel);
+    let (vgprs, agprs) = occupancy::vector_registers(object.target().processor.name(), kernel);
     let spills = match (kernel.vgpr_spill_count, kernel.sgpr_spill_count) {
         (0, 0) => "none spilled".to_owned(),
         (v, s) => out.styled(Style::Bad, &format!("{v} VGPRs and {s} SGPRs spilled")),

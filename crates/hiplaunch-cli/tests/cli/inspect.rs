@@ -132,7 +132,7 @@ fn bundles_plain_and_compressed() {
     let generic = inspect(&[&object("generic.co"), "--target", "gfx950"]);
     let scale = kernel(&generic, "gfx9-4-generic", "scale");
     let on: Vec<_> = scale["occupancy"].as_array().unwrap().iter().map(|o| &o["processor"]).collect();
-    assert_eq!(on, ["gfx942", "gfx950"]);
+    assert_eq!(on, ["gfx940", "gfx941", "gfx942", "gfx950"]);
 }
 
 /// The occupancy equals the driver's for the same kernel, block and LDS. The emulator computes it as HIP does.

@@ -266,6 +266,41 @@ static void by_the_driver_that_there_is(void) {
   OK(hiplaunch_close(any));
 }
 
+/* Attributes and occupancy of a kernel, properties of the device; a struct of the first version is filled as far as it
+   goes. */
+static void attributes_and_occupancy(void) {
+  hiplaunch_kernel *sum = kernel_of(launcher, folder, "reduce", "reduce_sum_f32");
+  hiplaunch_kernel_attributes attributes;
+  hiplaunch_kernel_occupancy occupancy;
+  hiplaunch_device_properties properties;
+  memset(&attributes, 0, sizeof attributes);
+  FAILS(hiplaunch_get_kernel_attributes(sum, &attributes), HIPLAUNCH_STATUS_STRUCT_SIZE, "struct_size 0");
+  attributes.struct_size = sizeof attributes;
+  OK(hiplaunch_get_kernel_attributes(sum, &attributes));
+  CHECK(attributes.static_lds == 1024 && attributes.max_threads_per_block == 256);
+  CHECK(attributes.vgprs > 0 && attributes.sgprs > 0 && attributes.wavefront_size == 64);
+  CHECK(attributes.private_bytes == 0 && attributes.spilled_vgprs == 0 && attributes.required_block[0] == 0);
+  memset(&occupancy, 0, sizeof occupancy);
+  occupancy.struct_size = sizeof occupancy;
+  OK(hiplaunch_get_kernel_occupancy(sum, 256, 0, &occupancy));
+  CHECK(occupancy.blocks_per_cu == 8 && occupancy.waves_per_block == 4 && occupancy.lds_bytes == 1024);
+  CHECK(occupancy.limited_by == HIPLAUNCH_OCCUPANCY_LIMIT_WAVES);
+  OK(hiplaunch_get_kernel_occupancy(sum, 256, 31 * 1024, &occupancy));
+  CHECK(occupancy.blocks_per_cu == 2 && occupancy.limited_by == HIPLAUNCH_OCCUPANCY_LIMIT_LDS);
+  FAILS(hiplaunch_get_kernel_occupancy(sum, 257, 0, &occupancy), HIPLAUNCH_STATUS_LAUNCH, "at most 256");
+  OK(hiplaunch_unregister(sum));
+  FAILS(hiplaunch_get_kernel_attributes(sum, &attributes), HIPLAUNCH_STATUS_INVALID_HANDLE, "");
+  memset(&properties, 0xff, sizeof properties);
+  properties.struct_size = offsetof(hiplaunch_device_properties, memory_clock_khz);
+  OK(hiplaunch_get_device_properties(launcher, 0, &properties));
+  CHECK(properties.is_lost == 0 && properties.memory_clock_khz == 0xffffffffu);
+  properties.struct_size = sizeof properties;
+  OK(hiplaunch_get_device_properties(launcher, 0, &properties));
+  CHECK(properties.memory_clock_khz == 1600000 && properties.memory_bus_bits == 4096);
+  CHECK(properties.l2_bytes == 8 << 20 && properties.registers_per_block == 131072);
+  CHECK(properties.has_pci_address == 0);
+}
+
 /* Destinations: a buffer that is large enough, one that is too small, and a view. Views of rows, columns and parts. */
 static void into_destinations(void) {
   enum { N = 12 };
@@ -516,6 +551,7 @@ int main(int argc, char **argv) {
   by_value();
   by_padded_struct();
   by_the_driver_that_there_is();
+  attributes_and_occupancy();
   into_destinations();
   streams_and_events();
   kernels_come_and_go();

@@ -24,7 +24,7 @@ impl Registered {
     pub(super) fn new(method: LaunchMethod, job: &Job, setup: &Setup<'_>) -> Result<Arc<Registered>, Error> {
         let (name, dims) = kernel(method, job);
         // SAFETY: the bench's own kernels.
-        let handle = unsafe { setup.launcher.register(setup.device, setup.image, name) }?;
+        let handle = unsafe { setup.launcher.register(setup.device, setup.code.elf(), name) }?;
         Ok(Arc::new(Registered { launcher: setup.launcher.clone(), handle, dims }))
     }
 }

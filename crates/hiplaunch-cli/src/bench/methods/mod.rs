@@ -11,13 +11,13 @@ mod raw;
 mod raw_graph;
 mod work;
 
+use code_object::CodeObject;
 use std::fmt;
 
 use hip_driver::Capability;
 use hiplaunch::{Device, Error, Launcher, Stream};
 
-pub(crate) use kernels::image_of;
-pub use kernels::{BY_VALUE, image};
+pub use kernels::{BY_VALUE, code};
 
 /// A launch method: by this library, by driver calls alone, or by allocating on every launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -263,14 +263,14 @@ impl Job {
 }
 
 /// The launcher and the device on which methods are compared.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Setup<'a> {
     /// The launcher of this library's methods; the others use its driver.
     pub launcher: &'a Launcher,
     /// The device.
     pub device: &'a Device,
     /// The code object of hip/bench.hip for the device.
-    pub image: &'a [u8],
+    pub code: CodeObject,
 }
 
 /// Why a measurement stopped.

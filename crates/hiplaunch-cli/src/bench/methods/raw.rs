@@ -5,7 +5,6 @@ use std::ffi::CString;
 use std::ptr::copy_nonoverlapping;
 use std::sync::Arc;
 
-use code_object::CodeObject;
 use hip_driver::{
     DeviceId, DevicePtr, Driver, KernelLaunch, Note, PinnedAllocation, RawFunction, RawModule,
     Work as DriverWork,
@@ -32,7 +31,7 @@ pub(super) struct Raw {
 impl Raw {
     pub(super) fn new(method: LaunchMethod, job: &Job, setup: &Setup<'_>) -> Result<Raw, Error> {
         let (name, dims) = kernel(method, job);
-        let code = CodeObject::from_any(setup.image, &setup.device.properties().target)?;
+        let code = &setup.code;
         let signature = code.kernel(name)?;
         let offsets: Vec<usize> = signature.explicit_args().iter().map(|arg| arg.offset as usize).collect();
         // A kernel without explicit arguments gets no kernarg segment, even if it has hidden ones.
