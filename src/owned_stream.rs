@@ -1,9 +1,10 @@
-//! A driver's stream that is destroyed with its last owner, unless others made it.
+//! A driver's stream that is destroyed when its owner is dropped, unless others made it.
 
 use std::sync::Arc;
 use std::thread::ThreadId;
 
-use hip_driver::{DeviceId, Driver, DriverResult, Note, RawStream, StreamOptions};
+use crate::deferred_event::DeferredEvent;
+use hip_driver::{DeviceId, Driver, DriverResult, Note, RawEvent, RawStream, StreamOptions};
 
 /// Who made a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +17,7 @@ enum Origin {
     Thread(ThreadId),
 }
 
-/// A raw stream, its own or an adopted one. Whoever keeps it alive may enqueue on it.
+/// A stream of the driver, owned or adopted. Work may be enqueued on it while this lives.
 #[derive(Debug)]
 pub(crate) struct OwnedStream {
     driver: Arc<dyn Driver>,
@@ -24,10 +25,11 @@ pub(crate) struct OwnedStream {
     raw: RawStream,
     number: u64,
     origin: Origin,
+    deferred: DeferredEvent,
 }
 
 impl OwnedStream {
-    /// Makes a stream; `number` is one that no other stream of the process has.
+    /// Creates a stream. No other stream of the process has the same `number`.
     pub(crate) fn new(
         driver: &Arc<dyn Driver>,
         device: DeviceId,
@@ -35,7 +37,14 @@ impl OwnedStream {
         number: u64,
     ) -> DriverResult<OwnedStream> {
         let raw = driver.stream_create(device, options)?;
-        Ok(OwnedStream { driver: driver.clone(), device, raw, number, origin: Origin::Own })
+        Ok(OwnedStream {
+            driver: driver.clone(),
+            device,
+            raw,
+            number,
+            origin: Origin::Own,
+            deferred: DeferredEvent::new(),
+        })
     }
 
     /// Uses a stream that others made, or a default stream of the calling thread.
@@ -52,7 +61,16 @@ impl OwnedStream {
             RawStream::PER_THREAD => Origin::Thread(std::thread::current().id()),
             _ => Origin::Adopted,
         };
-        let stream = OwnedStream { driver: driver.clone(), device, raw, number, origin };
+        let stream = OwnedStream {
+            driver: driver.clone(),
+            device,
+            raw,
+            number,
+            origin,
+            deferred: DeferredEvent::new(),
+        };
+        // Its owner enqueues unseen.
+        stream.share();
         stream.note(&Note::StreamAdopt { device, stream: raw });
         stream
     }
@@ -92,6 +110,45 @@ impl OwnedStream {
         !matches!(self.origin, Origin::Thread(own) if own != std::thread::current().id())
     }
 
+    /// Returns the driver's handle for a call that enqueues. Records a deferred event first.
+    #[inline]
+    pub(crate) fn for_work(&self) -> DriverResult<RawStream> {
+        self.deferred.settle(|event| self.record(event))?;
+        Ok(self.raw)
+    }
+
+    /// Has `event` recorded after the work at `position` if it is needed. See [`DeferredEvent::defer`].
+    #[inline]
+    pub(crate) fn defer(&self, position: u64, event: RawEvent) -> DriverResult<()> {
+        self.deferred.defer(position, event.0, |event| self.record(event))
+    }
+
+    /// See [`DeferredEvent::position`].
+    #[inline]
+    pub(crate) fn deferred(&self) -> u64 {
+        self.deferred.position()
+    }
+
+    /// See [`DeferredEvent::finished`].
+    #[inline]
+    pub(crate) fn finished(&self, position: u64) {
+        self.deferred.finished(position);
+    }
+
+    /// Returns the driver's handle for others, who may enqueue on the stream from now on.
+    pub(crate) fn share(&self) -> RawStream {
+        if let Err(e) = self.deferred.share(|event| self.record(event)) {
+            // It stays deferred, so that its results are waited for with the stream.
+            log::warn!("recording an event on a stream of {}: {e}", self.device);
+        }
+        self.raw
+    }
+
+    fn record(&self, event: u64) -> DriverResult<()> {
+        // SAFETY: the event belongs to a result buffer of this stream, which lives as long as the stream.
+        unsafe { self.driver.event_record(self.device, RawEvent(event), self.raw) }
+    }
+
     /// Waits for all work on the stream. On a thread that cannot name the stream, for all work on the device.
     pub(crate) fn synchronize(&self) -> DriverResult<()> {
         if !self.is_of_this_thread() {
@@ -128,7 +185,7 @@ impl Drop for OwnedStream {
         if self.is_adopted() {
             return self.note(&Note::StreamRelease { device: self.device, stream: self.raw });
         }
-        // SAFETY: nobody else has the stream any more.
+        // SAFETY: `self` owns the stream and is its last user.
         if let Err(e) = unsafe { self.driver.stream_destroy(self.device, self.raw) } {
             log::warn!("destroying a stream of {}: {e}", self.device);
         }

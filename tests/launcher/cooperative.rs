@@ -91,6 +91,10 @@ fn a_grid_that_does_not_fit_is_refused_with_what_does() {
         assert!(without_lds >= with_lds);
         // The most that fit do run.
         go(with_lds, rig.device.properties().max_lds_per_block).unwrap();
+        // Nor does one more where the same dimensions were launched as a plain grid.
+        let dynamic_lds = rig.device.properties().max_lds_per_block;
+        let dims = LaunchDims { dynamic_lds, ..LaunchDims::linear(with_lds + 1, 1024) };
+        rig.submit(kernel, Launch::new(dims).args(&args)).unwrap();
         assert!(go(with_lds + 1, rig.device.properties().max_lds_per_block).is_err());
         rig.stream.synchronize().unwrap();
         assert_eq!(rig.validation().counts().since(&before).get(CallKind::LaunchCooperative), 1);

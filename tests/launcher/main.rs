@@ -1,11 +1,13 @@
-//! The launcher's contract, on every backend that is there, with the validation layer on.
+//! Tests of the launcher on every backend of the machine, with the validation layer on.
 
 mod adopted;
 mod arguments;
+mod attributes;
 mod combinations;
 mod concurrency;
 mod cooperative;
 mod destination;
+mod fat_binary;
 mod faults;
 mod lds;
 mod lifetime;

@@ -8,11 +8,11 @@ use super::stream::{Stream, StreamKind};
 use super::{EmulatedDriver, belongs, stale};
 use hip_driver::{DeviceId, DriverError, DriverResult, ErrorCode, RawStream};
 
-/// Stack of a worker, in bytes; host functions run on it.
+/// The stack size of a worker in bytes. Host functions run on it.
 const WORKER_STACK: usize = 2 << 20;
 
 impl EmulatedDriver {
-    /// Makes a stream with its worker.
+    /// Creates a stream with its worker.
     pub(super) fn start_stream(
         &self,
         call: &'static str,
@@ -23,7 +23,7 @@ impl EmulatedDriver {
         let stream = Arc::new(Stream::new(Arc::clone(device), kind));
         let number = self.streams_made.fetch_add(1, Ordering::Relaxed);
         let worker = Arc::clone(&stream);
-        // Known to the device before it runs: a worker that leaves takes itself off the list.
+        // Added before the worker runs: a worker that ends removes its stream from the list.
         device.add_stream(&stream);
         let spawned = std::thread::Builder::new()
             .name(format!("emu{}-stream{number}", device.id.0))
@@ -93,13 +93,13 @@ impl EmulatedDriver {
         Ok(found)
     }
 
-    /// Joins the workers that have left.
+    /// Joins the workers that have ended.
     pub(super) fn reap(&self) {
         let mut workers = lock(&self.workers);
         let mut index = 0;
         while index < workers.len() {
             if workers[index].is_finished() {
-                // It has left, so this does not wait; a panic would have been logged where it happened.
+                // The worker has ended, so this does not wait. A panic was reported when it happened.
                 drop(workers.swap_remove(index).join());
             } else {
                 index += 1;

@@ -1,4 +1,4 @@
-//! Every call: when it was made, and what it is about.
+//! Observes every call: its times and its details.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use crate::Layer;
 use crate::default_streams::identity;
 use crate::pinned::Released;
 
-/// What is known of a call when it is made.
+/// What is known of a call when it starts.
 pub struct StartedCall {
     begin: u64,
-    /// The number under which it enqueues work; 0 if it does not.
+    /// The correlation under which the call enqueues work; 0 if it enqueues none.
     correlation: u64,
     correlated: Option<Correlated>,
     events: Option<BetweenEvents>,
@@ -26,7 +26,7 @@ pub struct StartedCall {
     taken: Taken,
 }
 
-/// What was taken out of the tables before the driver can give its handle out again.
+/// What was removed from the tables before the call, since the driver may return the same handle to another thread.
 enum Taken {
     Nothing,
     Pinned(Released),
@@ -35,7 +35,7 @@ enum Taken {
 }
 
 impl TimelineLayer {
-    /// Before work is put on a stream.
+    /// Starts a call that enqueues work.
     #[inline]
     fn before_work(&self, device: DeviceId, stream: RawStream, work: &DriverWork<'_>) -> StartedCall {
         let timeline = &*self.0;
@@ -142,7 +142,7 @@ impl Layer for TimelineLayer {
     }
 }
 
-/// What a call is about.
+/// Returns the details of a call.
 #[inline]
 fn detail_of(call: &Call<'_>) -> CallDetail {
     match *call {
