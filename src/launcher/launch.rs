@@ -706,7 +706,7 @@ fn submit(
         };
         // Only a layer looks at them.
         let with_buffers;
-        let accesses = if device.pool_core().shared.watched {
+        let accesses = if device.pool_core().shared.wants_accesses {
             with_buffers = and_buffers(staged, request);
             &with_buffers[..]
         } else {

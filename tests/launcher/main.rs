@@ -1,6 +1,7 @@
 //! The launcher's contract, on every backend that is there, with the validation layer on.
 
 mod arguments;
+mod boundaries;
 mod combinations;
 mod concurrency;
 mod destination;

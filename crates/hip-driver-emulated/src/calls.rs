@@ -56,7 +56,7 @@ impl Driver for EmulatedDriver {
     }
 
     fn observer(&self) -> Option<&dyn Observer> {
-        Some(&*self.watch)
+        Some(self)
     }
 
     fn device_count(&self) -> DriverResult<u32> {

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use gfx9_emulator::{AddressSpace, Dispatch, Error, FaultCause, MemorySpace};
+use gfx9_emulator::{AddressSpace, BlockTable, Dispatch, Error, FaultCause, MemorySpace};
 
 use super::device::{Device, lock, may_wait};
 use super::event::Event;
@@ -60,16 +60,16 @@ pub(super) enum Step {
 
 /// One entry of a stream's queue.
 pub(super) enum Command {
-    /// Work that is done once.
-    Step(Step),
+    /// Work that is done once; a kernel with the blocks that it may access.
+    Step(Step, Option<Arc<BlockTable>>),
     /// A copy of bytes that were taken at the call.
     Write { dst: DevicePtr, bytes: Staged },
     /// The same for more bytes than a batch should carry.
     WriteLarge { dst: DevicePtr, bytes: Box<[u8]> },
     /// A copy from another device.
     CopyPeer { dst: DevicePtr, from: Arc<Device>, src: DevicePtr, bytes: usize },
-    /// All nodes of a graph.
-    Graph(Arc<GraphExec>),
+    /// All nodes of a graph, with the blocks that its kernels may access.
+    Graph(Arc<GraphExec>, Arc<BlockTable>),
     /// Waits for a place in another stream.
     Wait(Mark),
     /// Notes when an event was reached.
@@ -98,6 +98,19 @@ impl Prepared<'_> {
 }
 
 impl Step {
+    /// The device memory that it copies from or to, or fills; none for a kernel.
+    pub(super) fn device_memory(&self) -> impl Iterator<Item = (DevicePtr, usize)> {
+        let ranges = match *self {
+            Step::Launch { .. } => [None, None],
+            Step::CopyIn { dst: ptr, bytes, .. } | Step::CopyOut { src: ptr, bytes, .. } => {
+                [Some((ptr, bytes)), None]
+            }
+            Step::Copy { dst, src, bytes } => [Some((dst, bytes)), Some((src, bytes))],
+            Step::Fill { dst, width, count, .. } => [Some((dst, width * count)), None],
+        };
+        ranges.into_iter().flatten()
+    }
+
     /// The host memory that it copies from or to.
     pub(super) fn host_memory(&self) -> Option<(*const u8, usize)> {
         match *self {
@@ -188,7 +201,8 @@ impl EmulatedDriver {
             }
             Work::Graph(exec) => {
                 let exec = self.launchable(call, device.id, exec)?;
-                push(call, stream, |_| Command::Graph(exec)).map(drop)
+                let blocks = self.blocks.capture();
+                push(call, stream, |_| Command::Graph(exec, blocks)).map(drop)
             }
             Work::Empty => Err(work.unsupported(call)),
             _ => {
@@ -202,10 +216,15 @@ impl EmulatedDriver {
                     Step::CopyOut { dst, bytes, .. } if !self.pinned.contains(dst.0, bytes) => {
                         // Before the copy is enqueued: one whose memory nobody waits for must not be.
                         may_wait(call)?;
-                        push(call, stream, |_| Command::Step(prepared.step))?;
+                        push(call, stream, |_| Command::Step(prepared.step, None))?;
                         synchronize(call, stream)
                     }
-                    _ => push(call, stream, |batch| Command::Step(batch.stage_step(prepared))).map(drop),
+                    _ => {
+                        let is_kernel = matches!(prepared.step, Step::Launch { .. });
+                        let blocks = is_kernel.then(|| self.blocks.capture());
+                        push(call, stream, |batch| Command::Step(batch.stage_step(prepared), blocks))
+                            .map(drop)
+                    }
                 }
             }
         }
@@ -257,7 +276,9 @@ impl Device {
 
     fn try_execute(&self, command: Command, batch: &[u8], watched: &Watched) -> Result<(), (String, Error)> {
         match command {
-            Command::Step(step) => watched.time(None, || self.run_step(&step, batch)),
+            Command::Step(step, blocks) => {
+                watched.time(None, || self.run_step(&step, batch, blocks.as_ref()))
+            }
             Command::Write { dst, bytes } => watched.time(None, || self.write(dst, bytes.of(batch))),
             Command::WriteLarge { dst, bytes } => watched.time(None, || self.write(dst, &bytes)),
             Command::CopyPeer { dst, from, src, bytes } => watched.time(None, || {
@@ -265,7 +286,7 @@ impl Device {
                     .map_err(|e| (format!("copy of {bytes} bytes from {}", from.id), e))?;
                 Ok(None)
             }),
-            Command::Graph(graph) => graph.run(self, watched),
+            Command::Graph(graph, blocks) => graph.run(self, watched, &blocks),
             Command::Wait(mark) => {
                 mark.wait();
                 Ok(())
@@ -293,13 +314,16 @@ impl Device {
         Ok(None)
     }
 
-    /// Does a piece of work, whose kernel arguments stand in `arguments`. An error comes with what was being done.
-    pub(super) fn run_step(&self, step: &Step, arguments: &[u8]) -> Ran {
+    /// Does a piece of work, whose kernel arguments stand in `arguments` and whose kernel may access `blocks`. An error comes
+    /// with what was being done.
+    pub(super) fn run_step(&self, step: &Step, arguments: &[u8], blocks: Option<&Arc<BlockTable>>) -> Ran {
         match *step {
             Step::Launch { ref function, grid, block, dynamic_lds, kernarg } => {
                 let kernarg = kernarg.of(arguments);
                 let dispatch = Dispatch { kernel: function.index, grid, block, dynamic_lds, kernarg };
-                let ran = self.machine.dispatch(&function.module.program, &dispatch).map_err(|error| {
+                let blocks = blocks.cloned().unwrap_or_else(|| self.space.blocks().capture());
+                let program = &function.module.program;
+                let ran = self.machine.dispatch_with_blocks(program, &dispatch, blocks).map_err(|error| {
                     let kernel = &function.signature().name;
                     (format!("launch of {kernel} with grid {grid:?} and block {block:?}"), error)
                 })?;

@@ -121,7 +121,7 @@ impl Device {
     ) -> DriverResult<()> {
         let region = self.space.lookup(ptr.0);
         if region.is_some_and(|r| bytes as u64 <= r.len - (ptr.0 - r.base)) {
-            return Ok(());
+            return self.check_blocks(call, what, ptr, bytes);
         }
         let detail = match region {
             Some(r) => format!(
@@ -132,6 +132,20 @@ impl Device {
             None => format!("{what}: {bytes} bytes at {ptr} are in no live allocation of {}", self.id),
         };
         Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail))
+    }
+
+    /// Checks that `bytes` at `ptr` lie in one block of a pool, if they lie in a pool's segment.
+    pub(super) fn check_blocks(
+        &self,
+        call: &'static str,
+        what: &str,
+        ptr: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<()> {
+        let checked = self.space.check_blocks(ptr.0, bytes as u64, &self.space.blocks().capture());
+        checked.map_err(|error| {
+            DriverError::with_detail(call, ErrorCode::INVALID_VALUE, format!("{what}: {error}"))
+        })
     }
 
     pub(super) fn mem_info(&self) -> MemInfo {
@@ -152,6 +166,20 @@ impl Device {
             }
         }
         Ok(DevicePtr(address))
+    }
+
+    /// Divides an allocation into the blocks of a pool.
+    pub(super) fn divide(&self, ptr: DevicePtr) {
+        if let Err(error) = self.space.divide(ptr.0) {
+            log::error!("{ptr} of {} is no segment of a pool: {error}", self.id);
+            return;
+        }
+        for accessor in self.accessors() {
+            accessor.space.unshare(ptr.0);
+            if let Err(error) = self.space.share(ptr.0, &accessor.space) {
+                log::error!("{} cannot see {ptr} of {}: {error}", accessor.id, self.id);
+            }
+        }
     }
 
     /// Notes that an allocation is about to be freed; from then on it is not to be freed again.

@@ -47,6 +47,10 @@ pub struct EmulatorOptions {
     /// Looks for reads of memory that nothing has written and for data races; a kernel that has either is faulty when it
     /// has run. Kernels run very much slower. Memory that a pool hands out again counts as written. Default: off.
     pub sanitize: bool,
+    /// Finds accesses past the end of a memory pool's blocks: pools leave addresses unused behind each block
+    /// ([`Observer::separates_blocks`](hip_driver::Observer::separates_blocks)), and an access there is a fault whose report
+    /// names the block, and what a GPU would have accessed. Default: on.
+    pub pool_boundaries: bool,
     /// Is given the instructions that kernels execute. Default: `None`.
     pub instruction_trace: Option<InstructionTrace>,
 }
@@ -64,6 +68,7 @@ impl Default for EmulatorOptions {
             schedule_seed: None,
             profile: false,
             sanitize: false,
+            pool_boundaries: true,
             instruction_trace: None,
         }
     }

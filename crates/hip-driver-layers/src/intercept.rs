@@ -132,6 +132,10 @@ impl<L: Layer> Observer for Intercepted<L> {
         self.layer.takes_notes() || self.inner.observer().is_some_and(Observer::takes_notes)
     }
 
+    fn separates_blocks(&self) -> bool {
+        self.inner.observer().is_some_and(Observer::separates_blocks)
+    }
+
     fn note(&self, note: &Note) {
         self.layer.note(note);
         if let Some(inner) = self.inner.observer() {

@@ -30,6 +30,9 @@ pub enum Note {
         device: DeviceId,
         /// The start of the allocation.
         segment: DevicePtr,
+        /// How many addresses the pool gives to blocks from there on: as many as the allocation has bytes, or twice as
+        /// many where the pool [separates](Observer::separates_blocks) them.
+        addresses: usize,
     },
     /// A pool hands out a block inside one of its segments. Comes after the block left the pool's lists, so that no later
     /// note of the same bytes can overtake it.
@@ -78,6 +81,15 @@ pub trait Observer: Send + Sync {
     /// Whether notes are listened to, here or in a layer below. It never changes: launchers and pools ask once, and send
     /// notes only where it is `true`.
     fn takes_notes(&self) -> bool {
+        false
+    }
+
+    /// Whether a pool is to separate its blocks. It never changes.
+    ///
+    /// If it is `true`, the driver gives an allocation that a pool calls its segment twice as many addresses as it has
+    /// bytes, the pool places a block that begins `offset` bytes into the segment at address `segment + 2 * offset`, and
+    /// sends the notes of segments and blocks. The driver can then tell an access past the end of a block.
+    fn separates_blocks(&self) -> bool {
         false
     }
 

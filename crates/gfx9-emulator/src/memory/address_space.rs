@@ -6,6 +6,7 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::backing::Backing;
+use super::blocks::{BlockAt, BlockTable, Blocks};
 use super::guest_range::GuestRange;
 use super::shadow::Shadow;
 use crate::report::error::{Error, Result};
@@ -26,7 +27,12 @@ const FREED_KEPT: usize = 64;
 #[derive(Clone)]
 pub(super) struct Region {
     pub(super) base: u64,
+    /// How many addresses it has.
     pub(super) len: u64,
+    /// How many bytes were asked for: half of `len` if it is divided.
+    pub(super) bytes: u64,
+    /// Whether only the addresses of its blocks may be accessed.
+    pub(super) divided: bool,
     /// Whether it is another address space's allocation.
     pub(super) shared: bool,
     pub(super) backing: Arc<Backing>,
@@ -80,6 +86,7 @@ struct Inner {
 pub struct AddressSpace {
     inner: Mutex<Inner>,
     capacity: u64,
+    blocks: Arc<Blocks>,
 }
 
 impl AddressSpace {
@@ -108,7 +115,19 @@ impl AddressSpace {
                 tracked: false,
             }),
             capacity,
+            blocks: Arc::default(),
         }
+    }
+
+    /// Gives the address space the blocks of others, whose addresses differ from its own.
+    #[must_use]
+    pub fn with_blocks(self, blocks: Arc<Blocks>) -> AddressSpace {
+        AddressSpace { blocks, ..self }
+    }
+
+    /// Returns the blocks of divided allocations.
+    pub fn blocks(&self) -> &Arc<Blocks> {
+        &self.blocks
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -150,8 +169,9 @@ impl AddressSpace {
             None
         };
         let backing = Arc::new(backing);
-        inner.regions.insert(base, Region { base, len: bytes, shared: false, backing, shadow });
-        inner.next = base + bytes + GUARD;
+        let region = Region { base, len: bytes, bytes, divided: false, shared: false, backing, shadow };
+        inner.regions.insert(base, region);
+        inner.next = base + 2 * bytes + GUARD;
         inner.used += bytes;
         inner.snapshot = None;
         Ok(base)
@@ -168,12 +188,43 @@ impl AddressSpace {
             _ => return Err(Error::NotAnAllocation { address }),
         }
         if let Some(region) = inner.regions.remove(&address) {
-            inner.used -= region.len;
+            inner.used -= region.bytes;
+            if region.divided {
+                self.blocks.forget(region.base);
+            }
             if inner.freed.len() == FREED_KEPT {
                 inner.freed.pop_front();
             }
             inner.freed.push_back((region.base, region.len));
         }
+        inner.snapshot = None;
+        Ok(())
+    }
+
+    /// Divides the device allocation at `address` into blocks: from now on it has twice as many addresses as bytes, and
+    /// kernels may access those that are in a block ([`Blocks::add`]). Nothing has been written to it yet. Does nothing if
+    /// it is divided already.
+    ///
+    /// # Errors
+    /// - [`Error::NotAnAllocation`] if no live device allocation begins at `address`.
+    /// - [`Error::OutOfMemory`] if the host has no memory left.
+    pub fn divide(&self, address: u64) -> Result<()> {
+        let mut inner = self.lock();
+        let (free, tracked) = (self.capacity - inner.used, inner.tracked);
+        let region = inner.regions.get_mut(&address).filter(|r| !r.shared && !r.is_host());
+        let Some(region) = region else { return Err(Error::NotAnAllocation { address }) };
+        if region.divided {
+            return Ok(());
+        }
+        let len = 2 * region.bytes;
+        let out_of_memory = || Error::OutOfMemory { requested: len, free, total: self.capacity };
+        // Pages that no block ever has are never touched, so that they need no memory.
+        let backing = usize::try_from(len).ok().and_then(Backing::zeroed).ok_or_else(out_of_memory)?;
+        if tracked {
+            region.shadow = Some(Arc::new(Shadow::new(len).ok_or_else(out_of_memory)?));
+        }
+        (region.len, region.divided, region.backing) = (len, true, Arc::new(backing));
+        self.blocks.divide(address);
         inner.snapshot = None;
         Ok(())
     }
@@ -195,7 +246,15 @@ impl AddressSpace {
             return Err(Error::InvalidArgument(format!("a host range of {len} bytes at {base:#x}")));
         }
         let backing = Arc::new(Backing::of_caller(ptr));
-        inner.insert(Region { base, len, shared: false, backing, shadow: None })?;
+        inner.insert(Region {
+            base,
+            len,
+            bytes: len,
+            divided: false,
+            shared: false,
+            backing,
+            shadow: None,
+        })?;
         Ok(base)
     }
 
@@ -366,14 +425,33 @@ impl AddressSpace {
             return Arc::clone(snapshot);
         }
         let regions: Box<[Region]> = inner.regions.values().cloned().collect();
-        let snapshot = Arc::new(RangeTable { ranges: regions.iter().map(Region::range).collect(), regions });
+        // The view looks up the blocks of a divided allocation.
+        let range = |r: &Region| if r.divided { GuestRange { len: 0, ..r.range() } } else { r.range() };
+        let snapshot = Arc::new(RangeTable { ranges: regions.iter().map(range).collect(), regions });
         inner.snapshot = Some(Arc::clone(&snapshot));
         snapshot
     }
 
     /// Describes the live and freed ranges nearest to `len` bytes at `address`, for error messages.
-    pub(crate) fn nearest(&self, address: u64, len: u64) -> String {
+    pub(crate) fn nearest(&self, address: u64, len: u64, blocks: &BlockTable) -> String {
+        if self.region(address).is_some_and(|region| region.divided) {
+            return blocks.describe(address, len);
+        }
         self.lock().nearest(address, len)
+    }
+
+    /// Checks that `len` bytes at `address` are in one of the given blocks, if they are in a divided allocation.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`] if they are not.
+    pub fn check_blocks(&self, address: u64, len: u64, blocks: &BlockTable) -> Result<()> {
+        if !self.region(address).is_some_and(|region| region.divided) {
+            return Ok(());
+        }
+        match blocks.find(address, len) {
+            BlockAt::Block(_) => Ok(()),
+            _ => Err(Error::OutOfBounds { address, len, nearest: blocks.describe(address, len) }),
+        }
     }
 }
 
@@ -416,7 +494,8 @@ impl Inner {
     fn find_gap(&self, bytes: u64, align: u64) -> Option<u64> {
         let fits = |from: u64, until: u64| {
             let base = from.checked_next_multiple_of(align)?;
-            (base.checked_add(bytes)?.checked_add(GUARD)? <= until).then_some(base)
+            // An allocation can be divided later, and then has twice as many addresses.
+            (base.checked_add(bytes.checked_mul(2)?)?.checked_add(GUARD)? <= until).then_some(base)
         };
         if let Some(base) = fits(self.next, self.arena.end) {
             return Some(base);
@@ -426,7 +505,7 @@ impl Inner {
             if let Some(base) = fits(from, region.base) {
                 return Some(base);
             }
-            from = region.base + region.len + GUARD;
+            from = region.base + 2 * region.bytes + GUARD;
         }
         fits(from, self.arena.end)
     }
@@ -531,7 +610,7 @@ mod tests {
         assert!(matches!(space.free(a + 1), Err(Error::NotAnAllocation { .. })));
         space.free(a).unwrap();
         assert!(matches!(space.free(a), Err(Error::NotAnAllocation { .. })));
-        assert!(space.nearest(a + 1, 1).contains("was freed"));
+        assert!(space.nearest(a + 1, 1, &space.blocks().capture()).contains("was freed"));
         assert_eq!(space.usage(), MemoryUsage { used: 0, capacity: 1000 });
     }
 }

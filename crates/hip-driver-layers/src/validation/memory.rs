@@ -80,6 +80,8 @@ impl fmt::Display for MemoryInfo {
 #[derive(Debug)]
 pub(super) struct Region {
     pub(super) memory: MemoryInfo,
+    /// How many addresses it has: more than bytes, if it is a segment of a pool that separates its blocks.
+    pub(super) span: u64,
     /// Where kernels see it: `memory.address` but for pinned memory.
     device_address: u64,
     module: Option<RawModule>,
@@ -108,6 +110,16 @@ impl Region {
     }
 }
 
+/// Memory that was freed.
+#[derive(Clone, Copy, Debug)]
+struct Freed {
+    memory: MemoryInfo,
+    /// Where kernels saw it.
+    seen: u64,
+    /// How many addresses it had.
+    span: u64,
+}
+
 /// Names a region while it is alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum RegionKey {
@@ -128,7 +140,7 @@ pub(super) struct Regions {
     pinned: BTreeMap<u64, Region>,
     pinned_by_device: BTreeMap<u64, u64>,
     peers: Vec<(DeviceId, DeviceId)>,
-    freed: VecDeque<(MemoryInfo, u64)>,
+    freed: VecDeque<Freed>,
     pub(super) freed_blocks: FreedBlocks,
     made: u64,
 }
@@ -149,7 +161,14 @@ impl Regions {
         bytes: usize,
     ) -> Region {
         let memory = MemoryInfo { kind, device, address, bytes: bytes as u64, number: self.next_number() };
-        Region { memory, device_address: seen, module: None, blocks: None, accesses: Ranges::default() }
+        Region {
+            memory,
+            span: memory.bytes,
+            device_address: seen,
+            module: None,
+            blocks: None,
+            accesses: Ranges::default(),
+        }
     }
 
     pub(super) fn add_device(&mut self, kind: MemoryKind, device: DeviceId, ptr: DevicePtr, bytes: usize) {
@@ -206,7 +225,7 @@ impl Regions {
 
     fn device_at(&self, device: DeviceId, address: u64) -> Option<&Region> {
         let (_, region) = self.device.range((device, 0)..=(device, address)).next_back()?;
-        (address - region.memory.address < region.memory.bytes).then_some(region)
+        (address - region.memory.address < region.span).then_some(region)
     }
 
     fn pinned_at_device(&self, address: u64) -> Option<&Region> {
@@ -260,12 +279,12 @@ impl Regions {
         if found.is_some() || bytes == 0 || space != Space::Host {
             return Ok(found);
         }
-        let holds = |(memory, _): &&(MemoryInfo, u64)| {
+        let holds = |Freed { memory, .. }: &&Freed| {
             memory.kind.is_host()
                 && address.checked_sub(memory.address).is_some_and(|offset| offset < memory.bytes)
         };
         Err(Box::new(match self.freed.iter().rev().find(holds) {
-            Some((memory, _)) => Violation::UseAfterFree { call, address, memory: *memory },
+            Some(Freed { memory, .. }) => Violation::UseAfterFree { call, address, memory: *memory },
             None => Violation::NotPinned { call, address, bytes },
         }))
     }
@@ -354,11 +373,11 @@ impl Regions {
 
     /// The latest memory freed that held the device address. Pinned memory counts too.
     fn freed_at(&self, device: DeviceId, address: u64) -> Option<MemoryInfo> {
-        let holds = |(memory, seen): &&(MemoryInfo, u64)| {
+        let holds = |Freed { memory, seen, span }: &&Freed| {
             (memory.device == device || memory.kind.is_host())
-                && address.checked_sub(*seen).is_some_and(|offset| offset < memory.bytes)
+                && address.checked_sub(*seen).is_some_and(|offset| offset < *span)
         };
-        self.freed.iter().rev().find(holds).map(|(memory, _)| *memory)
+        self.freed.iter().rev().find(holds).map(|freed| freed.memory)
     }
 
     /// What a free of device memory frees.
@@ -399,9 +418,9 @@ impl Regions {
     ) -> Result<RegionKey, Box<Violation>> {
         let address = pinned.host.as_ptr() as u64;
         let Some(region) = self.pinned_at(address) else {
-            let freed = |(memory, _): &&(MemoryInfo, u64)| memory.kind.is_host() && memory.address == address;
+            let freed = |Freed { memory, .. }: &&Freed| memory.kind.is_host() && memory.address == address;
             return Err(Box::new(match self.freed.iter().rev().find(freed) {
-                Some((memory, _)) => Violation::DoubleFree { call, memory: *memory },
+                Some(Freed { memory, .. }) => Violation::DoubleFree { call, memory: *memory },
                 None => {
                     let bytes = pinned.bytes as u64;
                     Violation::UnknownAddress { call, device, address, bytes, nearest: None }
@@ -446,13 +465,13 @@ impl Regions {
         if self.freed.len() == REMEMBERED {
             self.freed.pop_front();
         }
-        self.freed.push_back((region.memory, region.device_address));
+        self.freed.push_back(Freed { memory: region.memory, seen: region.device_address, span: region.span });
         Some(region)
     }
 
     /// Puts a region back whose free failed.
     pub(super) fn put_back(&mut self, region: Region) {
-        self.freed.retain(|(memory, _)| memory.number != region.memory.number);
+        self.freed.retain(|freed| freed.memory.number != region.memory.number);
         let MemoryInfo { kind, device, address, .. } = region.memory;
         if kind.is_host() {
             self.pinned_by_device.insert(region.device_address, address);
