@@ -1,6 +1,7 @@
 //! A typed device buffer from the pool.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytemuck::Pod;
@@ -10,7 +11,9 @@ use crate::error::{Error, Result};
 use crate::launcher::Stream;
 use hip_driver::{DevicePtr, Work};
 
+use super::foreign::Foreign;
 use super::layout::{Layout, elements};
+use super::pinned_buffer::is_pinned;
 use super::pool::{PoolBlock, RequestContext};
 use super::view::DeviceView;
 
@@ -36,16 +39,25 @@ pub struct DeviceBuffer<T: Pod> {
     element: PhantomData<T>,
 }
 
-/// A block whose address may have been asked for.
+/// A block whose address may have been asked for, or memory that is not the pool's.
 #[derive(Debug)]
 pub(super) struct Memory {
     block: Option<PoolBlock>,
+    foreign: Option<Arc<Foreign>>,
     escaped: AtomicBool,
 }
 
 impl Memory {
     pub(super) fn new(block: Option<PoolBlock>) -> Memory {
-        Memory { block, escaped: AtomicBool::new(false) }
+        Memory { block, foreign: None, escaped: AtomicBool::new(false) }
+    }
+
+    pub(super) fn of_foreign(foreign: Arc<Foreign>) -> Memory {
+        Memory { block: None, foreign: Some(foreign), escaped: AtomicBool::new(false) }
+    }
+
+    pub(super) fn foreign(&self) -> Option<&Arc<Foreign>> {
+        self.foreign.as_ref()
     }
 
     pub(super) fn block(&self) -> Option<&PoolBlock> {
@@ -59,12 +71,16 @@ impl Memory {
     }
 
     pub(super) fn address(&self) -> DevicePtr {
-        self.block.as_ref().map_or(DevicePtr::NULL, PoolBlock::ptr)
+        match (&self.block, &self.foreign) {
+            (Some(block), _) => block.ptr(),
+            (None, Some(foreign)) => foreign.ptr(),
+            (None, None) => DevicePtr::NULL,
+        }
     }
 
-    /// Another owner of the same block.
+    /// Another owner of the same memory.
     pub(super) fn share(&self) -> Memory {
-        Memory::new(self.block.clone())
+        Memory { foreign: self.foreign.clone(), ..Memory::new(self.block.clone()) }
     }
 
     /// Notes that `stream` uses it.
@@ -87,7 +103,7 @@ impl Memory {
 }
 
 /// Bytes of `len` elements.
-fn bytes_of<T>(len: usize, what: &'static str) -> Result<usize> {
+pub(super) fn bytes_of<T>(len: usize, what: &'static str) -> Result<usize> {
     len.checked_mul(size_of::<T>())
         .ok_or_else(|| Error::invalid(what, format!("{len} elements overflow the address space")))
 }
@@ -130,6 +146,27 @@ impl<T: Pod> DeviceBuffer<T> {
         let capacity = block.capacity() as usize / size_of::<T>();
         let memory = Memory::new(Some(block));
         Ok(DeviceBuffer { device: device.clone(), memory, capacity, layout, element: PhantomData })
+    }
+
+    /// A buffer of memory that is not the pool's and has room for `len` elements.
+    pub(super) fn of_foreign(device: &Device, foreign: Arc<Foreign>, len: usize) -> Result<DeviceBuffer<T>> {
+        Ok(DeviceBuffer {
+            device: device.clone(),
+            memory: Memory::of_foreign(foreign),
+            capacity: len,
+            layout: Layout::contiguous(0, &[len])?,
+            element: PhantomData,
+        })
+    }
+
+    pub(crate) fn foreign(&self) -> Option<&Arc<Foreign>> {
+        self.memory.foreign()
+    }
+
+    /// As [`ptr`](DeviceBuffer::ptr), for those who record the use.
+    #[inline]
+    pub(crate) fn address(&self) -> DevicePtr {
+        self.memory.address()
     }
 
     /// Allocates and uploads in the order of `stream`; `data` may be reused at once.
@@ -192,7 +229,7 @@ impl<T: Pod> DeviceBuffer<T> {
         self.memory.block().map_or(0, PoolBlock::stream_number)
     }
 
-    /// Its memory; `None` while it has none.
+    /// Its memory; `None` while it has none, or if it is not the pool's.
     #[inline]
     pub fn block(&self) -> Option<&PoolBlock> {
         self.memory.block()
@@ -293,8 +330,8 @@ impl<T: Pod> DeviceBuffer<T> {
         let device = &self.device;
         self.memory.used_on(stream);
         let (to, from) = (self.memory.address(), data.as_ptr().cast());
-        // SAFETY: `data` is live host memory of that many bytes and not pinned by this library, so that the driver has
-        // read it when the call returns; the range lies in this block.
+        // SAFETY: `data` is live host memory of that many bytes. If it is not pinned, the driver has read it when the call
+        // returns; else it is waited for below. The range lies in this buffer's memory.
         unsafe {
             device.raw().enqueue(
                 device.id(),
@@ -302,7 +339,8 @@ impl<T: Pod> DeviceBuffer<T> {
                 &Work::CopyToDevice { dst: to, src: from, bytes: size_of_val(data) },
             )
         }
-        .map_err(|e| device.error(e))
+        .map_err(|e| device.error(e))?;
+        if is_pinned(data) { stream.synchronize() } else { Ok(()) }
     }
 
     /// Copies the first elements into `data`, in stream order, and waits for that.
@@ -437,7 +475,12 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(())
     }
 
-    fn check(&self, stream: &Stream, len: usize, what: &'static str) -> Result<()> {
+    #[inline]
+    pub(super) fn used_on(&self, stream: &Stream) {
+        self.memory.used_on(stream);
+    }
+
+    pub(super) fn check(&self, stream: &Stream, len: usize, what: &'static str) -> Result<()> {
         self.device.check()?;
         if *stream.device() != self.device {
             let problem =

@@ -5,14 +5,18 @@
 //! | [`DeviceBuffer`] | elements of a type in device memory, with a shape | as long as its owner and its views want, and until the work that uses it has run |
 //! | [`DeviceView`] | a part of one, with offset, shape and strides | as a buffer: it is another owner of the memory |
 //! | [`PoolBlock`] | bytes in device memory | as a buffer |
+//! | [`PinnedBuffer`] | elements of a type in pinned host memory | as long as its owner |
 //! | [`DeviceScratchBuffer`] | bytes that grow and are never read back | as long as its owner |
 //!
-//! All come from the device's [`Pool`] and go back to it in the order of their stream.
+//! Those in device memory come from the device's [`Pool`] and go back to it in the order of their stream, unless they are
+//! borrowed, managed, or shared between processes.
 
 mod buffer;
 mod device_pool;
+mod foreign;
 mod layout;
 mod pinned;
+mod pinned_buffer;
 pub(crate) mod pool;
 mod result_buffers;
 mod scratch;
@@ -22,8 +26,10 @@ mod view;
 
 pub use buffer::DeviceBuffer;
 pub use device_pool::{Pool, ReclaimCallback};
+pub use foreign::SharedHandle;
 pub use layout::Layout;
 pub use layout::elements;
+pub use pinned_buffer::PinnedBuffer;
 pub use pool::report;
 pub use pool::{
     ClassCounters, POOL_VARIABLE, PoolBackend, PoolBlock, PoolBlockInfo, PoolBlockSnapshot, PoolBlockState,
@@ -33,6 +39,7 @@ pub use pool::{
 pub use scratch::DeviceScratchBuffer;
 pub use view::DeviceView;
 
+pub(crate) use foreign::Foreign;
 pub(crate) use result_buffers::{ResultBuffer, ResultBuffers};
 pub(crate) use staging_ring::StagingRing;
 

@@ -6,6 +6,7 @@ mod combinations;
 mod concurrency;
 mod destination;
 mod faults;
+mod foreign;
 mod lds;
 mod lifetime;
 mod memory;

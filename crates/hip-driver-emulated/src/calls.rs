@@ -13,8 +13,9 @@ use super::stream::Stream;
 use super::{EmulatedDriver, belongs, check_host, exhausted, push, stale, synchronize, unmap, utf8};
 use hip_driver::{
     Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
-    DriverResult, ErrorCode, EventOptions, MemInfo, Observer, PinnedAllocation, RawEvent, RawFunction,
-    RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions, Work,
+    DriverResult, ErrorCode, EventOptions, MemInfo, MemoryReply, MemoryRequest, Observer, PinnedAllocation,
+    RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery,
+    StreamOptions, Work,
 };
 
 /// Stack of a worker, in bytes; host functions run on it.
@@ -50,6 +51,9 @@ impl Driver for EmulatedDriver {
             Capability::StreamOrderedAllocator,
             Capability::HostFunc,
             Capability::Graphs,
+            Capability::ManagedMemory,
+            Capability::SharedMemory,
+            Capability::PointerAttributes,
         ]
         .into_iter()
         .collect()
@@ -154,7 +158,7 @@ impl Driver for EmulatedDriver {
     }
 
     unsafe fn host_free(&self, device: DeviceId, allocation: PinnedAllocation) -> DriverResult<()> {
-        self.unpin("hipHostFree", device, allocation, Owner::Driver)
+        self.unpin("hipHostFree", device, allocation.device, Owner::Driver)
     }
 
     unsafe fn host_register(
@@ -169,7 +173,12 @@ impl Driver for EmulatedDriver {
     }
 
     unsafe fn host_unregister(&self, device: DeviceId, allocation: PinnedAllocation) -> DriverResult<()> {
-        self.unpin("hipHostUnregister", device, allocation, Owner::Caller)
+        self.unpin("hipHostUnregister", device, allocation.device, Owner::Caller)
+    }
+
+    unsafe fn memory(&self, device: DeviceId, request: &MemoryRequest) -> DriverResult<MemoryReply> {
+        // SAFETY: the caller's promises.
+        unsafe { self.request_memory(device, request) }
     }
 
     unsafe fn enqueue(&self, device: DeviceId, stream: RawStream, work: &Work<'_>) -> DriverResult<()> {
@@ -406,7 +415,11 @@ impl Driver for EmulatedDriver {
 
 impl EmulatedDriver {
     /// Maps pinned memory on every device, as with HIP's default flags.
-    fn map(&self, call: &'static str, allocation: PinnedAllocation) -> DriverResult<PinnedAllocation> {
+    pub(super) fn map(
+        &self,
+        call: &'static str,
+        allocation: PinnedAllocation,
+    ) -> DriverResult<PinnedAllocation> {
         for (mapped, device) in self.devices.iter().enumerate() {
             // SAFETY: the memory lives until `unpin`, which waits for all devices, or until the driver is dropped and no
             // worker is left; memory of the caller's, as `host_register` asks. The host's side of the sharing is the
@@ -423,23 +436,23 @@ impl EmulatedDriver {
     }
 
     /// Takes pinned memory from every device, once nothing runs that may use it.
-    fn unpin(
+    pub(super) fn unpin(
         &self,
         call: &'static str,
         device: DeviceId,
-        allocation: PinnedAllocation,
+        ptr: DevicePtr,
         owner: Owner,
     ) -> DriverResult<()> {
         self.any_device(call, device)?;
-        if !self.pinned.begins_at(allocation.device.0, owner) {
-            let detail = format!("{} is not the beginning of such memory", allocation.device);
+        if !self.pinned.begins_at(ptr.0, owner) {
+            let detail = format!("{ptr} is not the beginning of such memory");
             return Err(DriverError::with_detail(call, owner.unknown(), detail));
         }
         for device in &self.devices {
             device.synchronize(call)?;
         }
         // Another thread may have freed it meanwhile: then there is nothing left to do.
-        let Some(memory) = self.pinned.take(allocation.device.0) else { return Ok(()) };
+        let Some(memory) = self.pinned.take(ptr.0) else { return Ok(()) };
         unmap(&self.devices, &memory);
         Ok(())
     }

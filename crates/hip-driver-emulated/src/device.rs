@@ -158,6 +158,11 @@ impl Device {
             return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, "an allocation of 0 bytes"));
         }
         let address = self.space.alloc(bytes as u64, 0).map_err(|error| memory_error(call, &error))?;
+        self.allocated(address)
+    }
+
+    /// Takes in a new allocation, which the devices that may access this one's see, too.
+    pub(super) fn allocated(&self, address: u64) -> DriverResult<DevicePtr> {
         lock(&self.allocations).insert(address, Allocation::Live);
         for accessor in self.accessors() {
             // It fails only when the accessor has something at the address, which the arenas rule out.

@@ -31,6 +31,7 @@ mod device;
 mod event;
 mod graph;
 mod handles;
+mod memory;
 mod module;
 mod options;
 mod pinned;
@@ -82,6 +83,7 @@ pub struct EmulatedDriver {
     /// The blocks of pools, on all devices.
     blocks: Arc<Blocks>,
     pool_boundaries: bool,
+    shared: memory::SharedFiles,
     streams: Table<Arc<Stream>>,
     events: Table<Arc<Event>>,
     modules: Table<Arc<Module>>,
@@ -132,6 +134,7 @@ impl EmulatedDriver {
             watch,
             blocks,
             pool_boundaries: options.pool_boundaries,
+            shared: memory::SharedFiles::default(),
             streams: Table::new(1),
             events: Table::new(2),
             modules: Table::new(3),

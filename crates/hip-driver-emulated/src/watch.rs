@@ -51,6 +51,7 @@ impl Observer for EmulatedDriver {
             Note::PoolAllocate { block, bytes, .. } => self.blocks.add(block.0, bytes as u64),
             Note::PoolFree { block, .. } => self.blocks.remove(block.0),
             Note::HostWrite { .. } | Note::HostRead { .. } | Note::PoolRecord { .. } => {}
+            Note::Borrow { .. } | Note::Return { .. } => {}
         }
     }
 

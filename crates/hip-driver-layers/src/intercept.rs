@@ -7,8 +7,9 @@ use std::sync::{Arc, Weak};
 use hip_driver::activity::ActivityObserver;
 use hip_driver::{
     Call, Capabilities, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo, DriverResult,
-    EventOptions, MemInfo, Note, Observer, Output, PinnedAllocation, RawEvent, RawFunction, RawGraph,
-    RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions, Work, for_each_call,
+    EventOptions, MemInfo, MemoryReply, MemoryRequest, Note, Observer, Output, PinnedAllocation, RawEvent,
+    RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions, Work,
+    for_each_call,
 };
 
 /// Looks at the calls of a driver. [`Intercepted`] makes a driver of it.

@@ -9,8 +9,8 @@ use std::fmt;
 
 use crate::{
     DeviceId, DeviceProperties, DevicePtr, DriverError, ErrorCode, EventOptions, HostFunc, KernelLaunch,
-    MemInfo, MemoryAccess, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode,
-    RawModule, RawStream, StreamOptions,
+    MemInfo, MemoryAccess, MemoryReply, MemoryRequest, PinnedAllocation, RawEvent, RawFunction, RawGraph,
+    RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions,
 };
 
 /// Passes the list of the driver's methods that act on a device to the macro named `$generate`. A row is the
@@ -37,6 +37,7 @@ macro_rules! for_each_call {
             HostFree "hipHostFree" [PinnedFree] (unsafe) fn host_free(device, allocation: PinnedAllocation) -> ();
             HostRegister "hipHostRegister" [] (unsafe) fn host_register(device, ptr: *mut u8, bytes: usize) -> PinnedAllocation;
             HostUnregister "hipHostUnregister" [] (unsafe) fn host_unregister(device, allocation: PinnedAllocation) -> ();
+            Memory "requests about memory" [] (unsafe) fn memory(device, request: &'a MemoryRequest) -> MemoryReply;
             StreamCreate "hipStreamCreateWithFlags" [] () fn stream_create(device, options: StreamOptions) -> RawStream;
             StreamDestroy "hipStreamDestroy" [] (unsafe) fn stream_destroy(device, stream: RawStream) -> ();
             StreamSynchronize "hipStreamSynchronize" [Synchronize] (unsafe) fn stream_synchronize(device, stream: RawStream) -> ();
@@ -144,6 +145,8 @@ macro_rules! define_calls {
                 NotePoolAllocate = "note of a pool allocation" [];
                 NotePoolFree = "note of a pool free" [];
                 NotePoolRecord = "note of a pool block's use" [];
+                NoteBorrow = "note of borrowed memory" [];
+                NoteReturn = "note of memory given back" [];
             }
             groups {
                 /// Group: whatever adds a node to a graph.
@@ -262,6 +265,8 @@ pub enum Output {
     Global(DevicePtr, usize),
     /// Pinned memory.
     Pinned(PinnedAllocation),
+    /// The answer to a request about memory.
+    Reply(MemoryReply),
     /// A stream.
     Stream(RawStream),
     /// An event.
@@ -299,6 +304,7 @@ outputs! {
     DevicePtr: ptr => Output::Memory(*ptr);
     (DevicePtr, usize): global => Output::Global(global.0, global.1);
     PinnedAllocation: pinned => Output::Pinned(*pinned);
+    MemoryReply: reply => Output::Reply(*reply);
     RawStream: stream => Output::Stream(*stream);
     RawEvent: event => Output::Event(*event);
     RawModule: module => Output::Module(*module);
@@ -662,7 +668,7 @@ mod tests {
                 || kind.name().starts_with("note")
                 || ["info", "capabilities"].contains(&kind.name())
         }));
-        assert_eq!(others.iter().filter(|kind| !kind.is_group()).count(), 2 + 6);
+        assert_eq!(others.iter().filter(|kind| !kind.is_group()).count(), 2 + 8);
     }
 
     #[test]

@@ -36,11 +36,17 @@ pub enum Capability {
     HostFunc,
     /// Graphs made node by node, of kernels, copies and fills.
     Graphs,
+    /// Memory that host and devices access at one address.
+    ManagedMemory,
+    /// Device memory that several processes use.
+    SharedMemory,
+    /// Saying which device an address belongs to.
+    PointerAttributes,
 }
 
 impl Capability {
     /// Every capability, in declaration order.
-    pub const ALL: [Capability; 15] = [
+    pub const ALL: [Capability; 18] = [
         Capability::StreamPriority,
         Capability::EventTiming,
         Capability::CopyDeviceToDevice,
@@ -56,6 +62,9 @@ impl Capability {
         Capability::StreamOrderedAllocator,
         Capability::HostFunc,
         Capability::Graphs,
+        Capability::ManagedMemory,
+        Capability::SharedMemory,
+        Capability::PointerAttributes,
     ];
 
     /// The first HIP version that has it, where that is later than 4.0.

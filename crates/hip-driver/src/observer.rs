@@ -59,6 +59,22 @@ pub enum Note {
         /// The start of the block.
         block: DevicePtr,
     },
+    /// Device memory that somebody else allocated is used from now on.
+    Borrow {
+        /// The memory's device.
+        device: DeviceId,
+        /// Its start.
+        ptr: DevicePtr,
+        /// Length in bytes.
+        bytes: usize,
+    },
+    /// Borrowed memory is not used any more.
+    Return {
+        /// The memory's device.
+        device: DeviceId,
+        /// Its start.
+        ptr: DevicePtr,
+    },
 }
 
 impl Note {
@@ -71,6 +87,8 @@ impl Note {
             Note::PoolAllocate { .. } => CallKind::NotePoolAllocate,
             Note::PoolFree { .. } => CallKind::NotePoolFree,
             Note::PoolRecord { .. } => CallKind::NotePoolRecord,
+            Note::Borrow { .. } => CallKind::NoteBorrow,
+            Note::Return { .. } => CallKind::NoteReturn,
         }
     }
 }

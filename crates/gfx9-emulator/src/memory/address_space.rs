@@ -1,6 +1,7 @@
 //! The guest's address space: device allocations at deterministic addresses, and mapped host ranges.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,6 +32,8 @@ pub(super) struct Region {
     pub(super) len: u64,
     /// How many bytes were asked for: half of `len` if it is divided.
     pub(super) bytes: u64,
+    /// How many of them count as allocated.
+    pub(super) counted: u64,
     /// Whether only the addresses of its blocks may be accessed.
     pub(super) divided: bool,
     /// Whether it is another address space's allocation.
@@ -152,14 +155,56 @@ impl AddressSpace {
                 "an allocation's alignment of {align}: not a power of two up to 2 MiB"
             )));
         }
+        self.alloc_backed(bytes, align, true, Backing::zeroed)
+    }
+
+    /// Allocates device memory whose bytes are the first of a file. Other processes that map the file access the same
+    /// memory. The sanitizer takes all of it for written.
+    ///
+    /// # Errors
+    /// As for [`alloc`](Self::alloc).
+    ///
+    /// # Safety
+    /// The file has as many bytes until the allocation is freed and no dispatch runs that began before.
+    pub unsafe fn alloc_file(&self, file: &File, bytes: u64) -> Result<u64> {
+        // SAFETY: the caller's promise.
+        let map = |bytes| unsafe { Backing::of_file(file, bytes) };
+        let address = self.alloc_backed(bytes, MIN_ALIGN, true, map)?;
+        self.count_as_written(address, bytes);
+        Ok(address)
+    }
+
+    /// As [`alloc_file`](Self::alloc_file), for memory of another process, which is not counted as allocated here.
+    ///
+    /// # Errors
+    /// As for [`alloc`](Self::alloc).
+    ///
+    /// # Safety
+    /// As for [`alloc_file`](Self::alloc_file).
+    pub unsafe fn open_file(&self, file: &File, bytes: u64) -> Result<u64> {
+        // SAFETY: the caller's promise.
+        let map = |bytes| unsafe { Backing::of_file(file, bytes) };
+        let address = self.alloc_backed(bytes, MIN_ALIGN, false, map)?;
+        self.count_as_written(address, bytes);
+        Ok(address)
+    }
+
+    /// Allocates memory that `make` makes.
+    fn alloc_backed(
+        &self,
+        bytes: u64,
+        align: u64,
+        counts: bool,
+        make: impl FnOnce(usize) -> Option<Backing>,
+    ) -> Result<u64> {
         let mut inner = self.lock();
         let free = self.capacity - inner.used;
         let out_of_memory = Error::OutOfMemory { requested: bytes, free, total: self.capacity };
-        if bytes > free {
+        if bytes == 0 || counts && bytes > free {
             return Err(out_of_memory);
         }
         let Some(base) = inner.find_gap(bytes, align) else { return Err(out_of_memory) };
-        let Some(backing) = usize::try_from(bytes).ok().and_then(Backing::zeroed) else {
+        let Some(backing) = usize::try_from(bytes).ok().and_then(make) else {
             return Err(out_of_memory);
         };
         let shadow = if inner.tracked {
@@ -169,10 +214,12 @@ impl AddressSpace {
             None
         };
         let backing = Arc::new(backing);
-        let region = Region { base, len: bytes, bytes, divided: false, shared: false, backing, shadow };
+        let counted = if counts { bytes } else { 0 };
+        let region =
+            Region { base, len: bytes, bytes, counted, divided: false, shared: false, backing, shadow };
         inner.regions.insert(base, region);
         inner.next = base + 2 * bytes + GUARD;
-        inner.used += bytes;
+        inner.used += counted;
         inner.snapshot = None;
         Ok(base)
     }
@@ -188,7 +235,7 @@ impl AddressSpace {
             _ => return Err(Error::NotAnAllocation { address }),
         }
         if let Some(region) = inner.regions.remove(&address) {
-            inner.used -= region.bytes;
+            inner.used -= region.counted;
             if region.divided {
                 self.blocks.forget(region.base);
             }
@@ -250,6 +297,7 @@ impl AddressSpace {
             base,
             len,
             bytes: len,
+            counted: 0,
             divided: false,
             shared: false,
             backing,
@@ -278,6 +326,11 @@ impl AddressSpace {
         let inner = self.lock();
         let (_, r) = inner.regions.range(..=address).next_back()?;
         (address - r.base < r.len).then_some(RegionInfo { base: r.base, len: r.len, is_host: r.is_host() })
+    }
+
+    /// Returns whether `address` is in a live device allocation of this address space, and not in another's or the host's.
+    pub fn owns(&self, address: u64) -> bool {
+        self.region(address).is_some_and(|region| !region.shared && !region.is_host())
     }
 
     /// Makes the device allocation at `address` accessible in `other` too, at the same address, until `other` is told to

@@ -97,6 +97,8 @@ impl Layer for Validation {
             Note::PoolFree { device, block } => {
                 state.pool_note(|regions| regions.free_block(kind, device, block))
             }
+            Note::Borrow { device, ptr, bytes } => state.regions.add_borrowed(device, ptr, bytes),
+            Note::Return { device, ptr } => state.regions.return_borrowed(device, ptr),
             Note::PoolRecord { device, block } => {
                 state.pool_note(|regions| regions.check_block(kind, device, block));
             }

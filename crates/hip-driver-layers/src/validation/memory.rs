@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
 use hip_driver::{
-    AccessRange, Call, CallKind, DeviceId, DevicePtr, Output, PinnedAllocation, RawModule, RawStream, Space,
+    AccessRange, Call, CallKind, DeviceId, DevicePtr, MemoryReply, MemoryRequest, Output, PinnedAllocation,
+    RawModule, RawStream, Space,
 };
 
 use super::calls::{Checked, Held};
@@ -32,9 +33,25 @@ pub enum MemoryKind {
     Global,
     /// A block that a pool handed out, inside one of its segments.
     Pooled,
+    /// Managed memory.
+    Managed,
+    /// Memory that other processes may open.
+    Shared,
+    /// Another process's memory, opened here.
+    Opened,
+    /// Memory that somebody else allocated and a program borrows.
+    Borrowed,
 }
 
 impl MemoryKind {
+    const fn of(kind: hip_driver::MemoryKind) -> MemoryKind {
+        match kind {
+            hip_driver::MemoryKind::Managed => MemoryKind::Managed,
+            hip_driver::MemoryKind::Opened => MemoryKind::Opened,
+            _ => MemoryKind::Shared,
+        }
+    }
+
     /// Whether it is memory of the host's.
     const fn is_host(self) -> bool {
         matches!(self, MemoryKind::Pinned | MemoryKind::Registered)
@@ -50,6 +67,10 @@ impl fmt::Display for MemoryKind {
             MemoryKind::Registered => "registered memory",
             MemoryKind::Global => "module global",
             MemoryKind::Pooled => "pool block",
+            MemoryKind::Managed => "managed memory",
+            MemoryKind::Shared => "shared memory",
+            MemoryKind::Opened => "opened memory",
+            MemoryKind::Borrowed => "borrowed memory",
         })
     }
 }
@@ -82,6 +103,8 @@ pub(super) struct Region {
     pub(super) memory: MemoryInfo,
     /// How many addresses it has: more than bytes, if it is a segment of a pool that separates its blocks.
     pub(super) span: u64,
+    /// How often it is borrowed, beyond the first time.
+    borrows: u32,
     /// Where kernels see it: `memory.address` but for pinned memory.
     device_address: u64,
     module: Option<RawModule>,
@@ -164,6 +187,7 @@ impl Regions {
         Region {
             memory,
             span: memory.bytes,
+            borrows: 0,
             device_address: seen,
             module: None,
             blocks: None,
@@ -174,6 +198,35 @@ impl Regions {
     pub(super) fn add_device(&mut self, kind: MemoryKind, device: DeviceId, ptr: DevicePtr, bytes: usize) {
         let region = self.region(kind, device, ptr.0, ptr.0, bytes);
         self.device.insert((device, ptr.0), region);
+    }
+
+    /// Memory that somebody else allocated, unless it is known.
+    pub(super) fn add_borrowed(&mut self, device: DeviceId, ptr: DevicePtr, bytes: usize) {
+        let known = self.device_at(device, ptr.0).or_else(|| self.pinned_at_device(ptr.0));
+        match known.map(|region| (region.memory.kind, region.key())) {
+            Some((MemoryKind::Borrowed, key)) => {
+                if let Some(region) = self.get_mut(key) {
+                    region.borrows += 1;
+                    let end = ptr.0 + bytes as u64 - region.memory.address;
+                    region.memory.bytes = region.memory.bytes.max(end);
+                    region.span = region.memory.bytes;
+                }
+            }
+            Some(_) => {}
+            None if bytes > 0 => self.add_device(MemoryKind::Borrowed, device, ptr, bytes),
+            None => {}
+        }
+    }
+
+    /// Borrowed memory is given back.
+    pub(super) fn return_borrowed(&mut self, device: DeviceId, ptr: DevicePtr) {
+        let known = self.device_at(device, ptr.0).filter(|region| region.memory.kind == MemoryKind::Borrowed);
+        let Some(key) = known.map(Region::key) else { return };
+        let Some(region) = self.get_mut(key) else { return };
+        match region.borrows {
+            0 => drop(self.remove(key)),
+            _ => region.borrows -= 1,
+        }
     }
 
     /// A global of a module; asking for one twice keeps what is known of it.
@@ -484,7 +537,8 @@ impl Regions {
     /// Everything that somebody has to free; behind a pool's segment its live blocks.
     pub(super) fn owned(&self) -> impl Iterator<Item = MemoryInfo> + '_ {
         let regions = self.device.values().chain(self.pinned.values());
-        let owned = regions.filter(|region| region.memory.kind != MemoryKind::Global);
+        let owned =
+            regions.filter(|region| !matches!(region.memory.kind, MemoryKind::Global | MemoryKind::Borrowed));
         owned.flat_map(|region| {
             std::iter::once(region.memory).chain(region.blocks.iter().flat_map(PoolBlocks::iter))
         })
@@ -529,6 +583,15 @@ impl State {
                     None => nonzero(kind, bytes as usize)?,
                 }
             }
+            Call::Memory { device, request: &MemoryRequest::Release { kind: released, ptr } } => {
+                let key = self.regions.find_to_free(kind, MemoryKind::of(released), device, ptr)?;
+                match released {
+                    // Closing waits for nothing.
+                    hip_driver::MemoryKind::Opened => self.remove_in_order(kind, key, None),
+                    _ => Held::Region(self.regions.remove(key), Some(self.order.snapshot_device(device))),
+                }
+            }
+            Call::Memory { request: &MemoryRequest::Allocate { bytes, .. }, .. } => nonzero(kind, bytes)?,
             Call::HostUnregister { device, ref allocation } => {
                 let key =
                     self.regions.find_pinned_to_free(kind, MemoryKind::Registered, device, allocation)?;
@@ -561,6 +624,14 @@ impl State {
             }
             (Call::HostRegister { device, .. }, Output::Pinned(pinned), _) => {
                 self.regions.add_pinned(MemoryKind::Registered, device, &pinned);
+            }
+            (Call::Memory { device, request }, Output::Reply(MemoryReply::Memory { ptr, .. }), _) => {
+                let (kind, bytes) = match *request {
+                    MemoryRequest::Allocate { kind, bytes } => (MemoryKind::of(kind), bytes),
+                    MemoryRequest::Open { bytes, .. } => (MemoryKind::Opened, bytes),
+                    _ => return,
+                };
+                self.regions.add_device(kind, device, ptr, bytes);
             }
             (_, _, Held::Region(_, Some(seen))) => self.order.host_learns(&seen),
             _ => {}
