@@ -133,7 +133,7 @@ fn the_pool_counts_the_same_with_and_without_boundaries() {
     use hiplaunch::driver::emulated::EmulatorOptions;
     let count = |pool_boundaries: bool| {
         let options = EmulatorOptions { pool_boundaries, ..EmulatorOptions::default() };
-        let launcher = Launcher::builder().emulator(options).build().unwrap();
+        let launcher = Launcher::builder().backend(Backend::Emulator).emulator(options).build().unwrap();
         let device = launcher.device(0).unwrap();
         let stream = launcher.stream(device).unwrap();
         let mut live = Vec::new();

@@ -125,7 +125,7 @@ fn what_cannot_be_borrowed_is_a_typed_error() {
 fn memory_of_another_device_is_not_borrowed() {
     use hiplaunch::driver::emulated::EmulatorOptions;
     let options = EmulatorOptions { devices: 2, ..EmulatorOptions::default() };
-    let launcher = Launcher::builder().emulator(options).build().unwrap();
+    let launcher = Launcher::builder().backend(Backend::Emulator).emulator(options).build().unwrap();
     let (here, there) = (launcher.device(0).unwrap(), launcher.device(1).unwrap());
     let theirs = DeviceBuffer::<u8>::new(there, 64).unwrap();
     // SAFETY: refused.

@@ -8,6 +8,7 @@ use hiplaunch::launcher::{Launcher, LauncherBuilder};
 use hiplaunch::memory::{PoolBackend, PoolOptions};
 
 use super::buffers::BUFFERS;
+use super::memory::PINNED;
 use super::events::EVENTS;
 use super::graph::GRAPHS;
 use super::handles::{Found, Kind, Owner, Table};
@@ -254,6 +255,7 @@ pub extern "C" fn hiplaunch_close(launcher: *mut hiplaunch_launcher) -> hiplaunc
         drop(GRAPHS.take_all(owner));
         drop(VIEWS.take_all(owner));
         drop(BUFFERS.take_all(owner));
+        drop(PINNED.take_all(owner));
         drop(EVENTS.take_all(owner));
         for kernel in KERNELS.take_all(owner) {
             // It was registered here, and nobody else has its handle.

@@ -24,6 +24,7 @@ mod launcher;
 mod layouts;
 mod lds;
 mod logging;
+mod memory;
 mod offsets;
 mod pool;
 mod status;
@@ -45,6 +46,7 @@ pub use launcher::*;
 pub use layouts::*;
 pub use lds::*;
 pub use logging::*;
+pub use memory::*;
 pub use offsets::*;
 pub use pool::*;
 pub use status::{

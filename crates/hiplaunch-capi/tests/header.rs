@@ -22,6 +22,7 @@ fn made(root: &Path) -> String {
         "events",
         "buffers",
         "views",
+        "memory",
         "compile",
         "kernels",
         "arguments",
