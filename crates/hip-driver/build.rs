@@ -20,8 +20,9 @@ mod bindings {
     const TITLE: &str = "//! What the driver uses of AMD's `hip_runtime_api.h`: written by the feature `bindgen`, not by hand.";
 
     /// The device attributes that are read; the other hundred are left out.
-    const ATTRIBUTES: [&str; 11] = [
+    const ATTRIBUTES: [&str; 12] = [
         "ClockRate",
+        "ManagedMemory",
         "MaxBlockDimX",
         "MaxBlockDimY",
         "MaxBlockDimZ",

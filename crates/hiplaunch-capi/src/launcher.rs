@@ -8,12 +8,12 @@ use hiplaunch::launcher::{Launcher, LauncherBuilder};
 use hiplaunch::memory::{PoolBackend, PoolOptions};
 
 use super::buffers::BUFFERS;
-use super::memory::PINNED;
 use super::events::EVENTS;
 use super::graph::GRAPHS;
 use super::handles::{Found, Kind, Owner, Table};
 use super::input::{Versioned, enumeration, enumerator, fill, text, versioned, wanted};
 use super::kernels::KERNELS;
+use super::memory::PINNED;
 use super::status::{Failure, Result, call, hiplaunch_status};
 use super::streams::STREAMS;
 use super::text::{hiplaunch_text, new_text};

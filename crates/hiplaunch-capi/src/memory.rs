@@ -48,7 +48,8 @@ pub unsafe extern "C" fn hiplaunch_buffer_borrow(
         let out = wanted(buffer, "buffer")?;
         let Found { owner, value: launcher } = launcher_of(launcher)?;
         // SAFETY: the caller's promise.
-        let buffer = unsafe { DeviceBuffer::borrow_raw(launcher.device(device)?, DevicePtr(address), bytes) }?;
+        let buffer =
+            unsafe { DeviceBuffer::borrow_raw(launcher.device(device)?, DevicePtr(address), bytes) }?;
         out.write(insert_in(&BUFFERS, owner, buffer)?);
         Ok(())
     })

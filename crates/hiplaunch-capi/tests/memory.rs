@@ -19,7 +19,8 @@ fn made<T>(call: impl FnOnce(Option<&mut MaybeUninit<T>>) -> hiplaunch_status) -
 fn bytes_of(buffer: *const hiplaunch_buffer, stream: *const hiplaunch_stream) -> Vec<u8> {
     let mut bytes = vec![0; made(|out| hiplaunch_buffer_size(buffer, out))];
     // SAFETY: as many bytes as there are.
-    let read = unsafe { hiplaunch_buffer_download(buffer, stream, 0, bytes.as_mut_ptr().cast(), bytes.len()) };
+    let read =
+        unsafe { hiplaunch_buffer_download(buffer, stream, 0, bytes.as_mut_ptr().cast(), bytes.len()) };
     assert_eq!(read, OK);
     bytes
 }

@@ -5,8 +5,8 @@ use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 
 use super::HipDriver;
-use super::bindings::{hipIpcMemHandle_t, hipPointerAttribute_t};
-use super::call::{check, number, pointer};
+use super::bindings::{hipDeviceAttribute_t, hipIpcMemHandle_t, hipPointerAttribute_t};
+use super::call::{check, number, ordinal, pointer};
 use crate::{
     DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, IpcHandle, MemoryKind, MemoryReply,
     MemoryRequest,
@@ -31,6 +31,15 @@ impl HipDriver {
         match *request {
             MemoryRequest::Allocate { kind: MemoryKind::Managed, bytes } => {
                 let allocate = self.optional(call, api.hipMallocManaged)?;
+                let (mut has, attribute) = (0, hipDeviceAttribute_t::hipDeviceAttributeManagedMemory);
+                // SAFETY: the pointer is to a live integer.
+                let asked =
+                    unsafe { (api.hipDeviceGetAttribute)(&mut has, attribute, ordinal(call, device)?) };
+                // HIP does not refuse the allocation on a device without.
+                if check("hipDeviceGetAttribute", asked).is_err() || has == 0 {
+                    let detail = format!("{device} has no managed memory");
+                    return Err(DriverError::with_detail(call, ErrorCode::NOT_SUPPORTED, detail));
+                }
                 // SAFETY: the pointer is to a live pointer.
                 check(call, unsafe { allocate(&mut memory, bytes, ATTACH_GLOBAL) })?;
                 Ok(MemoryReply::Memory { ptr: DevicePtr(number(memory)), host: NonNull::new(memory.cast()) })
