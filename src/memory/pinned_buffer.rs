@@ -282,8 +282,8 @@ impl<T: Pod> Drop for PinnedBuffer<T> {
             return;
         }
         let (driver, device) = (self.device.raw(), self.device.id());
-        // SAFETY: owned by `self`, and what used it has run.
         let freed = match self.host {
+            // SAFETY: owned by `self`, and what used it has run.
             Host::Driver => unsafe { driver.host_free(device, allocation) },
             // SAFETY: as above.
             Host::Vector(_) | Host::Borrowed => unsafe { driver.host_unregister(device, allocation) },

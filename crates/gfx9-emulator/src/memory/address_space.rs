@@ -597,6 +597,7 @@ pub(crate) struct RangeTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::{DispatchMemory, View};
 
     #[test]
     fn addresses_are_deterministic_and_separated_by_guards() {
@@ -645,6 +646,54 @@ mod tests {
         theirs.unshare(a);
         assert!(matches!(theirs.read(a, &mut byte), Err(Error::OutOfBounds { .. })));
         assert_eq!(theirs.usage().used, 100);
+    }
+
+    #[test]
+    fn blocks_of_a_shared_allocation_are_checked_in_the_other_space_too() {
+        let blocks = Arc::<Blocks>::default();
+        let space = |index| AddressSpace::one_of(1 << 20, index, 2).with_blocks(Arc::clone(&blocks));
+        let (ours, theirs) = (space(0), space(1));
+        let a = ours.alloc(1024, 0).unwrap();
+        ours.divide(a).unwrap();
+        ours.divide(a).unwrap();
+        assert_eq!(ours.usage().used, 1024);
+        ours.share(a, &theirs).unwrap();
+        blocks.add(a, 256);
+        blocks.add(a + 512, 256);
+        let view = |space: &AddressSpace| {
+            let own = Arc::new(DispatchMemory::new(0x1000, 64).unwrap());
+            View::new(space.snapshot(), own, blocks.capture())
+        };
+        view(&ours).store_one(a + 512 + 252, [7u32; 1]).unwrap();
+        let mut theirs_view = view(&theirs);
+        assert_eq!(theirs_view.load_one::<[u32; 1]>(a + 512 + 252), Some([7]));
+        assert_eq!(theirs_view.load_one::<[u32; 1]>(a + 256), None);
+        assert_eq!(theirs_view.load_one::<[u32; 1]>(a + 512 + 256), None);
+        assert!(theirs.check_blocks(a + 512, 256, &blocks.capture()).is_ok());
+        assert!(theirs.check_blocks(a + 512, 257, &blocks.capture()).is_err());
+        theirs.unshare(a);
+        ours.free(a).unwrap();
+        assert_eq!(ours.usage().used, 0);
+    }
+
+    #[test]
+    fn a_file_is_the_same_memory_in_two_spaces() {
+        let path = std::env::temp_dir().join(format!("gfx9-emulator-test-{}", std::process::id()));
+        let mut options = std::fs::OpenOptions::new();
+        let file = options.read(true).write(true).create_new(true).open(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        file.set_len(5000).unwrap();
+        let (ours, theirs) = (AddressSpace::new(8000), AddressSpace::new(8000));
+        // SAFETY: the file keeps its length.
+        let (a, b) =
+            unsafe { (ours.alloc_file(&file, 5000).unwrap(), theirs.open_file(&file, 5000).unwrap()) };
+        ours.write(a + 4999, &[7]).unwrap();
+        let mut byte = [0];
+        theirs.read(b + 4999, &mut byte).unwrap();
+        assert_eq!((byte, ours.usage().used, theirs.usage().used), ([7], 5000, 0));
+        ours.free(a).unwrap();
+        theirs.free(b).unwrap();
+        assert_eq!((ours.usage().used, theirs.usage().used), (0, 0));
     }
 
     #[test]
